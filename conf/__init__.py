@@ -1,0 +1,1 @@
+"""Hydra configuration groups; they mirror the package folders."""

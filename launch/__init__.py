@@ -1,0 +1,1 @@
+"""The `interplay` command: one verb a stage, plus demo, doctor, look and print-config."""

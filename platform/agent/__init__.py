@@ -1,0 +1,1 @@
+"""The network and its policies: encoder, transformer, memory, heads, sizes."""

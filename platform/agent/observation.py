@@ -1,0 +1,88 @@
+"""The observation of an agent as arrays: which keys exist in a world, their shapes, and how a view fills them.
+
+Time comes first, then lanes. The same keys, with the same meaning, reach the network from an actor, from a dataset
+and from a test:
+
+| key | dtype | shape | meaning |
+|---|---|---|---|
+| image | uint8 | [T, B, H, W, 3] | what the player sees; only where the world has pictures |
+| vector | float32 | [T, B, V] | other senses; only where the world has them |
+| heard | int16 | [T, B, L] | tokens of the other player's last utterance, padded with 0 |
+| said | int16 | [T, B, L] | tokens of this player's own last utterance |
+| previous | int8 | [T, B, A, K] | the movement of the step before: A distinct actions of K components |
+| first | bool | [T, B] | an episode starts here: the recurrent state is reset before this step |
+
+`heard` and `said` exist where the world has utterances, `previous` where it has movement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.world import Movement, WorldSpec
+
+Arrays = dict[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which arrays an agent of this world reads and writes, and how long its utterances may be."""
+
+    world: WorldSpec
+    utterance_length: int  # L: tokens of an utterance, its end token included
+    actions_per_step: int  # A: distinct movement actions in one chunk, each held frames_per_step / A frames
+
+    def __post_init__(self) -> None:
+        if self.world.frames_per_step % self.actions_per_step:
+            raise ValueError(
+                f"agent.actions_per_step={self.actions_per_step} does not divide the {self.world.frames_per_step} frames "
+                f"of a step of {self.world.name}; choose one of "
+                f"{[n for n in range(1, self.world.frames_per_step + 1) if self.world.frames_per_step % n == 0]}"
+            )
+
+    @property
+    def components(self) -> int:
+        """K: the number of components of one movement action."""
+        return len(self.world.movement)
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The number of bins of each component, [K]."""
+        return tuple(component.bins for component in self.world.movement)
+
+    def rest(self) -> NDArray[np.int8]:
+        """The movement that does nothing, int8 [A, K]."""
+        return self.world.rest()[: self.actions_per_step]
+
+    def chunk(self, movement: NDArray[np.int8]) -> Movement:
+        """[A, K] actions -> [frames_per_step, K]: each action is held for its share of the frames."""
+        return np.repeat(movement, self.world.frames_per_step // self.actions_per_step, axis=0)
+
+    def distinct(self, chunk: Movement) -> NDArray[np.int8]:
+        """[..., frames_per_step, K] -> [..., A, K]: the action that begins each held share, as cloning targets."""
+        held = self.world.frames_per_step // self.actions_per_step
+        return chunk[..., ::held, :]
+
+    def observations(self, length: int, lanes: int) -> Arrays:
+        """Freshly allocated observation arrays [length, lanes, ...], filled as at the start of an episode."""
+        lead = (length, lanes)
+        arrays: Arrays = {"first": np.zeros(lead, bool)}
+        if self.world.image is not None:
+            arrays["image"] = np.zeros((*lead, *self.world.image), np.uint8)
+        if self.world.vector:
+            arrays["vector"] = np.zeros((*lead, self.world.vector), np.float32)
+        if self.world.utterances:
+            arrays["heard"] = np.zeros((*lead, self.utterance_length), np.int16)
+            arrays["said"] = np.zeros((*lead, self.utterance_length), np.int16)
+        if self.world.movement:
+            arrays["previous"] = np.broadcast_to(self.rest(), (*lead, self.actions_per_step, self.components)).copy()
+        return arrays
+
+
+def at(arrays: Mapping[str, NDArray[np.generic]], step: int) -> Arrays:
+    """The arrays of one step as [1, B, ...] views."""
+    return {key: value[step : step + 1] for key, value in arrays.items()}

@@ -1,0 +1,1 @@
+"""Worlds: the contract every world keeps, the registry that finds them, and the worlds themselves."""

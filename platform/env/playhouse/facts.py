@@ -1,0 +1,84 @@
+"""The truth about a house at one moment, as plain values: what scripted players, raters and probes reason on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+XY = tuple[float, float]
+XYZ = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A piece of furniture or a loose object. Lengths in metres, angles in radians."""
+
+    index: int  # stable within the episode; the number that `Body.holding` and `Body.looking_at` name
+    category: str  # "ball", "table"
+    colour: str
+    size: str  # "small", "medium", "large"
+    furniture: bool  # furniture stays where it is and can not be lifted
+    room: str | None  # the name of the room it is in
+    position: XYZ  # of its centre
+    yaw: float
+    half_extents: XYZ  # of its bounding box, in its own frame
+    at_rest: bool
+    held_by: str | None  # a role
+    attributes: frozenset[str]  # "round", "rectangular", "pointy", "eatable", "flies", "swims", "music", "container"
+
+    @property
+    def name(self) -> str:
+        return f"{self.colour} {self.category}"
+
+    @property
+    def xy(self) -> XY:
+        return self.position[0], self.position[1]
+
+    @property
+    def radius(self) -> float:
+        """Of the circle around its footprint."""
+        return (self.half_extents[0] ** 2 + self.half_extents[1] ** 2) ** 0.5
+
+
+@dataclass(frozen=True)
+class Body:
+    """An avatar. Yaw 0 looks along +x, grows anticlockwise seen from above; pitch grows upwards. Radians."""
+
+    role: str
+    room: str | None
+    position: XY
+    eye_height: float
+    yaw: float
+    pitch: float
+    holding: int | None  # a Thing's index
+    looking_at: int | None  # the Thing in the middle of its view, within reach or not; None for walls and floor
+    reach: float  # metres from the eye within which a grasp takes hold
+
+
+@dataclass(frozen=True)
+class Room:
+    """An axis-aligned room; `name` is unique in the house, `kind` is what people call it ("bedroom")."""
+
+    name: str
+    kind: str
+    low: XY
+    high: XY
+
+
+@dataclass(frozen=True)
+class Doorway:
+    """An opening between two rooms; its middle, and its width."""
+
+    rooms: tuple[str, str]
+    middle: XY
+    width: float
+
+
+@dataclass(frozen=True)
+class HouseFacts:
+    """Everything true at one moment."""
+
+    time: float  # seconds since the episode began
+    rooms: tuple[Room, ...]
+    doorways: tuple[Doorway, ...]
+    things: tuple[Thing, ...]  # things[i].index == i
+    bodies: dict[str, Body]  # by role

@@ -1,0 +1,1 @@
+"""An episode, its marks, the store that keeps them, and the vocabulary drawn from them."""

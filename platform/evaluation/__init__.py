@@ -1,0 +1,1 @@
+"""Probe tasks, reports and figures."""

@@ -1,0 +1,1 @@
+"""How parts are placed and joined."""
