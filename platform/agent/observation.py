@@ -39,8 +39,8 @@ class Layout:
     def __post_init__(self) -> None:
         if self.world.frames_per_step % self.actions_per_step:
             raise ValueError(
-                f"agent.actions_per_step={self.actions_per_step} does not divide the {self.world.frames_per_step} frames "
-                f"of a step of {self.world.name}; choose one of "
+                f"agent.actions_per_step={self.actions_per_step} does not divide the "
+                f"{self.world.frames_per_step} frames of a step of {self.world.name}; choose one of "
                 f"{[n for n in range(1, self.world.frames_per_step + 1) if self.world.frames_per_step % n == 0]}"
             )
 

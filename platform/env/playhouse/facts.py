@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 XY = tuple[float, float]
@@ -36,7 +37,7 @@ class Thing:
     @property
     def radius(self) -> float:
         """Of the circle around its footprint."""
-        return (self.half_extents[0] ** 2 + self.half_extents[1] ** 2) ** 0.5
+        return math.hypot(self.half_extents[0], self.half_extents[1])
 
 
 @dataclass(frozen=True)
