@@ -1,0 +1,95 @@
+"""Worlds are found by name, wherever they come from, and what is wrong is said plainly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from interplay.env import registry
+from interplay.env.registry import WorldEntry
+from interplay.env.settings import SettingsError
+
+
+@dataclass(frozen=True)
+class EmptyConfig:
+    size: int = 3
+
+
+class Empty:
+    """Stands in for a world where only its making is tested."""
+
+    def __init__(self, config: EmptyConfig) -> None:
+        self.config = config
+
+
+ENTRY = WorldEntry(Empty, EmptyConfig)  # type: ignore[arg-type]
+
+PLUGIN = """
+class Tiny:
+    def __init__(self, size=1):
+        self.size = size
+"""
+
+METADATA = "Metadata-Version: 2.1\nName: tiny-world\nVersion: 1.0\n"
+
+
+def test_an_unknown_world_is_refused_with_a_guess_and_the_names() -> None:
+    with pytest.raises(ValueError, match=r"'playhose'. Did you mean 'playhouse'\? Worlds: .*gymnasium"):
+        registry.make("playhose")
+
+
+def test_a_registered_world_is_made_from_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    registry.register("empty", ENTRY)
+    assert "empty" in registry.names()
+    assert registry.make("empty", size=5).config.size == 5  # type: ignore[attr-defined]
+    assert registry.config_type("empty") is EmptyConfig
+    with pytest.raises(SettingsError, match=r"env.sise: unknown setting. Did you mean 'size'\?"):
+        registry.make("empty", sise=5)
+
+
+def test_a_name_belongs_to_one_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    with pytest.raises(ValueError, match="'playhouse' exists already"):
+        registry.register("playhouse", ENTRY)
+    registry.register("empty", ENTRY)
+    registry.register("empty", ENTRY)  # a notebook cell that is run twice
+    with pytest.raises(ValueError, match="'empty' exists already"):
+        registry.register("empty", WorldEntry(Empty, EmptyConfig))  # type: ignore[arg-type]
+
+
+def test_another_package_offers_a_world_as_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiny_world.py").write_text(PLUGIN)
+    offer = tmp_path / "tiny_world-1.0.dist-info"
+    offer.mkdir()
+    (offer / "METADATA").write_text(METADATA)
+    (offer / "entry_points.txt").write_text("[interplay.worlds]\ntiny = tiny_world:Tiny\nbroken = tiny_world:__doc__\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "tiny" in registry.names()
+    assert registry.make("tiny", size=4).size == 4  # type: ignore[attr-defined]
+    assert registry.config_type("tiny") is None
+    with pytest.raises(ValueError, match=r"'broken' .* offer a WorldEntry or a callable"):
+        registry.make("broken")
+
+
+def test_a_missing_extra_is_named() -> None:
+    script = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "from interplay.env import registry\n"
+        "try: registry.make('gymnasium', id='CartPole-v1')\n"
+        "except ModuleNotFoundError as error: sys.stdout.write(str(error))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert "pip install 'interplay[gymnasium]'" in ran.stdout
+
+
+def test_asking_for_names_imports_no_world() -> None:
+    script = (
+        "import sys\nfrom interplay.env import registry\nregistry.names()\n"
+        "assert not {'mujoco', 'gymnasium', 'torch', 'numba'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
