@@ -1,0 +1,17 @@
+"""Averages over the steps that count."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """The mean of `values` where `mask` is true, a scalar; 0 where it is true nowhere. Shapes are equal.
+
+    Values outside the mask may be anything, infinities and NaN included: they are selected away and not multiplied
+    by 0.
+    """
+    assert values.shape == mask.shape, (values.shape, mask.shape)
+    kept = torch.where(mask, values, torch.zeros_like(values))
+    return kept.sum() / mask.sum().clamp(min=1)

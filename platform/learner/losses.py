@@ -1,0 +1,169 @@
+"""What a learner minimises beside the policy gradient: cloning, contrast of sight and language, value, KL.
+
+Every loss is an average over the steps (or utterances, or pairs) that count, so its size depends neither on the
+batch nor on how many steps are masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from interplay.learner.averages import masked_mean
+
+Reduce = Literal["sum", "mean"]
+
+
+class GateCloning(NamedTuple):
+    """The loss of the speak-or-stay-silent gate."""
+
+    loss: Tensor
+    accuracy: Tensor  # the share of steps at which the gate's likelier side is what the person did
+    spoke_share: Tensor  # the share of steps at which the person spoke
+
+
+class TokenCloning(NamedTuple):
+    """The loss of the words."""
+
+    loss: Tensor
+    per_token: Tensor  # negative log-likelihood of a token, whatever `reduce`: exp of it is the perplexity
+    utterances: Tensor  # how many were averaged
+
+
+class CSS(NamedTuple):
+    """The loss of telling matching from mismatching sight and language."""
+
+    loss: Tensor
+    accuracy: Tensor  # matching and mismatching pairs weigh the same; 0.5 is chance
+    pairs: Tensor  # matching ones and mismatching ones
+
+
+def movement_cloning(*, log_probs: Tensor, mask: Tensor, reduce: Reduce = "sum") -> Tensor:
+    """Negative log-likelihood of a movement chunk, averaged over the unmasked steps; a scalar.
+
+    `reduce="sum"` adds the A * K components of a chunk, as the paper does; "mean" averages them, which keeps the
+    term from drowning a policy gradient in small agents (a choice, made by presets).
+
+    Args:
+        log_probs: float [T, B, A, K], of what the person did, by action of the chunk and component.
+        mask: bool [T, B].
+    """
+    chunk = log_probs.flatten(2)  # [T, B, A*K]
+    return -masked_mean(chunk.sum(-1) if reduce == "sum" else chunk.mean(-1), mask)
+
+
+def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
+    """Binary cross-entropy of the gate, averaged over the unmasked steps.
+
+    Args:
+        logits: float [T, B], of speaking.
+        spoke: bool [T, B], did the person speak.
+        mask: bool [T, B].
+    """
+    loss = functional.binary_cross_entropy_with_logits(logits, spoke.to(logits.dtype), reduction="none")
+    with torch.no_grad():
+        right = ((logits > 0) == spoke).to(logits.dtype)
+        share = masked_mean(spoke.to(logits.dtype), mask)
+    return GateCloning(masked_mean(loss, mask), masked_mean(right, mask), share)
+
+
+def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", pad: int = 0) -> TokenCloning:
+    """Negative log-likelihood of what people said, averaged over utterances; pads count nothing.
+
+    Language cloning is `gate_cloning` plus this. Choice: words are averaged over the *utterances*, and not over all
+    steps, because people speak in one step of many and words would otherwise be learned that many times slower.
+    Multiply by the gate's `spoke_share` for the likelihood of a step.
+
+    Args:
+        log_probs: float [N, L], of the tokens of N utterances; N may be 0.
+        tokens: int [N, L], with the end token, padded with `pad`.
+        reduce: "sum" adds the tokens of an utterance, "mean" averages them.
+    """
+    real = tokens != pad
+    kept = torch.where(real, log_probs, torch.zeros_like(log_probs))
+    said = kept.sum(-1)  # [N]
+    utterances = real.any(-1)
+    length = real.sum(-1).clamp(min=1)
+    loss = -masked_mean(said if reduce == "sum" else said / length, utterances)
+    return TokenCloning(loss, -masked_mean(kept.detach(), real), utterances.sum())
+
+
+def shuffled_lanes(lanes: int, generator: torch.Generator) -> Tensor:
+    """A random permutation of lanes, int64 [B], that leaves none in its place: lane b is paired with `result[b]`.
+
+    Raises:
+        ValueError: there is one lane, and so no other to pair it with.
+    """
+    if lanes < 2:
+        raise ValueError(f"CSS pairs a lane with another one, got {lanes} lane(s); set at least 2 cloning lanes")
+    order = torch.randperm(lanes, generator=generator)
+    shift = int(torch.randint(1, lanes, (), generator=generator))
+    shuffled = torch.empty_like(order)
+    shuffled[order] = order.roll(shift)  # walking along a random circle of all lanes
+    return shuffled
+
+
+def css(
+    *,
+    discriminator: Callable[[Tensor, Tensor], Tensor],
+    vision: Tensor,
+    language: Tensor,
+    text: Tensor,
+    mask: Tensor,
+    permutation: Tensor,
+    pad: int = 0,
+) -> CSS:
+    """Contrastive self-supervision: a discriminator says whether sight and language belong together.
+
+    Binary cross-entropy (not InfoNCE) of matching pairs, a lane's sight with its own language, and of mismatching
+    ones, its sight with the language of another lane at the same row; both kinds weigh the same. A pair counts where
+    its language exists; a mismatching one only where the two lanes were told different things, for it would not
+    mismatch otherwise.
+
+    Args:
+        discriminator: (vision [N, E], language [N, E]) -> logits [N] of matching.
+        vision, language: float [T, B, E].
+        text: int [T, B, L], the tokens that `language` embeds, padded with `pad`.
+        mask: bool [T, B], rows that may be used.
+        permutation: int64 [B] without fixed points: see `shuffled_lanes`.
+    """
+    mask_other, text_other = mask[:, permutation], text[:, permutation]
+    matching = mask & (text != pad).any(-1)
+    mismatching = mask & mask_other & (text_other != pad).any(-1) & (text_other != text).any(-1)
+
+    other = language[:, permutation]
+    pairs_vision = torch.cat([vision[matching], vision[mismatching]])  # [N, E]
+    pairs_language = torch.cat([language[matching], other[mismatching]])
+    logits = discriminator(pairs_vision, pairs_language)
+    same, different = logits[: matching.sum()], logits[matching.sum() :]
+
+    loss = 0.5 * (_mean(functional.softplus(-same)) + _mean(functional.softplus(different)))
+    with torch.no_grad():
+        accuracy = 0.5 * (_mean((same > 0).to(logits.dtype)) + _mean((different <= 0).to(logits.dtype)))
+    return CSS(loss, accuracy, torch.tensor([len(same), len(different)]))
+
+
+def _mean(values: Tensor) -> Tensor:
+    """The mean of [N], 0 where N is 0."""
+    return values.sum() / max(1, len(values))
+
+
+def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    """Half the squared error of the value head, averaged over the unmasked steps; all [T, B]. Targets are fixed."""
+    return 0.5 * masked_mean((targets.detach() - value).square(), mask)
+
+
+def gate_kl(*, logits: Tensor, reference_logits: Tensor, mask: Tensor) -> Tensor:
+    """KL(pi || pi_BC) of the speak-or-stay-silent gate, averaged over the unmasked steps; all [T, B].
+
+    The direction is a choice: it costs most to do what the frozen cloned policy never does. The reference is fixed.
+    """
+    reference = reference_logits.detach()
+    speak = torch.sigmoid(logits)
+    surplus_speak = functional.logsigmoid(logits) - functional.logsigmoid(reference)
+    surplus_silent = functional.logsigmoid(-logits) - functional.logsigmoid(-reference)
+    return masked_mean(speak * surplus_speak + (1 - speak) * surplus_silent, mask)
