@@ -1,0 +1,65 @@
+# Everything a developer types: `make setup`, then `make demo`, `make test`, `make lint`, `make types`, `make bench`.
+# PYTHON picks the interpreter that .venv is made with: make setup PYTHON=python3.12
+
+PYTHON ?= python3
+BIN := .venv/bin
+# setup.cfg pins everything, so its hash says whether the environment is up to date.
+STAMP := .venv/.installed-$(shell cat setup.cfg pyproject.toml | cksum | cut -d' ' -f1)
+# One thread for arithmetic in each process: the tests run side by side.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types bench typing clean
+
+help: ## what can be typed here
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## .venv with everything pinned (minutes the first time, nothing after that)
+
+$(STAMP): | .venv/bin/python
+	@echo "setup: installing the pinned packages of setup.cfg into .venv (the first time: minutes, about 3 GB)"
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[gymnasium,dev]'
+	@rm -f .venv/.installed-*
+	@touch $@
+	@echo "setup: done; try: make demo"
+
+.venv/bin/python:
+	@command -v $(PYTHON) >/dev/null || \
+		{ echo "setup: no '$(PYTHON)' here; install Python 3.11 or later, or name one: make setup PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "setup: $$($(PYTHON) --version) is too old, 3.11 or later is needed; name one: make setup PYTHON=python3.11"; exit 1; }
+	@echo "setup: making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv || \
+		{ echo "setup: '$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv"; rm -rf .venv; exit 1; }
+
+demo: setup ## the whole pipeline, small: record, clone, mark, reward, reinforce, evaluate
+	$(BIN)/interplay demo
+
+test: setup ## every test, on both cores
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+
+lint: setup ## style: ruff's rules and its format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup typing ## mypy, strict; fails too where mypy did not read every file
+	@files=$$(find platform conf launch -name '*.py' | wc -l); \
+	$(BIN)/mypy > .typing/report; verdict=$$?; cat .typing/report; \
+	read=$$(sed -n 's/.*[ (]\([0-9]*\) source files.*/\1/p' .typing/report); \
+	[ "$${read:-0}" -ge "$$files" ] || { echo \
+		"types: mypy read $${read:-0} of the $$files files in platform/, conf/ and launch/; see .typing/interplay"; exit 1; }; \
+	exit $$verdict
+
+bench: setup ## how fast worlds, actors and learner are on this machine
+	$(BIN)/python -m benchmarks
+
+# Type checkers are blind to setup.cfg's mapping of folders to the package, and then report success over nothing.
+# So they read .typing/interplay: a link for each subfolder of platform/, one for conf/ and one for launch/.
+typing:
+	@rm -rf .typing && mkdir -p .typing/interplay
+	@for folder in platform/*/; do ln -s "../../$${folder%/}" .typing/interplay/; done
+	@ln -s ../../conf .typing/interplay/conf
+	@ln -s ../../launch .typing/interplay/launch
+
+clean: ## caches and builds; .venv and runs/ stay
+	rm -rf build dist .typing .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
