@@ -1,0 +1,96 @@
+"""The movement of a player in two languages: the policy's bins, and the floats that the world moves by.
+
+A float movement has the columns of `COMPONENTS`, each per frame: forward and strafe in -1..1 (of the avatar's full
+speed; strafe is to the right), yaw and pitch in radians turned in this frame (yaw anticlockwise, pitch upwards),
+grasp 0 or 1 (held while 1), push -1..1 (away is positive), rotate -1..1, throw 0 or 1 (the object flies on release).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.world import Component, Movement
+
+FORWARD, STRAFE, YAW, PITCH, GRASP, PUSH, ROTATE, THROW = range(8)
+
+COMPONENTS = (
+    Component("forward", 3, 1),
+    Component("strafe", 3, 1),
+    Component("yaw", 11, 5),
+    Component("pitch", 11, 5),
+    Component("grasp", 2, 0),
+    Component("push", 3, 1),
+    Component("rotate", 3, 1),
+    Component("throw", 2, 0),
+)
+
+MOST_YAW = math.radians(6.0)  # in one frame
+MOST_PITCH = math.radians(3.0)
+MU = 20.0  # mu-law: fine bins near zero, coarse ones far out
+
+
+def mu_law_bins(bins: int, most: float, mu: float = MU) -> NDArray[np.float64]:
+    """The value of each bin, -most..most, dense around 0: sign(x) ((1 + mu)^|x| - 1) / mu for x even in -1..1."""
+    x = np.linspace(-1.0, 1.0, bins)
+    return np.sign(x) * ((1.0 + mu) ** np.abs(x) - 1.0) / mu * most
+
+
+_THREE = np.array([-1.0, 0.0, 1.0])
+_TWO = np.array([0.0, 1.0])
+BIN_VALUES: tuple[NDArray[np.float64], ...] = (
+    _THREE,
+    _THREE,
+    mu_law_bins(11, MOST_YAW),
+    mu_law_bins(11, MOST_PITCH),
+    _TWO,
+    _THREE,
+    _THREE,
+    _TWO,
+)
+
+
+class Codec:
+    """Maps the components that a policy has to and from float movements; those it lacks rest."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        index = {component.name: i for i, component in enumerate(COMPONENTS)}
+        self.columns = tuple(index[name] for name in names)
+        self.components = tuple(COMPONENTS[i] for i in self.columns)
+        self._bins = np.array([component.bins for component in self.components])
+
+    def decode(self, movement: Movement) -> NDArray[np.float64]:
+        """Bins [frames, len(components)] -> floats [frames, 8].
+
+        Raises:
+            ValueError: a wrong shape, or a bin out of range.
+        """
+        if movement.ndim != 2 or movement.shape[1] != len(self.columns):
+            names = ", ".join(component.name for component in self.components)
+            raise ValueError(
+                f"a movement is [frames, {len(self.columns)}] bins of {names}; got shape {list(movement.shape)}"
+            )
+        if (movement < 0).any() or (movement >= self._bins).any():
+            raise ValueError(_out_of_range(movement, self.components))
+        floats = np.zeros((len(movement), len(COMPONENTS)))
+        for i, column in enumerate(self.columns):
+            floats[:, column] = BIN_VALUES[column][movement[:, i]]
+        return floats
+
+    def encode(self, floats: NDArray[np.float64]) -> Movement:
+        """Floats [frames, 8] -> the nearest bins [frames, len(components)], int8."""
+        bins = np.empty((len(floats), len(self.columns)), dtype=np.int8)
+        for i, column in enumerate(self.columns):
+            bins[:, i] = np.abs(floats[:, column, None] - BIN_VALUES[column]).argmin(axis=1)
+        return bins
+
+
+def _out_of_range(movement: Movement, components: tuple[Component, ...]) -> str:
+    for i, component in enumerate(components):
+        column = movement[:, i]
+        if column.min() < 0 or column.max() >= component.bins:
+            seen = sorted({int(b) for b in column})
+            return f"{component.name} has the bins 0..{component.bins - 1}; got {seen}"
+    raise AssertionError("called with every bin in range")

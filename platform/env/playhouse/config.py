@@ -1,0 +1,111 @@
+"""The settings of a Playhouse, all checked at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from interplay.env.playhouse.catalogue import COLOURS, OBJECTS, SIZES
+from interplay.env.playhouse.codec import COMPONENTS
+
+MOST_ROOMS = 5
+MOST_FURNITURE = 5  # a room; more would leave no way through
+MOST_OBJECTS = 24
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PlayhouseConfig:
+    """What kind of houses are made, what players see, and which movements they have. Lengths in metres.
+
+    Ranges are (least, most), both included. An empty tuple of categories, colours or sizes means all of them.
+    """
+
+    rooms: Range = (1, 3)
+    room_size: tuple[float, float] = (4.0, 5.0)  # the side of a room
+    furniture: Range = (1, 3)  # pieces in a room
+    objects: Range = (4, 8)  # loose objects in the house
+    categories: tuple[str, ...] = ()  # of the loose objects
+    colours: tuple[str, ...] = ()  # of the loose objects
+    sizes: tuple[str, ...] = ()
+    unique_colours: bool = False  # every loose object has another colour
+    on_surfaces: float = 0.3  # chance that an object starts on furniture, where there is room on it
+    image: tuple[int, int] = (72, 96)  # height, width in pixels
+    field_of_view: float = 60.0  # vertical, degrees
+    antialias: bool = False
+    components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movements that policies have
+    walk_speed: float = 2.0  # metres a second, forward
+    strafe_speed: float = 1.5
+    setter_visible: bool = True  # is the setter's avatar in the house at all
+
+    def __post_init__(self) -> None:
+        wrong = [*_ranges(self), *_names(self), *_numbers(self)]
+        if self.unique_colours and self.objects[1] > len(self.object_colours):
+            wrong.append(
+                f"unique_colours=True with up to {self.objects[1]} objects needs as many colours, and there are "
+                f"{len(self.object_colours)}: lower objects, or set unique_colours=False"
+            )
+        if wrong:
+            raise ValueError("these settings make no Playhouse:\n  " + "\n  ".join(wrong))
+
+    @property
+    def object_categories(self) -> tuple[str, ...]:
+        return self.categories or tuple(category.name for category in OBJECTS)
+
+    @property
+    def object_colours(self) -> tuple[str, ...]:
+        return self.colours or tuple(COLOURS)
+
+    @property
+    def object_sizes(self) -> tuple[str, ...]:
+        return self.sizes or tuple(SIZES)
+
+    @property
+    def most_things(self) -> int:
+        """The most things, furniture and objects, that a house of these settings can hold."""
+        return self.rooms[1] * self.furniture[1] + self.objects[1]
+
+
+def _ranges(config: PlayhouseConfig) -> Iterable[str]:
+    limits = {"rooms": (1, MOST_ROOMS), "furniture": (0, MOST_FURNITURE), "objects": (1, MOST_OBJECTS)}
+    for name, (low, high) in limits.items():
+        least, most = getattr(config, name)
+        if not low <= least <= most <= high:
+            yield f"{name}=({least}, {most}): give (least, most) with {low} <= least <= most <= {high}"
+    least_side, most_side = config.room_size
+    if not 3.0 <= least_side <= most_side <= 8.0:
+        yield f"room_size={config.room_size}: give (least, most) metres with 3 <= least <= most <= 8"
+
+
+def _names(config: PlayhouseConfig) -> Iterable[str]:
+    known = {
+        "categories": [category.name for category in OBJECTS],
+        "colours": list(COLOURS),
+        "sizes": list(SIZES),
+        "components": [component.name for component in COMPONENTS],
+    }
+    for field, allowed in known.items():
+        names = getattr(config, field)
+        for name in names:
+            if name not in allowed:
+                close = difflib.get_close_matches(str(name), allowed, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(allowed)}"
+                yield f"{field}: {name!r} is unknown; {hint}"
+        if len(set(names)) != len(names):
+            yield f"{field}={names}: each name once"
+    if not config.components:
+        yield "components=(): name at least one movement, such as 'forward'"
+
+
+def _numbers(config: PlayhouseConfig) -> Iterable[str]:
+    if any(side < 8 for side in config.image):
+        yield f"image={config.image}: height and width are at least 8 pixels"
+    if not 20.0 <= config.field_of_view <= 120.0:
+        yield f"field_of_view={config.field_of_view}: between 20 and 120 degrees"
+    if not 0.0 <= config.on_surfaces <= 1.0:
+        yield f"on_surfaces={config.on_surfaces}: a chance between 0 and 1"
+    for name in ("walk_speed", "strafe_speed"):
+        if not 0.0 < getattr(config, name) <= 4.0:
+            yield f"{name}={getattr(config, name)}: above 0 and at most 4 m/s, or avatars tunnel through walls"

@@ -1,0 +1,173 @@
+"""Where the rooms of a house lie, which doorways join them, and the walls that remain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse.category import RGB, XYZ
+
+XY = tuple[float, float]
+
+WALL_HEIGHT = 2.6  # metres
+WALL_THICKNESS = 0.05  # of each room's own slab; two rooms have two between them
+DOOR_WIDTH = 1.1
+DOOR_HEIGHT = 2.1
+DOOR_FRAME = 0.25  # the least wall beside a doorway
+
+KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
+FLOORS: dict[str, tuple[str, ...]] = {
+    "living room": ("wood", "carpet"),
+    "bedroom": ("wood", "carpet"),
+    "playroom": ("carpet", "stripes"),
+    "pantry": ("checker", "wood"),
+    "bathroom": ("tile", "checker"),
+}
+# Muted, so that the saturated objects stand out.
+FLOOR_COLOURS: tuple[RGB, ...] = (
+    (0.55, 0.45, 0.36), (0.50, 0.50, 0.52), (0.42, 0.48, 0.44), (0.60, 0.56, 0.48), (0.46, 0.42, 0.50),
+)  # fmt: skip
+WALL_COLOURS: tuple[RGB, ...] = (
+    (0.80, 0.76, 0.68), (0.70, 0.76, 0.80), (0.74, 0.80, 0.72), (0.80, 0.72, 0.72), (0.76, 0.74, 0.80),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RoomPlan:
+    """A room: its inside on the floor, and how it is painted."""
+
+    name: str
+    kind: str
+    low: XY
+    high: XY
+    floor: str  # "wood", "tile", "checker", "carpet" or "stripes"
+    floor_colour: RGB
+    wall_colour: RGB
+
+
+@dataclass(frozen=True)
+class DoorPlan:
+    """An opening in the walls between two rooms."""
+
+    rooms: tuple[int, int]
+    middle: XY
+    axis: str  # "x" or "y": the way one walks through it
+    width: float = DOOR_WIDTH
+    height: float = DOOR_HEIGHT
+
+
+@dataclass(frozen=True)
+class Wall:
+    """An axis-aligned slab that has the colour of one room."""
+
+    room: int
+    centre: XYZ
+    half: XYZ
+
+
+def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator) -> list[RoomPlan]:
+    """`count` rooms of different kinds, each sharing a wall with an earlier one. Sides in metres."""
+    kinds = [KINDS[i] for i in rng.permutation(len(KINDS))[:count]]
+    placed: list[tuple[XY, XY]] = []
+    while len(placed) < count:
+        size = np.round(rng.uniform(*side, size=2), 2)
+        low = _beside(placed[rng.integers(len(placed))], size, rng) if placed else (0.0, 0.0)
+        high = (low[0] + float(size[0]), low[1] + float(size[1]))
+        if not any(_overlap(low, high, *other) for other in placed):
+            placed.append((low, high))
+    return [_painted(kind, low, high, rng) for kind, (low, high) in zip(kinds, placed, strict=True)]
+
+
+def _beside(neighbour: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator) -> XY:
+    """The low corner of a room of this size that shares enough wall with its neighbour for a doorway."""
+    low, high = neighbour
+    along = int(rng.integers(2))  # the axis on which the two rooms follow each other
+    across = 1 - along
+    gap = 2 * WALL_THICKNESS
+    shared = DOOR_WIDTH + 2 * DOOR_FRAME
+    start = [0.0, 0.0]
+    start[along] = high[along] + gap if rng.random() < 0.5 else low[along] - gap - float(size[along])
+    start[across] = float(rng.uniform(low[across] + shared - size[across], high[across] - shared))
+    return start[0], start[1]
+
+
+def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
+    gap = 2 * WALL_THICKNESS - 1e-6
+    return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
+
+
+def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator) -> RoomPlan:
+    floors = FLOORS[kind]
+    return RoomPlan(
+        name=kind,
+        kind=kind,
+        low=low,
+        high=high,
+        floor=floors[rng.integers(len(floors))],
+        floor_colour=FLOOR_COLOURS[rng.integers(len(FLOOR_COLOURS))],
+        wall_colour=WALL_COLOURS[rng.integers(len(WALL_COLOURS))],
+    )
+
+
+def plan_doors(rooms: Sequence[RoomPlan], rng: np.random.Generator) -> list[DoorPlan]:
+    """A doorway wherever two rooms share enough wall: every room can be reached, some by two ways."""
+    doors = []
+    for i in range(len(rooms)):
+        for j in range(i + 1, len(rooms)):
+            for along, axis in enumerate(("x", "y")):
+                door = _door(rooms, (i, j), along, axis, rng)
+                if door is not None:
+                    doors.append(door)
+    return doors
+
+
+def _door(
+    rooms: Sequence[RoomPlan], pair: tuple[int, int], along: int, axis: str, rng: np.random.Generator
+) -> DoorPlan | None:
+    first, second = sorted((rooms[i] for i in pair), key=lambda room: room.low[along])
+    across = 1 - along
+    touching = abs(second.low[along] - first.high[along] - 2 * WALL_THICKNESS) < 1e-6
+    margin = DOOR_WIDTH / 2 + DOOR_FRAME
+    low = max(first.low[across], second.low[across]) + margin
+    high = min(first.high[across], second.high[across]) - margin
+    if not touching or low > high + 1e-9:
+        return None
+    middle = [0.0, 0.0]
+    middle[along] = (first.high[along] + second.low[along]) / 2
+    middle[across] = float(rng.uniform(low, max(low, high)))
+    return DoorPlan(pair, (middle[0], middle[1]), axis)
+
+
+def build_walls(rooms: Sequence[RoomPlan], doors: Sequence[DoorPlan]) -> list[Wall]:
+    """The four walls of every room, with the doorways cut out of them and lintels above."""
+    return [
+        wall
+        for index in range(len(rooms))
+        for along in (0, 1)
+        for far in (False, True)
+        for wall in _side(rooms[index], index, along, far, doors)
+    ]
+
+
+def _side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[DoorPlan]) -> Iterator[Wall]:
+    """The wall of a room that stands across the axis `along`, on its near or far side."""
+    across = 1 - along
+    at = room.high[along] + WALL_THICKNESS / 2 if far else room.low[along] - WALL_THICKNESS / 2
+
+    def slab(start: float, end: float, bottom: float) -> Wall:
+        centre, half = [0.0, 0.0], [0.0, 0.0]
+        centre[along], half[along] = at, WALL_THICKNESS / 2
+        centre[across], half[across] = (start + end) / 2, (end - start) / 2
+        tall = (WALL_HEIGHT - bottom) / 2
+        return Wall(index, (centre[0], centre[1], bottom + tall), (half[0], half[1], tall))
+
+    start = room.low[across] - WALL_THICKNESS
+    for door in sorted(doors, key=lambda door: door.middle[across]):
+        if index in door.rooms and "xy".index(door.axis) == along and abs(door.middle[along] - at) < WALL_THICKNESS:
+            left, right = door.middle[across] - door.width / 2, door.middle[across] + door.width / 2
+            yield slab(start, left, 0.0)
+            yield slab(left, right, door.height)
+            start = right
+    yield slab(start, room.high[across] + WALL_THICKNESS, 0.0)
