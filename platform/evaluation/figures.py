@@ -1,0 +1,247 @@
+"""The report's figures, each one axes wide, as SVG text that takes its colours of ink and grid from the page.
+
+Small single figures, rather than one large sheet, let the page lay them out for a telephone and for a wide screen.
+Nothing here touches pyplot or any other state shared by a process.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from interplay.evaluation.curves import smoothed
+from interplay.evaluation.estimates import Estimate, SuccessCurve
+from interplay.evaluation.material import Curve, Floats, RewardPoint, UtilityTrace
+
+# Okabe and Ito's colours, told apart by colour-blind readers too; lightened to stand on dark pages as well
+COLOURS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
+DASHES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
+POSITIVE, NEGATIVE = COLOURS[2], "#d1495b"
+_INK, _GRID = "#102030", "#c0d0e0"  # stand-ins, replaced by the page's own colours
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # real text: small, sharp, can be searched and read aloud
+    "svg.hashsalt": "interplay",  # the same data draws the same file
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "axes.edgecolor": _GRID,
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.5,
+    "grid.color": _GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": _GRID,
+    "ytick.color": _GRID,
+    "xtick.labelcolor": _INK,
+    "ytick.labelcolor": _INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "errorbar.capsize": 2.5,
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An SVG figure, and the words that say what it shows: caption and text for those who can not see it."""
+
+    svg: str
+    caption: str
+    wide: bool = False
+
+
+def grouped_bars(
+    groups: Mapping[str, Mapping[str, Estimate]], chance: Mapping[str, float], title: str, caption: str
+) -> Drawing:
+    """Success shares as bars: a group a task, a bar an agent, whiskers for intervals, a tick where guessing is."""
+    agents = list(dict.fromkeys(agent for bars in groups.values() for agent in bars))
+    width = 0.8 / max(len(agents), 1)
+
+    def draw(axes: Axes) -> None:
+        for place, (task, bars) in enumerate(groups.items()):
+            for slot, agent in enumerate(agents):
+                if agent in bars:
+                    at = place + (slot - (len(agents) - 1) / 2) * width
+                    _bar(axes, at, width * 0.9, bars[agent], COLOURS[slot], agent if place == 0 else "")
+            if task in chance:
+                axes.hlines(chance[task], place - 0.45, place + 0.45, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
+        axes.set_xticks(range(len(groups)), list(groups))
+        axes.tick_params(axis="x", length=0)
+        axes.set_ylim(0, 1.05)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_ylabel("success")
+
+    return Drawing(_svg(draw, title, wide=True), caption, wide=True)
+
+
+def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str) -> Drawing:
+    """The share of episodes solved against time, a line an agent, with the band of its interval."""
+
+    def draw(axes: Axes) -> None:
+        for slot, (agent, curve) in enumerate(curves.items()):
+            axes.fill_between(
+                curve.seconds, curve.low, curve.high, step="post", color=COLOURS[slot], alpha=0.16, linewidth=0
+            )
+            axes.step(
+                curve.seconds, curve.share, where="post", color=COLOURS[slot], linestyle=DASHES[slot], label=agent
+            )
+        axes.set_ylim(0, 1.02)
+        axes.set_xlim(left=0)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_xlabel("time since the start of the episode (s)")
+        axes.set_ylabel("solved by then")
+
+    return Drawing(_svg(draw, title), caption)
+
+
+def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Drawing:
+    """Mean modelled return against updates, with bands of two standard errors."""
+    updates = np.array([point.update for point in points], np.float64)
+    lines = {"training": [point.training for point in points], "held-out": [point.heldout for point in points]}
+
+    def draw(axes: Axes) -> None:
+        for slot, (name, samples) in enumerate(lines.items()):
+            kept = [place for place, sample in enumerate(samples) if len(sample)]
+            if not kept:
+                continue
+            middle = np.array([np.mean(samples[place]) for place in kept])
+            error = np.array([2 * np.std(samples[place]) / np.sqrt(len(samples[place])) for place in kept])
+            axes.fill_between(
+                updates[kept], middle - error, middle + error, color=COLOURS[slot], alpha=0.16, linewidth=0
+            )
+            axes.plot(
+                updates[kept], middle, color=COLOURS[slot], linestyle=DASHES[2 * slot], marker="os"[slot],
+                markersize=3.5, label=f"{name} episodes",
+            )  # fmt: skip
+        axes.axhline(0, color=_GRID, linewidth=1)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xlabel("updates of reinforcement")
+        axes.set_ylabel("modelled return of an episode")
+        axes.legend(loc="best")
+
+    return Drawing(_svg(draw, title, wide=True), caption, wide=True)
+
+
+def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title: str, caption: str) -> Drawing:
+    """Utility along one episode; triangles for marks, flags for words, letters where the pictures were taken."""
+    seconds = np.arange(len(trace.utility)) * trace.seconds_per_step
+
+    def draw(axes: Axes) -> None:
+        axes.plot(seconds, trace.utility, color=COLOURS[0])
+        for sign, shape, colour, label in (
+            (1, "^", POSITIVE, "marked as progress"),
+            (-1, "v", NEGATIVE, "marked as a slip"),
+        ):
+            rows = [row for row, given in trace.marks if given == sign]
+            if rows:
+                axes.plot(
+                    seconds[rows], trace.utility[rows], shape, color=colour, markersize=8, linestyle="none", label=label
+                )
+        for row, text in trace.said:
+            axes.axvline(seconds[row], color=COLOURS[3], linewidth=1.2, linestyle=(0, (4, 2)))
+            axes.annotate(
+                f"“{text}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLOURS[3],
+                textcoords="offset points", fontsize=9, rotation=90, ha="right", va="top",
+            )  # fmt: skip
+        for row, letter in letters:
+            axes.axvline(seconds[row], color=_GRID, linewidth=0.9)
+            axes.annotate(
+                letter, (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(0, 2),
+                textcoords="offset points", fontsize=10, weight="bold", ha="center",
+            )  # fmt: skip
+        axes.set_xlim(0, seconds[-1])
+        axes.set_xlabel("time (s)")
+        axes.set_ylabel("utility U")
+        if trace.marks:
+            axes.legend(loc="best")
+
+    return Drawing(_svg(draw, title, wide=True), caption, wide=True)
+
+
+def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Drawing:
+    """Mean reward after each kind of answer, with intervals; above zero and below it."""
+
+    def draw(axes: Axes) -> None:
+        for place, estimate in enumerate(rewards.values()):
+            _bar(axes, place, 0.6, estimate, POSITIVE if estimate.value > 0 else NEGATIVE, "")
+        axes.axhline(0, color=_INK, linewidth=0.9)
+        axes.set_xticks(range(len(rewards)), list(rewards))
+        axes.tick_params(axis="x", length=0)
+        axes.margins(x=0.12, y=0.15)
+        axes.set_ylabel("reward for the answer")
+
+    return Drawing(_svg(draw, title), caption)
+
+
+def histograms(samples: Mapping[str, Floats], title: str, axis: str, caption: str) -> Drawing:
+    """Distributions over the same bins, to see how far apart they lie."""
+    values = np.concatenate(list(samples.values()))
+    edges = np.linspace(values.min(), values.max() + 1e-9, 25).tolist()
+
+    def draw(axes: Axes) -> None:
+        for slot, (name, sample) in enumerate(samples.items()):
+            label = f"{name} (n = {len(sample)})"
+            axes.hist(sample, edges, color=COLOURS[slot], alpha=0.35, histtype="stepfilled")
+            axes.hist(sample, edges, color=COLOURS[slot], histtype="step", linewidth=1.6, label=label)
+        axes.set_xlabel(axis)
+        axes.set_ylabel("episodes")
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.legend(loc="best")
+
+    return Drawing(_svg(draw, title), caption)
+
+
+def learning_curve(name: str, curve: Curve) -> Drawing:
+    """One metric over training: its points in pale, and their running means."""
+    line = smoothed(curve)
+
+    def draw(axes: Axes) -> None:
+        axes.plot(line.updates, line.values, color=COLOURS[0], linewidth=1.4)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        axes.set_xlabel("updates")
+
+    return Drawing(_svg(draw, name, height=2.0), "")
+
+
+def _bar(axes: Axes, at: float, width: float, estimate: Estimate, colour: str, label: str) -> None:
+    axes.bar(at, estimate.value, width, color=colour, label=label or None)
+    below, above = estimate.value - estimate.low, estimate.high - estimate.value
+    axes.errorbar(at, estimate.value, yerr=[[max(below, 0)], [max(above, 0)]], color=_INK, linewidth=1, fmt="none")
+
+
+def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float = 2.9) -> str:
+    """Draws onto fresh axes and returns inline SVG, its size left to the page."""
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(7.6 if wide else 4.4, height), layout="constrained")
+        figure.patch.set_alpha(0)
+        axes = figure.add_subplot()
+        draw(axes)
+        axes.set_title(title, pad=14 if wide else 8)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    size = re.search(r'<svg[^>]*? width="([\d.]+)pt"', svg)
+    assert size is not None
+    svg = re.sub(r'(<svg[^>]*?) width="[\d.]+pt"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[\d.]+pt"', r'\1 role="img"', svg, count=1)
+    return svg.replace(_INK, "var(--ink)").replace(_GRID, "var(--grid)")

@@ -1,0 +1,245 @@
+"""What a run found, computed from its results: numbers, their intervals, and the sentences that follow from them.
+
+No sentence is written beforehand: each says better, worse or no clear difference as its interval does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.evaluation.estimates import (
+    Estimate,
+    SuccessCurve,
+    auc,
+    mean,
+    paired_difference,
+    paired_ratio,
+    pooled_share,
+    success_curve,
+    success_share,
+)
+from interplay.evaluation.material import ProbeResults, ReportMaterial, RewardModelResults, RewardPoint
+
+SEED = 20221121  # of the bootstrap, so that a report of the same results says the same numbers
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A big number, what it is, and a sentence that puts it into words; `number` is None for what was not run."""
+
+    label: str
+    number: str | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidate against baseline over the same episodes of some tasks."""
+
+    tasks: tuple[str, ...]
+    baseline: Estimate
+    candidate: Estimate
+    difference: Estimate
+    ratio: Estimate
+
+
+@dataclass(frozen=True)
+class RewardModelFigures:
+    """Agreement of the reward model with raters and with the truth."""
+
+    pair_accuracy: Estimate
+    auc: float
+    swap_loss: Estimate  # return lost when the instruction is another episode's
+
+
+def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
+    """The two agents over `tasks`, episode by episode; None where the two did not both play one of these tasks."""
+    tasks = tuple(task for task in tasks if task in probes.compared)
+    if not tasks:
+        return None
+    ours, labels = probes.pooled(probes.candidate, tasks)
+    theirs, _ = probes.pooled(probes.baseline, tasks)
+    if not len(ours):
+        return None
+    wins, others = np.isfinite(ours), np.isfinite(theirs)
+    return Comparison(
+        tasks,
+        baseline=success_share(others),
+        candidate=success_share(wins),
+        difference=paired_difference(wins, others, np.random.default_rng(SEED), strata=labels),
+        ratio=paired_ratio(wins, others, np.random.default_rng(SEED), strata=labels),
+    )
+
+
+def joint_comparison(probes: ProbeResults) -> Comparison | None:
+    """The comparison over the joint movement tasks; over all common tasks where none of those was played."""
+    return compare(probes, probes.joint) or compare(probes, probes.compared)
+
+
+def shares(probes: ProbeResults) -> dict[str, dict[str, Estimate]]:
+    """Success by task, then by agent."""
+    return {
+        task: {
+            agent: success_share(np.isfinite(tasks[task]))
+            for agent, tasks in probes.success_step.items()
+            if task in tasks
+        }
+        for task in probes.tasks
+    }
+
+
+def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCurve]:
+    """Success against time by agent, over those of `tasks` that the agent played."""
+    found = {}
+    for agent, played in probes.success_step.items():
+        reached, _ = probes.pooled(agent, [task for task in tasks if task in played])
+        if len(reached):
+            found[agent] = success_curve(reached, probes.steps, probes.seconds_per_step)
+    return found
+
+
+def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
+    """Pair accuracy, AUC of return against success, and the return that a swapped instruction loses."""
+    return RewardModelFigures(
+        pair_accuracy=pooled_share(results.pairs_right, results.pairs, np.random.default_rng(SEED)),
+        auc=auc(results.returns, results.success),
+        swap_loss=paired_difference(results.returns, results.swapped_returns, np.random.default_rng(SEED)),
+    )
+
+
+def answer_rewards(material: ReportMaterial) -> dict[str, Estimate]:
+    """Mean reward after each kind of answer."""
+    return {
+        kind: mean(rewards, np.random.default_rng(SEED))
+        for kind, rewards in material.answer_rewards.items()
+        if len(rewards)
+    }
+
+
+def headlines(material: ReportMaterial) -> tuple[Finding, ...]:
+    """What stands at the top of a report."""
+    return (
+        _success(material.probes),
+        _sooner(material.probes),
+        _modelled_reward(material),
+        _reward_model(material.reward_model),
+        _answers(answer_rewards(material)),
+    )
+
+
+def percent(share: float) -> str:
+    """0.384 -> "38%"; a dash for nan."""
+    return "–" if math.isnan(share) else f"{100 * share:.0f}%"
+
+
+def span(estimate: Estimate, shown: str = "{:.2f}") -> str:
+    """An interval in words: "1.52 to 2.31"."""
+    low, high = (("∞" if math.isinf(end) else shown.format(end)) for end in (estimate.low, estimate.high))
+    return f"{low} to {high}"
+
+
+def times(ratio: float) -> str:
+    """A ratio as people say it: "2.0×"."""
+    return "∞" if math.isinf(ratio) else "–" if math.isnan(ratio) else f"{ratio:.2f}×"
+
+
+def _success(probes: ProbeResults | None) -> Finding:
+    label = "Success on probe tasks"
+    found = joint_comparison(probes) if probes is not None else None
+    if probes is None or found is None:
+        return Finding(label, None, "The two agents have not both been measured on probe tasks.")
+    names = " and ".join(probes.name(task) for task in found.tasks)
+    candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
+    facts = (
+        f"{candidate} solves {percent(found.candidate.value)} of {found.candidate.n} {names} episodes, "
+        f"{baseline} {percent(found.baseline.value)} of the same"
+    )
+    if not found.difference.excludes(0):
+        verdict = "no clear difference"
+    elif found.difference.value > 0:
+        verdict = f"{candidate} is better, {times(found.ratio.value)} as often"
+    else:
+        verdict = f"{candidate} is worse, {times(found.ratio.value)} as often"
+    return Finding(
+        label,
+        f"{percent(found.baseline.value)} → {percent(found.candidate.value)}",
+        f"{facts}: {verdict} (95% interval of the ratio {span(found.ratio)}).",
+    )
+
+
+def _sooner(probes: ProbeResults | None) -> Finding:
+    label = "Success in half the time"
+    found = joint_comparison(probes) if probes is not None else None
+    if probes is None or found is None:
+        return Finding(label, None, "No success times of both agents.")
+    ours, labels = probes.pooled(probes.candidate, found.tasks)
+    theirs, _ = probes.pooled(probes.baseline, found.tasks)
+    half = probes.steps // 2
+    gap = paired_difference(ours <= half, theirs <= half, np.random.default_rng(SEED), strata=labels)
+    early, others = float(np.mean(ours <= half)), float(np.mean(theirs <= half))
+    candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
+    verdict = f"{candidate} is {'sooner' if gap.value > 0 else 'later'}" if gap.excludes(0) else "no clear difference"
+    return Finding(
+        label,
+        f"{percent(others)} → {percent(early)}",
+        f"Within {half * probes.seconds_per_step:.1f} s, half of the time limit, {candidate} has solved "
+        f"{percent(early)} and {baseline} {percent(others)}: {verdict} "
+        f"(difference {100 * gap.value:+.0f} points, 95% interval {span(gap, '{:+.2f}')}).",
+    )
+
+
+def _modelled_reward(material: ReportMaterial) -> Finding:
+    label = "Modelled return, held-out"
+    points: list[RewardPoint] = [point for point in material.reward_points if len(point.heldout)]
+    if len(points) < 2:
+        return Finding(label, None, "Reinforcement has not recorded the modelled return of held-out episodes.")
+    first, last = points[0], points[-1]
+    start, end = float(np.mean(first.heldout)), float(np.mean(last.heldout))
+    error = math.hypot(*(float(np.std(point.heldout)) / math.sqrt(len(point.heldout)) for point in (first, last)))
+    change = "moved within its error" if abs(end - start) <= 2 * error else "rose" if end > start else "fell"
+    return Finding(
+        label,
+        f"{start:.2f} → {end:.2f}",
+        f"Between updates {first.update} and {last.update} the return that the reward model gives to held-out "
+        f"episodes {change} (change {end - start:+.2f}, two standard errors {2 * error:.2f}).",
+    )
+
+
+def _reward_model(results: RewardModelResults | None) -> Finding:
+    label = "Reward model agrees with raters"
+    if results is None or not results.pairs.sum():
+        return Finding(label, None, "No reward model has been evaluated.")
+    found = reward_model_figures(results)
+    pairs = found.pair_accuracy
+    verdict = (
+        "better than chance" if pairs.low > 0.5 else "worse than chance" if pairs.high < 0.5 else "no clear signal"
+    )
+    truth = (
+        "" if math.isnan(found.auc) else f" Its return tells solved episodes from failed ones with AUC {found.auc:.2f}."
+    )
+    return Finding(
+        label,
+        percent(pairs.value),
+        f"Of {int(results.pairs.sum())} held-out pairs of moments, {percent(pairs.value)} are ordered as the rater "
+        f"marked them: {verdict} (95% interval {span(pairs)}).{truth}",
+    )
+
+
+def _answers(rewards: Mapping[str, Estimate]) -> Finding:
+    label = "Reward of an answer"
+    if len(rewards) < 2:
+        return Finding(label, None, "No answers have been scored.")
+    values = [estimate.value for estimate in rewards.values()]
+    ordered = all(better > worse for better, worse in itertools.pairwise(values))
+    listed = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
+    return Finding(
+        label,
+        " / ".join(f"{value:+.2f}" for value in values),
+        f"Mean reward after each kind of answer: {listed}. The order is {'as' if ordered else 'not as'} expected, "
+        f"best answer first.",
+    )

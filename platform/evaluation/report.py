@@ -1,0 +1,102 @@
+"""Writes a run's report: `report.html`, one file that needs nothing else, and `summary.json` with the same numbers."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interplay.evaluation import findings
+from interplay.evaluation.material import ReportMaterial
+from interplay.evaluation.sections import SECTIONS
+from interplay.evaluation.stylesheet import STYLESHEET
+
+REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
+
+
+def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportMaterial) -> Path:
+    """Writes `report.html` and `summary.json` into `run_dir` and returns the path of the former.
+
+    Args:
+        summary: what the run says about itself; `summary.json` holds it, and the computed numbers as "results".
+
+    Raises:
+        ValueError: the summary uses the key "results", or holds something that JSON can not say.
+    """
+    if RESULTS in summary:
+        raise ValueError(f"summary.json keeps the computed numbers under {RESULTS!r}; name the entry otherwise")
+    run_dir.mkdir(parents=True, exist_ok=True)
+    document = {**summary, RESULTS: results(material)}
+    _write(run_dir / SUMMARY, json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    _write(run_dir / REPORT, page(material))
+    return run_dir / REPORT
+
+
+def results(material: ReportMaterial) -> dict[str, Any]:
+    """Every number of the report that was computed from the material; None for what was not run."""
+    probes, model = material.probes, material.reward_model
+    return {
+        "headlines": findings.headlines(material),
+        "probes": findings.shares(probes) if probes else None,
+        "joint": findings.joint_comparison(probes) if probes else None,
+        "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
+        "reward_model": findings.reward_model_figures(model) if model else None,
+        "answers": findings.answer_rewards(material) or None,
+        "modelled_return": [
+            {"update": point.update, "training": point.training.mean(), "heldout": point.heldout.mean()}
+            for point in material.reward_points
+            if len(point.training) and len(point.heldout)
+        ],
+    }
+
+
+def page(material: ReportMaterial) -> str:
+    """The whole report as one HTML document without scripts and without outside requests."""
+    body = "".join(section(material) for section in SECTIONS)
+    title = html.escape(material.title)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{STYLESHEET}</style></head>'
+        f"<body><main><h1>{title}</h1>{body}</main></body></html>\n"
+    )
+
+
+def plain(value: Any) -> Any:
+    """What JSON can say: dataclasses become objects, numpy scalars and arrays numbers and lists, non-finite None.
+
+    Raises:
+        ValueError: a value of another kind.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    raise ValueError(f"summary.json takes numbers, text, lists, mappings and dataclasses, got {type(value).__name__}")
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader never meets half a file."""
+    partial = path.with_suffix(path.suffix + ".tmp")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
