@@ -81,19 +81,19 @@ def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.
         negative=window.negative.copy(),
     )
     untouched = np.ones(window.first.shape, bool)
-    swapped: dict[bool, list[Segment]] = {True: [], False: []}
-    parts = segments(window.first)
-    for part in parts:
+    heard, spoken = _texts(window.heard), _texts(window.tokens[window.spoke])
+    instructions: list[Segment] = []
+    utterances: list[Segment] = []
+    for part in segments(window.first):
         if rng.random() >= config.probability:
             continue
-        instruction = bool(rng.random() < config.instruction_share)
-        for kind in (instruction, not instruction):
-            swap = _swap_instruction if kind else _swap_utterance
-            if swap(window, changed, part, parts, rng):
-                swapped[kind].append(part)
+        kinds = [(_swap_instruction, heard, instructions), (_swap_utterance, spoken, utterances)]
+        for swap, texts, swapped in kinds if rng.random() < config.instruction_share else reversed(kinds):
+            if swap(window, changed, part, texts, rng):
+                swapped.append(part)
                 untouched[part.start : part.stop, part.lane] = False
                 break
-    return Augmented(changed, untouched, tuple(swapped[True]), tuple(swapped[False]))
+    return Augmented(changed, untouched, tuple(instructions), tuple(utterances))
 
 
 def segments(first: NDArray[np.bool_]) -> list[Segment]:
@@ -107,16 +107,14 @@ def segments(first: NDArray[np.bool_]) -> list[Segment]:
 
 
 def _swap_instruction(
-    window: MarkedWindow, changed: MarkedWindow, part: Segment, parts: list[Segment], rng: np.random.Generator
+    window: MarkedWindow, changed: MarkedWindow, part: Segment, texts: set[bytes], rng: np.random.Generator
 ) -> bool:
     rows = slice(part.start, part.stop), part.lane
     if not (window.positive[rows].any() or window.negative[rows].any()):
         return False
     hears = (window.heard[rows] != PAD).any(-1)  # [rows]
-    own = _texts(window.heard[rows][hears])
-    others = [window.heard[p.start : p.stop, p.lane] for p in parts if p is not part]
-    donor = _donor(own, others, rng)
-    if donor is None or not own:
+    donor = _donor(texts, window.heard[rows], rng)
+    if donor is None or not hears.any():
         return False
     changed.heard[rows][hears] = donor
     changed.negative[rows] += window.positive[rows]
@@ -125,47 +123,37 @@ def _swap_instruction(
 
 
 def _swap_utterance(
-    window: MarkedWindow, changed: MarkedWindow, part: Segment, parts: list[Segment], rng: np.random.Generator
+    window: MarkedWindow, changed: MarkedWindow, part: Segment, texts: set[bytes], rng: np.random.Generator
 ) -> bool:
-    spoken = part.start + np.flatnonzero(window.spoke[part.start : part.stop, part.lane])
-    spoken = spoken[spoken + 1 < part.stop]  # an utterance shows, and can be marked, at the next row only
-    if not len(spoken):
+    rows = slice(part.start, part.stop), part.lane
+    spoken = part.start + np.flatnonzero(window.spoke[rows])
+    swappable = spoken[spoken + 1 < part.stop]  # an utterance shows, and can be marked, at the next row only
+    donor = _donor(texts, window.tokens[rows][window.spoke[rows]], rng)
+    if donor is None or not len(swappable):
         return False
-    step = int(rng.choice(spoken))
-    own = _texts(window.tokens[step : step + 1, part.lane])
-    others = [
-        window.tokens[p.start : p.stop, p.lane][window.spoke[p.start : p.stop, p.lane]] for p in parts if p is not part
-    ]
-    donor = _donor(own, others, rng)
-    if donor is None:
-        return False
-    until = _next_utterance(window, part, step)
+    step = int(rng.choice(swappable))
+    later = spoken[spoken > step]
+    until = int(later[0]) + 1 if len(later) else part.stop  # the first row at which something newer was said
     changed.tokens[step, part.lane] = donor
     changed.said[step + 1 : until, part.lane] = donor
-    changed.positive[part.start : part.stop, part.lane] = 0
-    changed.negative[part.start : part.stop, part.lane] = 0
+    changed.positive[rows] = 0
+    changed.negative[rows] = 0
     changed.negative[step + 1, part.lane] = 1
     return True
 
 
-def _next_utterance(window: MarkedWindow, part: Segment, step: int) -> int:
-    """The first row at which what was said at `step` is no longer the solver's last utterance."""
-    again = np.flatnonzero(window.spoke[step + 1 : part.stop, part.lane])
-    return step + 2 + int(again[0]) if len(again) else part.stop
+def _texts(tokens: Tokens) -> set[bytes]:
+    """The different texts of [..., L], silence left out."""
+    rows = tokens.reshape(-1, tokens.shape[-1])
+    return {row.tobytes() for row in np.unique(rows[(rows != PAD).any(-1)], axis=0)}
 
 
-def _texts(rows: Tokens) -> set[bytes]:
-    """The different texts of [N, L], silence left out."""
-    return {row.tobytes() for row in rows if (row != PAD).any()}
-
-
-def _donor(own: set[bytes], others: list[Tokens], rng: np.random.Generator) -> Tokens | None:
-    """One text of other episodes that is none of this one's own, [L]; None where there is none.
+def _donor(texts: set[bytes], own: Tokens, rng: np.random.Generator) -> Tokens | None:
+    """One of `texts` that this episode does not have, [L]; None where there is none.
 
     Each text is as likely as any other, however long it was heard.
     """
-    different = sorted(set().union(*(_texts(rows) for rows in others)) - own)
+    different = sorted(texts - _texts(own))
     if not different:
         return None
-    dtype = others[0].dtype
-    return np.frombuffer(different[int(rng.integers(len(different)))], dtype)
+    return np.frombuffer(different[int(rng.integers(len(different)))], own.dtype)
