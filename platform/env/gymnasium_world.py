@@ -1,0 +1,229 @@
+"""Any Gymnasium environment as a world: its actor is the solver, and who reads its mission aloud is the setter.
+
+An environment cannot be saved, only run again, so a state is the seed and everything done since. That is exact for
+environments that are deterministic after seeding; those that say they are not are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec, load_env_creator
+from numpy.typing import NDArray
+
+from interplay.env.gymnasium_spaces import controls_of, senses_of
+from interplay.env.mission import Guide, GymnasiumFacts, MissionSource
+from interplay.env.settings import did_you_mean
+from interplay.env.task import TaskSource
+from interplay.env.world import Action, Image, Outcome, Start, View, World, WorldSpec
+
+VERSION = 1
+SETTER, SOLVER = "setter", "solver"
+DEFAULT_FPS = 10.0  # of environments that don't say
+
+
+@dataclass(frozen=True)
+class GymnasiumConfig:
+    """Which environment, and how it is seen and steered.
+
+    `id` may name the module that registers it, as Gymnasium allows: "ale_py:ALE/Pong-v5".
+    """
+
+    id: str
+    image: tuple[int, int] | None = None  # height and width that pictures are fitted to; as they come where None
+    max_steps: int | None = None  # of an episode; the environment's own limit where None
+    bins: int = 5  # into which each continuous action is cut; odd, so that one is the middle
+    rest: int | None = None  # the action of a Discrete that does nothing; "done" in MiniGrid and 0 elsewhere
+    instruction: str = ""  # what the setter asks where the environment states no mission
+    success_return: float = 0.0  # the mission is done once the return exceeds it
+    kwargs: Mapping[str, Any] = field(default_factory=dict)  # passed on to the environment
+
+    def __post_init__(self) -> None:
+        if self.max_steps is not None and self.max_steps < 1:
+            raise ValueError(f"max_steps={self.max_steps} must be at least 1, or null for the environment's own limit")
+        if self.image is not None and min(self.image) < 8:
+            raise ValueError(f"image={list(self.image)} is too small to see anything; use [72, 96] or the like")
+
+
+class GymnasiumWorld(World):
+    """One Gymnasium environment. The setter sees what the solver sees; only the solver's movement does anything."""
+
+    def __init__(self, config: GymnasiumConfig) -> None:
+        self.config = config
+        self._env, rest, self._guide = _environment(config)
+        self._senses = senses_of(self._env.observation_space, config.image)
+        self._controls = controls_of(self._env.action_space, config.bins, rest if config.rest is None else config.rest)
+        self.spec = WorldSpec(
+            name="gymnasium",
+            version=VERSION,
+            roles=(SETTER, SOLVER),
+            frames_per_step=1,
+            frames_per_second=float(self._env.metadata.get("render_fps", DEFAULT_FPS)),
+            image=self._senses.image,
+            vector=self._senses.vector,
+            movement=self._controls.components,
+            utterances=True,
+            poses=0,
+        )
+        self._seed: int | None = None
+        self._done_so_far: list[list[int]] = []  # the solver's bins, a row a step
+        self._said = dict.fromkeys(self.spec.roles, "")
+        self._seen: tuple[Image | None, NDArray[np.float32] | None] = (None, None)
+        self._facts = GymnasiumFacts("", 0.0, False, 0)
+
+    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+        if start.state is not None:
+            self._restore(start.state)
+        else:
+            assert start.seed is not None
+            self._begin(start.seed)
+        return self._views(see)
+
+    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+        if self._seed is None or self._facts.done:
+            raise ValueError("there is no episode under way; call reset(Start(seed=...)) first")
+        bins = self._checked(actions)
+        reward, truncated = self._advance(bins)
+        for role, action in actions.items():
+            if action.utterance is not None:
+                self._said[role] = action.utterance
+        return Outcome(self._views(see), self._facts.done, reward, {"truncated": True} if truncated else {})
+
+    def state(self) -> bytes:
+        saved = {
+            "world": self._identity(),
+            "seed": self._seed,
+            "bins": self._done_so_far,
+            "said": self._said,
+        }
+        return json.dumps(saved, sort_keys=True).encode()
+
+    def facts(self) -> GymnasiumFacts:
+        return self._facts
+
+    def tasks(self) -> TaskSource:
+        return MissionSource(self._facts.mission, self.config.success_return, self.facts, self._guide)
+
+    def view(self, role: str) -> View:
+        return self._views((role,))[role]
+
+    def portrait(self, height: int, width: int) -> Mapping[str, Image]:
+        """The environment's own rendering, at its own size."""
+        if self._env.render_mode != "rgb_array":
+            return {}
+        drawn: Any = self._env.render()
+        return {self.config.id: np.asarray(drawn, np.uint8)}
+
+    def close(self) -> None:
+        self._env.close()
+
+    def _begin(self, seed: int) -> None:
+        observation, _ = self._env.reset(seed=seed)
+        self._seed = seed
+        self._done_so_far = []
+        self._said = dict.fromkeys(self.spec.roles, "")
+        image, vector, mission = self._senses.read(observation)
+        self._seen = (image, vector)
+        self._facts = GymnasiumFacts(mission or self.config.instruction, 0.0, False, 0)
+
+    def _advance(self, bins: list[int]) -> tuple[float, bool]:
+        """One step of the environment; its reward, and whether a time limit cut the episode short."""
+        observation, reward, terminated, truncated, _ = self._env.step(self._controls.action(bins))
+        self._done_so_far.append(bins)
+        self._seen = self._senses.read(observation)[:2]
+        was = self._facts
+        total = was.total_reward + float(reward)
+        self._facts = GymnasiumFacts(was.mission, total, terminated or truncated, was.steps + 1)
+        return float(reward), truncated and not terminated
+
+    def _restore(self, state: bytes) -> None:
+        saved = self._read(state)
+        self._begin(saved["seed"])
+        for bins in saved["bins"]:
+            self._advance(bins)
+        self._said = dict(saved["said"])
+
+    def _read(self, state: bytes) -> Mapping[str, Any]:
+        try:
+            saved = json.loads(state)
+        except ValueError as broken:
+            raise ValueError(f"{len(state)} bytes are no saved state of the world {self.spec.name!r}") from broken
+        identity = saved.get("world") if isinstance(saved, dict) else None
+        if identity != self._identity():
+            raise ValueError(f"the state was saved by {identity}, this world is {self._identity()}; make that one")
+        return dict(saved)
+
+    def _identity(self) -> Mapping[str, Any]:
+        """All that decides what a history leads to, as JSON keeps it."""
+        settings = {"id": self.config.id, "bins": self.config.bins, "max_steps": self.config.max_steps}
+        identity = {"name": self.spec.name, "version": VERSION, "kwargs": dict(self.config.kwargs), **settings}
+        kept: Mapping[str, Any] = json.loads(json.dumps(identity, default=repr))
+        return kept
+
+    def _checked(self, actions: Mapping[str, Action]) -> list[int]:
+        """The solver's bins, once every action has been found valid."""
+        counts = np.array([component.bins for component in self.spec.movement])
+        for role, action in actions.items():
+            if role not in self.spec.roles:
+                raise ValueError(f"no role is called {role!r}.{did_you_mean(role, self.spec.roles)}")
+            movement = np.asarray(action.movement)
+            if movement.shape != (1, len(counts)):
+                raise ValueError(f"the movement of {role} has shape {movement.shape}, expected {(1, len(counts))}")
+            if (movement < 0).any() or (movement >= counts).any():
+                raise ValueError(f"the movement of {role} is {movement.tolist()}, bins go from 0 to {counts - 1}")
+        movement = actions[SOLVER].movement if SOLVER in actions else self.spec.rest()
+        return [int(chosen) for chosen in movement[0]]
+
+    def _views(self, see: Collection[str] | None) -> Mapping[str, View]:
+        image, vector = self._seen
+        heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
+        wanted = self.spec.roles if see is None else see
+        return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
+
+
+def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int, Guide]:
+    """The environment, the action that does nothing in it, and who knows how to solve it."""
+    if not config.id.startswith(("MiniGrid-", "BabyAI-")):
+        return _made(config), 0, Guide()
+    from interplay.env import babyai  # needs minigrid, which other environments don't
+
+    env = babyai.pictured(_made(config), config.image)
+    return env, babyai.REST, babyai.guide_for(env)
+
+
+def _made(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
+    """The environment as Gymnasium makes it.
+
+    Raises:
+        ValueError: Gymnasium cannot make it, or it says that it is not deterministic.
+    """
+    module, _, name = config.id.rpartition(":")
+    try:
+        if module:
+            import_module(module)
+        spec = gymnasium.spec(name)
+        modes = getattr(_creator(spec), "metadata", {}).get("render_modes", ())
+        env = gymnasium.make(
+            spec,
+            render_mode="rgb_array" if "rgb_array" in modes else None,
+            max_episode_steps=config.max_steps,
+            disable_env_checker=True,
+            **config.kwargs,
+        )
+    except (gymnasium.error.Error, ModuleNotFoundError) as refused:
+        raise ValueError(f"env.id={config.id!r} cannot be made: {refused}") from refused
+    if spec.nondeterministic:
+        env.close()
+        raise ValueError(f"env.id={config.id!r} says that it is not deterministic, so its episodes cannot be replayed")
+    return env
+
+
+def _creator(spec: EnvSpec) -> Any:
+    """What an environment is made by: a class that lists how it can be rendered, or a function."""
+    return load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point
