@@ -1,0 +1,188 @@
+"""An episode as one npz file that `np.load` opens.
+
+Members, in this order: `initial_state`, `actions/<role>`, `env_reward`, then in windows of about 400 frames
+`poses/<nnnn>`, `images/<role>/<nnnn>` and `vectors/<role>/<nnnn>`, and `episode.json` last, so that a file that has
+it was written to its end. Two-dimensional arrays are laid out column by column: what does not move (a sleeping body,
+a held action) is then one long run, which deflate stores for next to nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.episodes.episode import FORMAT_VERSION, Episode, EpisodeMeta, Utterance
+
+WINDOW_FRAMES = 400
+META_MEMBER = "episode.json"
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class DamagedEpisode(ValueError):
+    """An episode's file is missing, cut short, or says what no episode can say."""
+
+
+class UnknownFormat(ValueError):
+    """An episode's file was written by a newer version of the platform."""
+
+
+def encode(episode: Episode) -> bytes:
+    """The whole npz file. Raises ValueError where arrays and metadata disagree: nothing wrong is ever stored."""
+    disagreement = _disagreement(episode)
+    if disagreement:
+        raise ValueError(f"episode {episode.meta.id}: {disagreement}")
+    arrays = dict(_members(episode))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                laid_out = np.asfortranarray(array) if array.ndim == 2 else np.ascontiguousarray(array)
+                np.lib.format.write_array(member, laid_out, allow_pickle=False)
+        archive.writestr(META_MEMBER, json.dumps(meta_to_json(episode.meta) | {"streams": _streams(arrays)}))
+    return buffer.getvalue()
+
+
+def decode(data: bytes, *, source: str) -> Episode:
+    """The episode of an npz file's bytes; `source` names the file in errors.
+
+    Raises:
+        DamagedEpisode: the bytes are no whole episode.
+        UnknownFormat: they come from a newer version of the platform.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            meta = _read_meta(archive, source)
+            arrays = {name.removesuffix(".npy"): _array(archive, name) for name in _array_names(archive)}
+            episode = _assemble(meta, arrays)
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, TypeError, NotImplementedError) as error:
+        raise DamagedEpisode(f"{source} is damaged ({error!r}); restore it from a copy or purge it") from error
+    except (DamagedEpisode, UnknownFormat):
+        raise
+    except (ValueError, RuntimeError, MemoryError, OSError) as error:
+        raise DamagedEpisode(f"{source} is damaged ({error!r}); restore it from a copy or purge it") from error
+    disagreement = _disagreement(episode)
+    if disagreement:
+        raise DamagedEpisode(f"{source} contradicts itself: {disagreement}")
+    return episode
+
+
+def load(path: Path) -> Episode:
+    """The episode of a file. Raises as `decode` does; a missing file is a damaged one."""
+    return decode(read_bytes(path), source=str(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of an episode's file. Raises DamagedEpisode where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise DamagedEpisode(f"{path} is missing; restore it from a copy, or reindex the store") from error
+
+
+def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:
+    """JSON-able fields of the metadata."""
+    return dataclasses.asdict(meta)
+
+
+def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
+    """The metadata again, its tuples restored. Raises TypeError, KeyError or ValueError where a field is wrong."""
+    known = {field.name for field in dataclasses.fields(EpisodeMeta)}
+    kept: dict[str, Any] = {name: value for name, value in fields.items() if name in known}
+    kept["control"] = {
+        role: [(int(frame), str(who)) for frame, who in runs] for role, runs in fields["control"].items()
+    }
+    kept["utterances"] = tuple(Utterance(**utterance) for utterance in fields["utterances"])
+    kept["tasks"] = tuple((int(frame), dict(task)) for frame, task in fields["tasks"])
+    return EpisodeMeta(**kept)
+
+
+def _members(episode: Episode) -> Iterator[tuple[str, NDArray[Any]]]:
+    yield "initial_state", np.frombuffer(episode.initial_state, np.uint8)
+    for role, actions in episode.actions.items():
+        yield f"actions/{role}", actions
+    yield "env_reward", episode.env_reward
+    rows = max(1, WINDOW_FRAMES // episode.meta.frames_per_step)
+    if episode.poses is not None:
+        yield from _windows("poses", episode.poses, rows)
+    for role, images in episode.images.items():
+        yield from _windows(f"images/{role}", images, rows)
+    for role, vectors in episode.vectors.items():
+        yield from _windows(f"vectors/{role}", vectors, rows)
+
+
+def _windows(name: str, array: NDArray[Any], rows: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    for number, start in enumerate(range(0, len(array), rows)):
+        yield f"{name}/{number:04d}", array[start : start + rows]
+
+
+def _streams(arrays: Arrays) -> dict[str, dict[str, Any]]:
+    return {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()}
+
+
+def _array_names(archive: zipfile.ZipFile) -> list[str]:
+    return [name for name in archive.namelist() if name != META_MEMBER]
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    whole = archive.read(name)  # compares the checksum before anything is parsed
+    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(whole), allow_pickle=False)
+    return array
+
+
+def _read_meta(archive: zipfile.ZipFile, source: str) -> EpisodeMeta:
+    fields = json.loads(archive.read(META_MEMBER))
+    version = int(fields["version"])
+    if version > FORMAT_VERSION:
+        raise UnknownFormat(
+            f"{source} has format version {version}, this platform knows up to {FORMAT_VERSION}; "
+            "update the platform to read it"
+        )
+    streams = set(fields["streams"])
+    stored = {name.removesuffix(".npy") for name in _array_names(archive)}
+    if streams != stored:
+        raise DamagedEpisode(f"{source} should hold {sorted(streams)}, it holds {sorted(stored)}")
+    return meta_from_json(fields)
+
+
+def _assemble(meta: EpisodeMeta, arrays: Arrays) -> Episode:
+    def of_roles(kind: str) -> dict[str, NDArray[Any]]:
+        roles = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith(f"{kind}/"))
+        return {role: joined(f"{kind}/{role}") for role in roles}
+
+    def joined(prefix: str) -> NDArray[Any]:
+        return np.concatenate([arrays[name] for name in sorted(arrays) if name.startswith(f"{prefix}/")])
+
+    return Episode(
+        meta=meta,
+        initial_state=arrays["initial_state"].tobytes(),
+        actions={name.split("/")[1]: array for name, array in arrays.items() if name.startswith("actions/")},
+        env_reward=arrays["env_reward"],
+        poses=joined("poses") if any(name.startswith("poses/") for name in arrays) else None,
+        images=of_roles("images"),
+        vectors=of_roles("vectors"),
+    )
+
+
+def _disagreement(episode: Episode) -> str:
+    """What in an episode contradicts its own metadata; empty where all is well."""
+    meta = episode.meta
+    if meta.frames % meta.frames_per_step:
+        return f"{meta.frames} frames are no whole number of steps of {meta.frames_per_step}"
+    by_row: dict[str, NDArray[Any]] = {f"images/{role}": array for role, array in episode.images.items()}
+    by_row |= {f"vectors/{role}": array for role, array in episode.vectors.items()}
+    if episode.poses is not None:
+        by_row["poses"] = episode.poses
+    expected = [(f"actions/{role}", len(array), meta.frames) for role, array in episode.actions.items()]
+    expected.append(("env_reward", len(episode.env_reward), meta.steps))
+    expected += [(name, len(array), meta.steps + 1) for name, array in by_row.items()]
+    return "; ".join(f"{name} has {seen} rows, not {wanted}" for name, seen, wanted in expected if seen != wanted)

@@ -1,0 +1,175 @@
+"""Writes down an episode while it is played."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.world import Action, Outcome, View, World
+from interplay.episodes import transcript
+from interplay.episodes.episode import Episode, EpisodeMeta, Utterance, new_episode_id
+
+
+@dataclass
+class _Draft:
+    """What has been written down of the episode under way."""
+
+    id: str
+    seed: int
+    created: float
+    initial_state: bytes
+    heard: str = ""  # what the solver's view should show, from the utterances written down so far
+    actions: dict[str, list[NDArray[np.int8]]] = field(default_factory=dict)
+    env_reward: list[float] = field(default_factory=list)
+    poses: list[NDArray[np.float32]] = field(default_factory=list)
+    images: dict[str, list[NDArray[np.uint8]]] = field(default_factory=dict)
+    vectors: dict[str, list[NDArray[np.float32]]] = field(default_factory=dict)
+    utterances: list[Utterance] = field(default_factory=list)
+    tasks: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
+    control: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+
+
+class EpisodeRecorder:
+    """Records one episode after another from one world::
+
+        recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": "agent"}})
+        views = world.reset(Start(seed=7))
+        recorder.begin(seed=7, views=views)      # before the first step: it saves the world's state
+        recorder.ask(task.to_json())             # what is being asked from now on
+        outcome = world.step(actions)
+        recorder.record(actions, outcome)
+        episode = recorder.finish()
+
+    Moments are kept as poses where the world can be redrawn from them, as the pictures of the roles in `record`
+    (the solver alone where None) otherwise; those roles must then be among the views of every outcome.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        players: Mapping[str, Mapping[str, str]],
+        world_config: Mapping[str, Any] | None = None,
+        round: int = 0,  # noqa: A002 - the word for a round of the pipeline everywhere
+        split: str = "train",
+        record: tuple[str, ...] | None = None,
+    ) -> None:
+        self._world = world
+        self._players = {role: dict(player) for role, player in players.items()}
+        self._world_config = dict(world_config or {})
+        self._round = round
+        self._split = split
+        self._record = (world.spec.solver,) if record is None else record
+        self._draft: _Draft | None = None
+
+    @property
+    def steps(self) -> int:
+        """Steps recorded of the episode under way."""
+        return len(self._under_way().env_reward)
+
+    def begin(self, *, seed: int, views: Mapping[str, View]) -> None:
+        """A new episode, from the views of the reset that has just happened; an unfinished one is dropped."""
+        draft = _Draft(new_episode_id(), seed, time.time(), self._world.state())
+        draft.actions = {role: [] for role in self._world.spec.roles}
+        for role in self._world.spec.roles:
+            draft.control[role] = [(0, self._players.get(role, {}).get("kind", "scripted"))]
+        self._draft = draft
+        self._observe(views, transcript.opening_frame(self._world.spec.frames_per_step))
+
+    def ask(self, task: Mapping[str, Any]) -> None:
+        """A task (as its `to_json` tells it) is asked from the coming step on."""
+        draft = self._under_way()
+        draft.tasks.append((self._frame(draft), dict(task)))
+
+    def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Mapping[str, str] | None = None) -> None:
+        """One step, as executed. `steers` says who steered a role in it; without it, whoever steered before."""
+        draft = self._under_way()
+        frame = self._frame(draft)
+        for role, who in (steers or {}).items():
+            if draft.control[role][-1][1] != who:
+                draft.control[role].append((frame, who))
+        for role in self._world.spec.roles:
+            action = actions.get(role)
+            draft.actions[role].append(self._world.spec.rest() if action is None else action.movement.copy())
+            if action is not None and action.utterance is not None:
+                self._said(draft, frame, role, action.utterance)
+        draft.env_reward.append(outcome.env_reward)
+        self._observe(outcome.views, frame)
+
+    def finish(self) -> Episode:
+        """The episode. Raises ValueError where no step was recorded."""
+        draft = self._under_way()
+        if not draft.env_reward:
+            raise ValueError("an episode without a single step cannot be stored; record at least one step")
+        self._draft = None
+        spec = self._world.spec
+        return Episode(
+            meta=self._meta(draft),
+            initial_state=draft.initial_state,
+            actions={role: np.concatenate(chunks).astype(np.int8) for role, chunks in draft.actions.items()},
+            env_reward=np.array(draft.env_reward, np.float32),
+            poses=np.stack(draft.poses).astype(np.float32) if spec.poses else None,
+            images={role: np.stack(images) for role, images in draft.images.items()},
+            vectors={role: np.stack(vectors) for role, vectors in draft.vectors.items()},
+        )
+
+    def _meta(self, draft: _Draft) -> EpisodeMeta:
+        spec = self._world.spec
+        return EpisodeMeta(
+            id=draft.id,
+            world=spec.name,
+            world_version=spec.version,
+            world_config=self._world_config,
+            seed=draft.seed,
+            created=draft.created,
+            round=self._round,
+            frames=self._frame(draft),
+            frames_per_step=spec.frames_per_step,
+            players=self._players,
+            control=draft.control,
+            utterances=tuple(draft.utterances),
+            tasks=tuple(draft.tasks),
+            split=self._split,
+        )
+
+    def _under_way(self) -> _Draft:
+        if self._draft is None:
+            raise ValueError("no episode is being recorded; call begin() after the world's reset")
+        return self._draft
+
+    def _frame(self, draft: _Draft) -> int:
+        return len(draft.env_reward) * self._world.spec.frames_per_step
+
+    def _said(self, draft: _Draft, frame: int, role: str, text: str) -> None:
+        draft.utterances.append(Utterance(frame, role, text))
+        if role != self._world.spec.solver:
+            draft.heard = text
+
+    def _observe(self, views: Mapping[str, View], frame: int) -> None:
+        """Keeps the moment that `views` show; `frame` is where the step that led to it began."""
+        draft, spec = self._under_way(), self._world.spec
+        if spec.poses:
+            draft.poses.append(self._world.poses().copy())
+        solver = views.get(spec.solver)
+        if solver is not None and solver.heard != draft.heard:
+            self._said(draft, frame, transcript.WORLD, solver.heard)
+        for role in self._record:
+            if spec.image is not None and not spec.poses:
+                draft.images.setdefault(role, []).append(_present(views, role, "image").copy())
+            if spec.vector:
+                draft.vectors.setdefault(role, []).append(_present(views, role, "vector").copy())
+
+
+def _present(views: Mapping[str, View], role: str, part: str) -> NDArray[Any]:
+    array: NDArray[Any] | None = getattr(views[role], part) if role in views else None
+    if array is None:
+        raise ValueError(
+            f"the {role}'s {part} must be recorded, but the views hold {sorted(views)} without it; "
+            f"put {role!r} into `see`, or leave it out of `record`"
+        )
+    return array

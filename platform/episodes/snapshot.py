@@ -1,0 +1,133 @@
+"""A frozen, read-only list of episodes and marks: all that a training run knows about the store.
+
+Its file never changes once it is in place, so any number of processes on any number of hosts read it without locks,
+and the hash of its bytes names exactly what a run was trained on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import sqlite3
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from interplay.episodes.catalogue import (
+    INDEX_TABLES,
+    MARK_TABLE,
+    Entry,
+    Where,
+    insert_entry,
+    insert_marks,
+    read_entries,
+    read_marks,
+    sql_condition,
+)
+from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.files import write_whole
+
+SNAPSHOT_VERSION = 1
+
+
+class Snapshot:
+    """An opened snapshot. Its store's root is the folder above `snapshots/`.
+
+    Raises:
+        ValueError: there is no such file, or it is of a newer version of the platform.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path).resolve()
+        if not self.path.is_file():
+            raise ValueError(f"there is no snapshot {self.path}; EpisodeStore.snapshot(name) makes one")
+        self._database = sqlite3.connect(
+            f"file:{quote(str(self.path))}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
+        version = self._database.execute("PRAGMA user_version").fetchone()[0]
+        if version != SNAPSHOT_VERSION:
+            self._database.close()
+            raise ValueError(f"{self.path} has format version {version}, this platform knows {SNAPSHOT_VERSION}")
+
+    @property
+    def root(self) -> Path:
+        """The store's folder."""
+        return self.path.parent.parent
+
+    @cached_property
+    def hash(self) -> str:
+        """The sha256 of the snapshot's file: the lineage of whatever is trained on it."""
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """All its episodes, oldest first."""
+        return tuple(self.select(Where()))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def select(self, where: Where) -> list[str]:
+        """Its episodes that satisfy `where`, oldest first."""
+        condition, values = sql_condition(where)
+        query = f"SELECT id FROM episodes WHERE {condition} ORDER BY id"
+        return [row[0] for row in self._database.execute(query, values)]
+
+    def entries(self, where: Where | None = None) -> list[Entry]:
+        """What it knows about the episodes that satisfy `where`, oldest first."""
+        return read_entries(self._database, self.select(where or Where()))
+
+    def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
+        """Marks as they stood when it was frozen, by episode, rater and frame."""
+        return read_marks(self._database, episodes, rater)
+
+    def read(self, episode: str) -> Episode:
+        """An episode by its id, bytes checked against the hash that was frozen.
+
+        Raises:
+            KeyError: the snapshot does not list it.
+            DamagedEpisode, UnknownFormat: its file cannot be read, or is another than was frozen.
+        """
+        found = self._database.execute("SELECT path, sha256 FROM episodes WHERE id = ?", [episode]).fetchone()
+        if found is None:
+            raise KeyError(f"snapshot {self.path} does not list episode {episode!r}")
+        path = self.root / found[0]
+        data = read_bytes(path)
+        if hashlib.sha256(data).hexdigest() != found[1]:
+            raise DamagedEpisode(f"{path} is not the file that was frozen (its hash differs); restore it from a copy")
+        return decode(data, source=str(path))
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._database.close()
+
+
+def freeze(path: Path, entries: Sequence[Entry], marks: Sequence[Mark], where: Where) -> None:
+    """Writes a snapshot. Raises FileExistsError where the name is taken."""
+    if path.exists():
+        raise FileExistsError(f"{path} exists already; a snapshot never changes, choose another name")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        database.executescript(f"{INDEX_TABLES} {MARK_TABLE} CREATE TABLE chosen (condition TEXT NOT NULL);")
+        database.execute("BEGIN")
+        database.execute("INSERT INTO chosen VALUES (?)", [_as_json(where)])
+        for entry in entries:
+            insert_entry(database, entry)
+        insert_marks(database, marks)
+        database.execute("COMMIT")
+        database.execute(f"PRAGMA user_version = {SNAPSHOT_VERSION}")
+        write_whole(path, database.serialize())
+    path.chmod(0o444)
+
+
+def _as_json(where: Where) -> str:
+    fields: dict[str, Any] = dataclasses.asdict(where)
+    fields["kinds"] = {
+        role: [kinds] if isinstance(kinds, str) else sorted(kinds) for role, kinds in where.kinds.items()
+    }
+    fields["tasks"] = sorted(where.tasks)
+    return json.dumps(fields)

@@ -1,0 +1,173 @@
+"""The episode store: a folder that anyone can open.
+
+    store/episodes/20261121/<id>.npz    one immutable file an episode
+    store/catalogue.db                  search, marks and deletions
+    store/snapshots/<name>.db           a frozen list of episodes and marks, for one training run
+
+An append is safe once it returns. A process that dies in the middle loses that one episode at most; `reindex` mends
+the catalogue. Reading files while others are appended needs no care at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from interplay.episodes.catalogue import Catalogue, Entry, Where, entry_of
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load, read_bytes
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.files import EpisodeFiles
+from interplay.episodes.snapshot import Snapshot, freeze
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 3600.0  # nobody takes an hour to write one episode
+
+
+@dataclass(frozen=True)
+class Reindexed:
+    """What a reindex found: ids it added, ids whose files are gone, files it could not read, leftovers swept."""
+
+    added: tuple[str, ...]
+    missing: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    swept: int
+
+
+class EpisodeStore:
+    """Owns a store's catalogue: one process at a time may hold one (see `catalogue`)."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+        (self.root / "episodes").mkdir(parents=True, exist_ok=True)
+        (self.root / "snapshots").mkdir(exist_ok=True)
+        self._files = EpisodeFiles(self.root)
+        self._catalogue = Catalogue(self.root / "catalogue.db")
+        self._count: int | None = None
+
+    def append(self, episode: Episode) -> None:
+        """Stores an episode for good. Raises as `EpisodeFiles.place` does."""
+        placed = self._files.place(episode)
+        self._catalogue.put([entry_of(episode.meta, placed.path, placed.sha256)])
+        self._count = None
+
+    def read(self, episode: str) -> Episode:
+        """An episode by its id.
+
+        Raises:
+            KeyError: the store has none of this id.
+            DamagedEpisode, UnknownFormat: its file cannot be read.
+        """
+        return load(self.root / self._catalogue.path(episode))
+
+    def ids(
+        self,
+        *,
+        split: str | None = None,
+        round: int | None = None,  # noqa: A002 - the word for a round of the pipeline everywhere
+        world: str | None = None,
+        kinds: Mapping[str, Collection[str]] | None = None,
+        tasks: Collection[str] = (),
+        marked: bool | None = None,
+    ) -> list[str]:
+        """The ids of the episodes that satisfy every condition given, oldest first; see `Where`."""
+        return self._catalogue.ids(Where(split, round, None, world, kinds or {}, tasks, marked))
+
+    def entries(self, where: Where | None = None) -> list[Entry]:
+        """What the catalogue knows about the episodes that satisfy `where`, oldest first."""
+        return self._catalogue.entries(where or Where())
+
+    def __len__(self) -> int:
+        if self._count is None:
+            self._count = self._catalogue.count()
+        return self._count
+
+    def delete(self, episode: str) -> None:
+        """Hides an episode from every list and later snapshot, reindexed or not; `purge` frees its bytes."""
+        self._catalogue.path(episode)  # an unknown id is an error
+        self._catalogue.delete(episode)
+        self._count = None
+
+    def restore(self, episode: str) -> None:
+        """Brings a deleted episode back, unless it has been purged."""
+        self._catalogue.restore(episode)
+        self._count = None
+
+    def purge(self) -> list[str]:
+        """Removes the files of all deleted episodes, snapshots that list them notwithstanding; returns their ids."""
+        doomed = self._catalogue.deleted(purged=False)
+        paths = self._catalogue.paths()
+        for episode in doomed:
+            if episode in paths:
+                (self.root / paths[episode]).unlink(missing_ok=True)
+        self._catalogue.purged(doomed)
+        self._catalogue.drop(doomed)
+        self._count = None
+        return doomed
+
+    def reindex(self, *, sweep_older_than: float = SWEEP_SECONDS) -> Reindexed:
+        """Brings the index in line with the files: those of killed writers and other processes are taken in."""
+        swept = self._files.sweep(older_than=sweep_older_than)
+        known = {path: episode for episode, path in self._catalogue.paths().items()}
+        purged = set(self._catalogue.deleted(purged=True))
+        entries: list[Entry] = []
+        unreadable: list[str] = []
+        for relative, path in self._files.found():
+            if known.pop(relative, None) is not None or path.stem in purged:
+                continue
+            try:
+                data = read_bytes(path)
+                meta = decode(data, source=str(path)).meta
+            except (DamagedEpisode, UnknownFormat) as error:
+                log.warning("left out of the catalogue: %s", error)
+                unreadable.append(relative)
+                continue
+            entries.append(entry_of(meta, relative, hashlib.sha256(data).hexdigest()))
+        self._catalogue.put(entries)
+        self._catalogue.drop(list(known.values()))
+        self._count = None
+        return Reindexed(tuple(e.id for e in entries), tuple(known.values()), tuple(unreadable), swept)
+
+    def add_marks(self, marks: Sequence[Mark]) -> None:
+        """Stores marks. Raises KeyError where one is of an episode that the store does not have."""
+        for episode in {mark.episode for mark in marks}:
+            self._catalogue.path(episode)
+        self._catalogue.add_marks(marks)
+
+    def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
+        """Marks that stand, by episode, rater and frame; of these episodes and this rater where given."""
+        return self._catalogue.marks(episodes, rater)
+
+    def undo(self, mark: str) -> None:
+        """Hides a mark; what snapshots have frozen stays. Raises KeyError for an unknown id."""
+        self._catalogue.undo_mark(mark)
+
+    def snapshot(self, name: str, where: Where | None = None) -> Snapshot:
+        """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db.
+
+        Raises:
+            FileExistsError: a snapshot of this name is there already; they never change.
+        """
+        chosen = where or Where()
+        entries = self._catalogue.entries(chosen)
+        marks = self._catalogue.marks([entry.id for entry in entries])
+        path = self.root / "snapshots" / f"{name}.db"
+        freeze(path, entries, marks, chosen)
+        return Snapshot(path)
+
+    def close(self) -> None:
+        """Closes the catalogue."""
+        self._catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

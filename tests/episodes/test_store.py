@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corridor import Corridor, assert_same_episode, play
+
+from interplay.episodes.catalogue import Where
+from interplay.episodes.encoding import DamagedEpisode
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.files import EpisodeFiles
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.store import EpisodeStore
+
+
+def episode(seed: int, steps: int = 6, **settings: object) -> Episode:
+    """An episode whose id sorts by its seed."""
+    played = play(Corridor(), seed=seed, steps=steps, **settings)[0]
+    return dataclasses.replace(played, meta=dataclasses.replace(played.meta, id=f"{seed:028x}"))
+
+
+def filled(root: Path, count: int = 4) -> tuple[EpisodeStore, list[str]]:
+    store = EpisodeStore(root)
+    episodes = [episode(seed, split="heldout" if seed == 0 else "train", round=seed // 2) for seed in range(count)]
+    for one in episodes:
+        store.append(one)
+    return store, [one.meta.id for one in episodes]
+
+
+def test_an_appended_episode_is_read_back(tmp_path: Path) -> None:
+    store = EpisodeStore(tmp_path)
+    written = episode(1)
+    store.append(written)
+    assert_same_episode(store.read(written.meta.id), written)
+    assert len(store) == 1
+    with pytest.raises(FileExistsError, match="immutable"):
+        store.append(written)
+    with pytest.raises(KeyError, match="no episode 'x'"):
+        store.read("x")
+
+
+def test_episodes_are_found_by_what_they_are(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[2], "ann", 4, 1)])
+    assert store.ids() == sorted(ids)
+    assert store.ids(split="heldout") == [ids[0]]
+    assert store.ids(split="train", round=1) == ids[2:]
+    assert store.ids(kinds={"solver": "scripted"}) == ids
+    assert store.ids(kinds={"solver": ["human", "agent"]}) == []
+    assert store.ids(tasks=["go", "lift"]) == ids
+    assert store.ids(tasks=["lift"]) == []
+    assert store.ids(marked=True) == [ids[2]]
+    assert store.ids(marked=False, round=1) == [ids[3]]
+    assert [entry.steps for entry in store.entries(Where(rounds_before=1))] == [6, 6]
+
+
+def test_who_steered_for_a_while_is_found_too(tmp_path: Path) -> None:
+    plain = episode(1)
+    control = {**plain.meta.control, "solver": [(0, "agent"), (8, "human")]}
+    store = EpisodeStore(tmp_path)
+    store.append(dataclasses.replace(plain, meta=dataclasses.replace(plain.meta, control=control)))
+    assert store.ids(kinds={"solver": "human"}) == [plain.meta.id]
+
+
+def test_reindex_rebuilds_the_index_and_loses_no_mark(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    before = store.entries()
+    store.add_marks([Mark(ids[1], "ann", 4, 1)])
+    with sqlite3.connect(tmp_path / "catalogue.db") as database:
+        database.execute("DELETE FROM episodes")
+        database.execute("DELETE FROM seats")
+    database.close()
+    assert store.reindex().added == tuple(sorted(ids))
+    assert store.entries() == before
+    assert [mark.episode for mark in store.marks()] == [ids[1]]
+    assert store.reindex().added == ()
+
+
+def test_reindex_takes_in_what_others_put_there(tmp_path: Path) -> None:
+    store, _ids = filled(tmp_path)
+    other = episode(9)
+    EpisodeFiles(tmp_path).place(other)
+    assert len(store) == 4
+    assert store.reindex().added == (other.meta.id,)
+    assert len(store) == 5
+
+
+def test_reindex_names_what_it_cannot_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store, ids = filled(tmp_path)
+    folder = next((tmp_path / "episodes").iterdir())
+    (folder / "broken.npz").write_bytes(b"not a zip")
+    (folder / f"{ids[0]}.npz").unlink()
+    found = store.reindex()
+    assert [Path(name).name for name in found.unreadable] == ["broken.npz"]
+    assert found.missing == (ids[0],)
+    assert store.ids() == ids[1:]
+    assert "broken.npz" in caplog.text
+
+
+def test_a_deleted_episode_stays_deleted(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    path = next((tmp_path / "episodes").glob(f"*/{ids[0]}.npz"))
+    kept = tmp_path / "copy.npz"
+    shutil.copy(path, kept)
+    store.delete(ids[0])
+    store.delete(ids[1])
+    store.reindex()
+    assert store.ids() == ids[2:]
+    assert len(store) == 2
+    store.restore(ids[1])
+    assert store.ids() == ids[1:]
+    assert store.purge() == [ids[0]]
+    assert not path.exists()
+    shutil.copy(kept, path)
+    store.reindex()
+    assert store.ids() == ids[1:]
+    with pytest.raises(KeyError):
+        store.delete("x")
+
+
+def test_marks_are_kept_by_rater_and_undone_softly(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    first, second = Mark(ids[0], "ann", 8, 1), Mark(ids[0], "bob", 4, -1)
+    third = Mark(ids[1], "ann", 0, -1)
+    store.add_marks([first, second, third, first])
+    assert store.marks() == [first, second, third]
+    assert store.marks(rater="ann") == [first, third]
+    assert store.marks([ids[0]], rater="bob") == [second]
+    store.undo(first.id)
+    assert store.marks() == [second, third]
+    store.add_marks([first])  # sent once more by a client that had no answer
+    assert store.marks() == [second, third]
+    with pytest.raises(KeyError, match="no mark 'x'"):
+        store.undo("x")
+    with pytest.raises(KeyError, match="no episode"):
+        store.add_marks([Mark("x", "ann", 0, 1)])
+
+
+def test_everything_is_there_after_reopening(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 8, 1)])
+    store.delete(ids[1])
+    store.close()
+    with EpisodeStore(tmp_path) as again:
+        assert again.ids() == [ids[0], *ids[2:]]
+        assert len(again.marks()) == 1
+
+
+def test_a_catalogue_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
+    EpisodeStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / "catalogue.db") as database:
+        database.execute("PRAGMA user_version = 7")
+    database.close()
+    with pytest.raises(ValueError, match="format version 7"):
+        EpisodeStore(tmp_path)
+
+
+def test_a_snapshot_never_changes(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[2], "ann", 4, 1), Mark(ids[0], "ann", 4, 1)])
+    snapshot = store.snapshot("first", Where(split="train"))
+    digest = snapshot.hash
+    mark = store.marks([ids[2]])[0]
+    store.undo(mark.id)
+    store.append(episode(7))
+    store.delete(ids[3])
+    again = Snapshot(tmp_path / "snapshots" / "first.db")
+    assert again.hash == digest
+    assert again.ids == tuple(ids[1:])
+    assert again.marks() == [mark]
+    assert again.select(Where(round=1, marked=True)) == [ids[2]]
+    assert [entry.id for entry in again.entries()] == ids[1:]
+    assert_same_episode(again.read(ids[3]), store.read(ids[3]))
+    with pytest.raises(KeyError, match="does not list"):
+        again.read(ids[0])
+    with pytest.raises(FileExistsError, match="choose another name"):
+        store.snapshot("first")
+    assert store.snapshot("second", Where(split="train")).hash != digest
+
+
+def test_a_snapshot_notices_another_file(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    snapshot = store.snapshot("first")
+    paths = [next((tmp_path / "episodes").glob(f"*/{id_}.npz")) for id_ in ids[:2]]
+    shutil.copy(paths[1], paths[0])
+    with pytest.raises(DamagedEpisode, match="hash differs"):
+        snapshot.read(ids[0])
+    with pytest.raises(ValueError, match="there is no snapshot"):
+        Snapshot(tmp_path / "snapshots" / "none.db")
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_kill_loses_nothing_that_was_appended(tmp_path: Path, attempt: int) -> None:
+    """SIGKILL at a random point of a random append, several times over the same store."""
+    rng = np.random.default_rng(attempt)
+    said: list[str] = []
+    for _ in range(2):
+        command = [sys.executable, str(Path(__file__).parent / "appender.py"), str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            said += [child.stdout.readline().strip() for _ in range(int(rng.integers(1, 6)))]
+            for _ in range(int(rng.integers(1, 60_000))):  # a random moment without a clock
+                pass
+            child.send_signal(signal.SIGKILL)
+            said += child.stdout.read().split()
+    store = EpisodeStore(tmp_path)
+    found = store.reindex(sweep_older_than=0)
+    ids = store.ids()
+    assert set(said) <= set(ids)
+    assert len(ids) <= len(said) + 2  # at most the one under way, each time
+    assert found.unreadable == () == found.missing
+    for one in ids:
+        assert store.read(one).meta.steps == 60
+    assert not list(tmp_path.glob("episodes/*/*.tmp"))
+
+
+def test_old_leftovers_are_swept_and_young_ones_left_alone(tmp_path: Path) -> None:
+    store, _ = filled(tmp_path)
+    folder = next((tmp_path / "episodes").iterdir())
+    (folder / "half.npz.17.tmp").write_bytes(b"half")
+    assert store.reindex().swept == 0
+    assert store.reindex(sweep_older_than=0).swept == 1
+    assert len(store.ids()) == 4
+
+
+def test_reading_goes_on_while_another_process_appends(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    snapshot = store.snapshot("first")
+    store.close()
+    command = [sys.executable, str(Path(__file__).parent / "appender.py"), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for _ in range(5):
+            child.stdout.readline()
+            assert [snapshot.read(one).meta.id for one in snapshot.ids] == ids
+        child.send_signal(signal.SIGKILL)
