@@ -1,0 +1,86 @@
+"""From the observation of one step to tokens: a picture's cells, the words heard and said, other senses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from interplay.agent.observation import Layout
+from interplay.agent.sizes import AgentConfig
+from interplay.agent.tower import Tower
+from interplay.episodes.vocabulary import PAD
+
+
+class Encoded(NamedTuple):
+    """N observations as tokens."""
+
+    tokens: Tensor  # [N, S, W]
+    mask: Tensor | None  # bool [N, S], True where a token means something; None: all do
+    vision: Tensor | None  # [N, C]: the picture alone, which has not seen the text
+    language: Tensor | None  # [N, W]: the text alone
+
+
+class Words(nn.Module):
+    """Embeds what was heard and said: a word, its place, and who said it."""
+
+    def __init__(self, vocabulary_size: int, length: int, width: int) -> None:
+        super().__init__()
+        self.word = nn.Embedding(vocabulary_size, width)
+        self.place = nn.Parameter(torch.zeros(2 * length, width))  # one for each place of each speaker
+        self.summary = nn.Sequential(nn.Linear(width, width), nn.ReLU())
+        nn.init.normal_(self.place, std=0.3)
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """[N, 2 L] tokens, heard then said -> embeddings [N, 2 L, W], their mask [N, 2 L], their summary [N, W].
+
+        The summary bends each word with its place before the mean, so that it depends on the order of words.
+        """
+        mask = tokens != PAD
+        embedded = self.word(tokens) + self.place
+        weight = mask.to(embedded.dtype)[:, :, None]
+        total = (self.summary(embedded) * weight).sum(1)
+        return embedded, mask, total / weight.sum(1).clamp(min=1.0)
+
+
+class Encoder(nn.Module):
+    """Everything observed but the previous action, as tokens of one width."""
+
+    def __init__(self, config: AgentConfig, layout: Layout, vocabulary_size: int) -> None:
+        super().__init__()
+        world = layout.world
+        if world.image is None and not world.vector and not world.utterances:
+            raise ValueError(f"{world.name} shows its players nothing: an agent needs an image, a vector or utterances")
+        self.words: Words | None = None
+        self.tower: Tower | None = None
+        self.senses: nn.Linear | None = None
+        if world.utterances:
+            self.words = Words(vocabulary_size, layout.utterance_length, config.width)
+        if world.image is not None:
+            self.tower = Tower(config, world.image, config.width if config.text_film and world.utterances else None)
+            self.cell = nn.Linear(self.tower.channels, config.width)
+            self.place = nn.Parameter(torch.randn(self.tower.cells, config.width) * 0.3)
+        if world.vector:
+            self.senses = nn.Linear(world.vector, config.width)
+
+    def forward(self, observations: dict[str, Tensor]) -> Encoded:
+        """Arrays of `observation.py` with time and lanes folded into one axis, [N, ...]."""
+        parts: list[Tensor] = []
+        masks: list[Tensor] = []
+        vision = language = None
+        if self.words is not None:
+            spoken = torch.cat([observations["heard"], observations["said"]], dim=1).long()
+            embedded, mask, language = self.words(spoken)
+            parts.append(embedded)
+            masks.append(mask)
+        if self.tower is not None:
+            grid, vision = self.tower(observations["image"], language)
+            parts.append(self.cell(grid.flatten(2).transpose(1, 2)) + self.place)  # [N, C, h, w] -> [N, h w, W]
+        if self.senses is not None:
+            parts.append(cast(Tensor, self.senses(observations["vector"]))[:, None, :])
+        tokens = torch.cat(parts, dim=1)
+        if not masks:
+            return Encoded(tokens, None, vision, language)
+        seen = masks[0].new_ones(tokens.shape[0], tokens.shape[1] - masks[0].shape[1])
+        return Encoded(tokens, torch.cat([masks[0], seen], dim=1), vision, language)

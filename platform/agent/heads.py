@@ -1,0 +1,73 @@
+"""What an agent does with what it knows: movement, and scalars such as its value. Language is in `language.py`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from interplay.agent.observation import Layout
+from interplay.agent.transformer import IMPOSSIBLE
+
+
+class Scalar(nn.Module):
+    """An MLP with one output: the value, and the utility of a reward model."""
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, core: Tensor) -> Tensor:
+        """[..., inputs] -> [...]."""
+        return cast(Tensor, self.layers(core)[..., 0])
+
+
+class MovementHead(nn.Module):
+    """An MLP that emits the A distinct actions of a step at once, each of K independent categoricals."""
+
+    spread: Tensor
+
+    def __init__(self, inputs: int, hidden: int, layout: Layout) -> None:
+        super().__init__()
+        self.actions = layout.actions_per_step
+        self.components = layout.components
+        bins = torch.tensor(layout.bins)
+        self.total = sum(layout.bins)
+        self.layers = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, self.actions * self.total))
+        # Components differ in size: `spread` places the logits into a rectangle, its rest filled from a last column.
+        starts = bins.cumsum(0) - bins
+        places = starts[:, None] + torch.arange(max(layout.bins))
+        inside = torch.arange(max(layout.bins)) < bins[:, None]
+        self.register_buffer("spread", torch.where(inside, places, self.total).flatten(), persistent=False)
+
+    def forward(self, core: Tensor) -> Tensor:
+        """[..., inputs] -> logits [..., A, K, M]: M is the largest number of bins, impossible bins are `IMPOSSIBLE`."""
+        flat = self.layers(core).view(*core.shape[:-1], self.actions, self.total)
+        padded = functional.pad(flat, (0, 1), value=IMPOSSIBLE).index_select(-1, self.spread)
+        return padded.view(*padded.shape[:-1], self.components, -1)
+
+
+def movement_log_probs(logits: Tensor, movement: Tensor) -> Tensor:
+    """The log-probability of each component: logits [..., A, K, M], movement [..., A, K] -> [..., A, K]."""
+    return logits.log_softmax(-1).gather(-1, movement.long()[..., None])[..., 0]
+
+
+def movement_entropy(logits: Tensor) -> Tensor:
+    """The entropy of each component in nats, [..., A, K, M] -> [..., A, K]."""
+    log_probs = logits.log_softmax(-1)
+    return -(log_probs.exp() * log_probs).sum(-1)
+
+
+def choose(logits: Tensor, generator: torch.Generator, greedy: bool) -> Tensor:
+    """Draws from categoricals (or takes their modes), [..., M] -> int64 [...]."""
+    if greedy:
+        return logits.argmax(-1)
+    noise = torch.empty_like(logits).exponential_(generator=generator)
+    return (logits - noise.log()).argmax(-1)  # Gumbel's trick
+
+
+def gate_log_prob(gate: Tensor, speak: Tensor) -> Tensor:
+    """The log-probability of having spoken (or not): gate logits [...], speak bool [...] -> [...]."""
+    return functional.logsigmoid(torch.where(speak, gate, -gate))

@@ -1,0 +1,71 @@
+"""What a batch of lanes observes now: views of worlds written into the arrays that an agent reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.agent.observation import Arrays, Layout
+from interplay.env.world import View
+from interplay.episodes.vocabulary import Vocabulary
+
+
+class LaneInputs:
+    """Observation arrays of one step, `arrays` [1, B, ...], refilled in place; what is said is encoded once.
+
+    The loop of whoever drives agents::
+
+        inputs.begin(lane)                     # a new episode
+        while True:
+            inputs.see(lane, views[role])      # for each lane
+            decision = act(agent, tensors(inputs.arrays), state, generator)
+            inputs.acted(lane, decision.movement[lane])  # or what a co-pilot did instead
+    """
+
+    def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int) -> None:
+        self.layout = layout
+        self.vocabulary = vocabulary
+        self.arrays: Arrays = layout.observations(1, lanes)
+        self._rest = layout.rest()
+        self._encoded: dict[str, NDArray[np.int16]] = {}
+
+    def begin(self, lane: int) -> None:
+        """The next `see` of this lane is the first of an episode."""
+        self.arrays["first"][0, lane] = True
+        if "previous" in self.arrays:
+            self.arrays["previous"][0, lane] = self._rest
+
+    def see(self, lane: int, view: View) -> None:
+        """Writes what a player sees, hears and has said.
+
+        Raises:
+            ValueError: the view lacks a part that the world's spec promises.
+        """
+        world = self.layout.world
+        if world.image is not None:
+            if view.image is None:
+                raise ValueError(f"{world.name} promises pictures of {world.image}, but a view came without one")
+            self.arrays["image"][0, lane] = view.image
+        if world.vector:
+            if view.vector is None:
+                raise ValueError(f"{world.name} promises vectors of {world.vector}, but a view came without one")
+            self.arrays["vector"][0, lane] = view.vector
+        if world.utterances:
+            self.arrays["heard"][0, lane] = self._encode(view.heard)
+            self.arrays["said"][0, lane] = self._encode(view.said)
+
+    def acted(self, lane: int, movement: NDArray[np.int8]) -> None:
+        """The movement [A, K] that was carried out: the next step's previous action."""
+        self.arrays["first"][0, lane] = False
+        if "previous" in self.arrays:
+            self.arrays["previous"][0, lane] = movement
+
+    def store(self, unroll: Arrays, step: int) -> None:
+        """Copies this step into arrays [T, B, ...] with the same keys."""
+        for key, value in self.arrays.items():
+            unroll[key][step] = value[0]
+
+    def _encode(self, text: str) -> NDArray[np.int16]:
+        if text not in self._encoded:
+            self._encoded[text] = self.vocabulary.encode(text, self.layout.utterance_length)
+        return self._encoded[text]

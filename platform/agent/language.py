@@ -1,0 +1,103 @@
+"""The language head: a gate (speak or stay silent), and a small causal transformer that writes the utterance."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from interplay.agent.heads import choose
+from interplay.agent.sizes import AgentConfig
+from interplay.agent.transformer import IMPOSSIBLE, Block
+from interplay.episodes.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
+
+SILENT_AT_FIRST = -3.0  # choice: the gate's first logit; an agent that has learnt nothing speaks one step in twenty
+
+
+class LanguageHead(nn.Module):
+    """Writes utterances token by token, knowing the core features of the step at which it speaks.
+
+    Special tokens other than `END` are never said: they have probability 0, and where a recorded utterance holds an
+    unknown word it counts nothing. The last place of an utterance can only be its end.
+    """
+
+    def __init__(self, inputs: int, config: AgentConfig, vocabulary_size: int, length: int) -> None:
+        super().__init__()
+        width = config.decoder_width
+        self.length = length
+        self.gate = nn.Linear(inputs, 1)
+        self.condition = nn.Linear(inputs, width)
+        self.word = nn.Embedding(vocabulary_size, width)
+        self.place = nn.Parameter(torch.randn(length, width) * 0.3)
+        self.blocks = nn.ModuleList(
+            Block(width, config.decoder_heads, config.feedforward) for _ in range(config.decoder_layers)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.next = nn.Linear(width, vocabulary_size)
+        nn.init.constant_(self.gate.bias, SILENT_AT_FIRST)
+
+    def forward(self, core: Tensor) -> Tensor:
+        """The logit of speaking, [..., inputs] -> [...]."""
+        return cast(Tensor, self.gate(core)[..., 0])
+
+    def token_log_probs(self, core: Tensor, tokens: Tensor) -> Tensor:
+        """The log-probability of each token given those before it, with teacher forcing.
+
+        Args:
+            core: [N, inputs], at the steps that spoke.
+            tokens: [N, L], each row an utterance: its words, `END`, then `PAD`.
+
+        Returns:
+            [N, L], 0 at padding and at unknown words.
+        """
+        tokens = tokens.long()
+        start = tokens.new_full((tokens.shape[0], 1), START)
+        log_probs = self._logits(core, torch.cat([start, tokens[:, :-1]], dim=1)).log_softmax(-1)
+        counted = (tokens != PAD) & (tokens != UNKNOWN)
+        return torch.where(counted, log_probs.gather(-1, tokens[..., None])[..., 0], 0.0)
+
+    def utterance_log_probs(self, core: Tensor, spoke: Tensor, tokens: Tensor) -> Tensor:
+        """The log-probability of whole utterances, 0 where nobody spoke; the gate's part is not included.
+
+        core [T, B, inputs], spoke bool [T, B], tokens [T, B, L] -> [T, B]. Runs the decoder on the steps that spoke
+        only.
+        """
+        where = spoke.nonzero(as_tuple=True)
+        log_probs = self.token_log_probs(core[where], tokens[where]).sum(-1)
+        return core.new_zeros(spoke.shape).index_put(where, log_probs)
+
+    def write(self, core: Tensor, generator: torch.Generator, greedy: bool) -> tuple[Tensor, Tensor]:
+        """Writes one utterance for each row of `core` [N, inputs].
+
+        Returns:
+            tokens int64 [N, L], and the log-probability of each utterance [N].
+        """
+        tokens = torch.full((core.shape[0], self.length + 1), PAD, device=core.device)
+        tokens[:, 0] = START
+        total = core.new_zeros(core.shape[0])
+        writing = torch.ones(core.shape[0], dtype=torch.bool, device=core.device)
+        for place in range(self.length):
+            logits = self._logits(core, tokens[:, : place + 1])[:, -1]
+            token = choose(logits, generator, greedy)
+            log_prob = logits.log_softmax(-1).gather(-1, token[:, None])[:, 0]
+            total = total + torch.where(writing, log_prob, 0.0)
+            tokens[:, place + 1] = torch.where(writing, token, PAD)
+            writing = writing & (token != END)
+            if not writing.any():
+                break
+        return tokens[:, 1:], total
+
+    def _logits(self, core: Tensor, before: Tensor) -> Tensor:
+        """[N, inputs] and the tokens before each place [N, P] -> logits [N, P, vocabulary]."""
+        places = before.shape[1]
+        x = self.word(before) + self.place[:places] + self.condition(core)[:, None, :]
+        for block in self.blocks:
+            x = block(x, causal=True)
+        logits = cast(Tensor, self.next(self.norm(x)))
+        forbidden = torch.zeros(places, logits.shape[-1], dtype=torch.bool, device=logits.device)
+        forbidden[:, : len(SPECIAL)] = True
+        forbidden[1:, END] = False  # whoever speaks says at least one word
+        forbidden[self.length - 1 :] = True
+        forbidden[self.length - 1 :, END] = False
+        return logits.masked_fill(forbidden, IMPOSSIBLE)

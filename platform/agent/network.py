@@ -1,0 +1,162 @@
+"""The agent's network.
+
+    image -> tower ------------.
+    heard, said -> embeddings -+-> multi-modal transformer -> aggregate -.
+    vector -> token -----------'                                         +-> LSTM -> core -> movement, language,
+    previous action -----------------------------------------------------'                  value, utility
+
+Which parts exist follows from the world's spec; nothing here asks which world it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from interplay.agent.encoder import Encoded, Encoder
+from interplay.agent.heads import MovementHead, Scalar
+from interplay.agent.language import LanguageHead
+from interplay.agent.memory import Memory, State
+from interplay.agent.observation import Layout
+from interplay.agent.sizes import AgentConfig
+from interplay.agent.transformer import Block, Question
+
+
+class Output(NamedTuple):
+    """What an agent makes of [T, B] observations. Parts that its world does not have are None."""
+
+    core: Tensor  # [T, B, D], the input of every head
+    movement: Tensor | None  # logits [T, B, A, K, M]: see `MovementHead`
+    gate: Tensor | None  # [T, B], the logit of speaking
+    value: Tensor  # [T, B]
+    utility: Tensor | None  # [T, B]; only of a reward model
+    vision: Tensor | None  # [T, B, C], the picture before any text touched it
+    language: Tensor | None  # [T, B, W], the text alone
+
+
+class Mixer(nn.Module):
+    """The multi-modal transformer, and the aggregate of what it found."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        self.full = config.attention == "full"
+        self.queries = nn.Parameter(torch.randn(config.aggregation_tokens, config.width) * 0.3)
+        kind = Block if self.full else Question
+        self.blocks = nn.ModuleList(
+            kind(config.width, config.attention_heads, config.feedforward) for _ in range(config.layers)
+        )
+        self.norm = nn.LayerNorm(config.width)
+        self.width = (1 + config.aggregation_tokens) * config.width
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        """-> [N, width]: the mean over tokens, then the aggregation tokens, side by side."""
+        tokens, mask, _, language = encoded
+        n, q = tokens.shape[0], self.queries.shape[0]
+        queries = self.queries.expand(n, -1, -1)
+        if self.full:
+            both = torch.cat([queries, tokens], dim=1)
+            seen = None if mask is None else functional.pad(mask, (q, 0), value=True)
+            for block in self.blocks:
+                both = block(both, seen)
+            queries, tokens = both[:, :q], both[:, q:]
+        else:
+            if language is not None:
+                queries = queries + language[:, None, :]  # choice: what is asked steers where they look
+            for block in self.blocks:
+                queries = block(queries, tokens, mask)
+        found = torch.cat([_mean(tokens, mask)[:, None], queries], dim=1)
+        return cast(Tensor, self.norm(found).flatten(1))
+
+
+class Previous(nn.Module):
+    """Embeds the previous movement: one embedding for each bin of each component of each action, summed."""
+
+    offsets: Tensor
+
+    def __init__(self, layout: Layout, width: int) -> None:
+        super().__init__()
+        sizes = torch.tensor(layout.bins).repeat(layout.actions_per_step)
+        self.register_buffer("offsets", sizes.cumsum(0) - sizes, persistent=False)
+        self.table = nn.EmbeddingBag(layout.actions_per_step * sum(layout.bins), width, mode="sum")
+
+    def forward(self, previous: Tensor) -> Tensor:
+        """int8 [N, A, K] -> [N, W]."""
+        return cast(Tensor, self.table(previous.flatten(1).long() + self.offsets))
+
+
+class Contrast(nn.Module):
+    """Tells matching pairs of vision and language from mismatching ones (the CSS loss)."""
+
+    def __init__(self, vision: int, language: int, hidden: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(vision + language, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+
+    def forward(self, vision: Tensor, language: Tensor) -> Tensor:
+        """[..., C] and [..., W] -> the logit that they belong together, [...]."""
+        return cast(Tensor, self.layers(torch.cat([vision, language], dim=-1))[..., 0])
+
+
+class Agent(nn.Module):
+    """The policy and its value; with `utility`, a reward model."""
+
+    def __init__(self, config: AgentConfig, layout: Layout, vocabulary_size: int, utility: bool = False) -> None:
+        super().__init__()
+        self.config = config
+        self.layout = layout
+        world = layout.world
+        self.encoder = Encoder(config, layout, vocabulary_size)
+        self.mixer = Mixer(config)
+        self.previous = Previous(layout, config.width) if world.movement else None
+        self.aggregate = nn.Sequential(
+            nn.Linear(self.mixer.width + (config.width if world.movement else 0), config.lstm), nn.ReLU()
+        )
+        self.memory = Memory(config.lstm, config.lstm)
+        core = 2 * config.lstm  # choice: the aggregate also passes around the LSTM
+        self.movement = MovementHead(core, config.policy_hidden, layout) if world.movement else None
+        self.language = (
+            LanguageHead(core, config, vocabulary_size, layout.utterance_length) if world.utterances else None
+        )
+        self.value = Scalar(core, config.value_hidden)
+        self.utility = Scalar(core, config.value_hidden) if utility else None
+        tower = self.encoder.tower
+        self.css = (
+            Contrast(tower.channels, config.width, config.contrast_hidden)
+            if tower is not None and world.utterances
+            else None
+        )
+
+    def initial_state(self, lanes: int) -> State:
+        """The state at the start of an episode, [B, D]."""
+        return self.memory.initial_state(lanes)
+
+    def forward(self, observations: dict[str, Tensor], state: State) -> tuple[Output, State]:
+        """Observations [T, B, ...] as `observation.py` lists them, and the state before them."""
+        first = observations["first"]
+        folded = {key: value.flatten(0, 1) for key, value in observations.items() if key != "first"}  # [T B, ...]
+        encoded = self.encoder(folded)
+        known = self.mixer(encoded)
+        if self.previous is not None:
+            known = torch.cat([known, self.previous(folded["previous"])], dim=-1)
+        aggregate = self.aggregate(known).unflatten(0, first.shape)  # [T, B, D / 2]
+        remembered, state = self.memory(aggregate, first, state)
+        core = torch.cat([remembered, aggregate], dim=-1)
+        return Output(
+            core=core,
+            movement=None if self.movement is None else self.movement(core),
+            gate=None if self.language is None else self.language(core),
+            value=self.value(core),
+            utility=None if self.utility is None else self.utility(core),
+            vision=None if encoded.vision is None else encoded.vision.unflatten(0, first.shape),
+            language=None if encoded.language is None else encoded.language.unflatten(0, first.shape),
+        ), state
+
+
+def _mean(tokens: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean over the tokens that mean something, [N, S, W] and [N, S] -> [N, W]."""
+    if mask is None:
+        return tokens.mean(1)
+    weight = mask.to(tokens.dtype)
+    return torch.bmm(weight[:, None, :], tokens)[:, 0] / weight.sum(1, keepdim=True).clamp(min=1.0)

@@ -1,0 +1,74 @@
+"""An agent in the solver's seat of several worlds at once: one batched forward decides a step for every lane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from interplay.agent.inputs import LaneInputs
+from interplay.agent.memory import State
+from interplay.agent.network import Agent
+from interplay.agent.policy import Decision, act, tensors
+from interplay.env.world import Action, View
+from interplay.episodes.vocabulary import Vocabulary
+
+
+class PlayingAgent:
+    """Holds what an agent needs between two steps: its inputs, its memory, its random state::
+
+    playing.begin(lane)
+    playing.see(lane, view)          # for each lane
+    actions = playing.decide()       # one for each lane
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        vocabulary: Vocabulary,
+        lanes: int,
+        generator: torch.Generator,
+        greedy: bool = False,
+    ) -> None:
+        self.agent = agent.eval()
+        self.vocabulary = vocabulary
+        self.inputs = LaneInputs(agent.layout, vocabulary, lanes)
+        self.memory: State = agent.initial_state(lanes)
+        self.greedy = greedy
+        self._generator = generator
+
+    def begin(self, lane: int) -> None:
+        """The next view of this lane is the first of an episode."""
+        self.inputs.begin(lane)
+
+    def see(self, lane: int, view: View) -> None:
+        """What the lane's solver observes now."""
+        self.inputs.see(lane, view)
+
+    def decide(self) -> tuple[list[Action], Decision]:
+        """Acts in every lane; takes it that the actions are carried out."""
+        decision = act(self.agent, tensors(self.inputs.arrays), self.memory, self._generator, self.greedy)
+        self.memory = decision.state
+        actions = []
+        for lane, movement in enumerate(decision.movement):
+            self.inputs.acted(lane, movement)
+            text = self.vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else None
+            actions.append(Action(self.agent.layout.chunk(movement), text or None))
+        return actions, decision
+
+    def state(self) -> dict[str, Any]:
+        """What a resume needs."""
+        return {
+            "inputs": {key: torch.from_numpy(value.copy()) for key, value in self.inputs.arrays.items()},
+            "memory": list(self.memory),
+            "generator": self._generator.get_state(),
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned."""
+        for key, value in state["inputs"].items():
+            np.copyto(self.inputs.arrays[key], value.numpy())
+        self.memory = State(*state["memory"])
+        self._generator.set_state(state["generator"])

@@ -1,0 +1,75 @@
+"""Acting: one step of many lanes in one forward, without gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from interplay.agent.heads import choose, gate_log_prob, movement_log_probs
+from interplay.agent.memory import State
+from interplay.agent.network import Agent
+from interplay.episodes.vocabulary import PAD
+
+
+class Decision(NamedTuple):
+    """What B lanes do in one step. The log-probabilities are those under the policy, also of greedy choices."""
+
+    movement: NDArray[np.int8]  # [B, A, K]; K is 0 where the world has no movement
+    movement_log_prob: NDArray[np.float32]  # [B], summed over actions and components
+    speak: NDArray[np.bool_]  # [B]
+    tokens: NDArray[np.int16]  # [B, L], all padding where silent
+    language_log_prob: NDArray[np.float32]  # [B], of the gate, and of the tokens where it opened
+    value: NDArray[np.float32]  # [B]
+    state: State  # after this step
+
+
+def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | str = "cpu") -> dict[str, Tensor]:
+    """Numpy arrays as tensors; on the CPU they share memory."""
+    return {key: torch.from_numpy(value).to(device) for key, value in arrays.items()}
+
+
+@torch.inference_mode()
+def act(
+    agent: Agent, observations: Mapping[str, Tensor], state: State, generator: torch.Generator, greedy: bool = False
+) -> Decision:
+    """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it.
+
+    `generator` lives on the agent's device.
+    """
+    output, state = agent(dict(observations), state)
+    core = output.core[0]  # [B, D]
+    lanes, layout = core.shape[0], agent.layout
+    movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)
+    movement_log_prob = core.new_zeros(lanes)
+    if output.movement is not None:
+        chosen = choose(output.movement[0], generator, greedy)
+        movement = chosen.to(torch.int8)
+        movement_log_prob = movement_log_probs(output.movement[0], chosen).sum((-2, -1))
+    speak = torch.zeros(lanes, dtype=torch.bool, device=core.device)
+    tokens = torch.full((lanes, layout.utterance_length), PAD, dtype=torch.int16, device=core.device)
+    language_log_prob = core.new_zeros(lanes)
+    if agent.language is not None and output.gate is not None:
+        gate = output.gate[0]
+        if greedy:
+            speak = gate > 0
+        else:
+            speak = torch.rand(gate.shape, generator=generator, device=gate.device) < gate.sigmoid()
+        language_log_prob = gate_log_prob(gate, speak)
+        if speak.any():
+            written, log_prob = agent.language.write(core[speak], generator, greedy)
+            tokens[speak] = written.to(torch.int16)
+            language_log_prob[speak] += log_prob
+    return Decision(
+        movement=movement.cpu().numpy(),
+        movement_log_prob=movement_log_prob.float().cpu().numpy(),
+        speak=speak.cpu().numpy(),
+        tokens=tokens.cpu().numpy(),
+        language_log_prob=language_log_prob.float().cpu().numpy(),
+        value=output.value[0].float().cpu().numpy(),
+        state=state,
+    )

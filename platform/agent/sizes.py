@@ -1,0 +1,96 @@
+"""How large an agent is, by name. Counts are for the Playhouse at 72x96 with about 500 words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Attention = Literal["full", "aggregate"]
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """Every width of an agent. Choices of ours, where the papers are silent, are marked so."""
+
+    # What it emits and reads.
+    actions_per_step: int = 8  # distinct movement actions a step; choice: small agents learn faster with 1
+    utterance_length: int = 16  # tokens of an utterance, its end included
+
+    # The image tower: a patchify stem, then stages; each stage but the first halves the picture.
+    patch: int = 2
+    channels: tuple[int, ...] = (64, 128, 256)
+    blocks: tuple[int, ...] = (1, 2, 4)  # residual blocks of each stage
+    text_film: bool = False  # choice: text scales and shifts the last stage; a small net grounds words sooner
+
+    # The multi-modal transformer.
+    width: int = 256
+    layers: int = 8
+    attention_heads: int = 8
+    feedforward: int = 4  # hidden width of a block, in multiples of its width
+    aggregation_tokens: int = 4
+    attention: Attention = "full"  # choice: "aggregate" lets only the aggregation tokens ask, which costs a fraction
+
+    # The memory and the heads.
+    lstm: int = 512
+    policy_hidden: int = 512
+    value_hidden: int = 512
+    decoder_width: int = 256
+    decoder_layers: int = 2
+    decoder_heads: int = 4
+    contrast_hidden: int = 256  # the discriminator of matching vision and language
+
+    def __post_init__(self) -> None:
+        problems = []
+        if len(self.channels) != len(self.blocks) or not self.channels:
+            problems.append(f"agent.channels={self.channels} and agent.blocks={self.blocks} need one entry a stage")
+        if self.width % self.attention_heads:
+            problems.append(f"agent.attention_heads={self.attention_heads} does not divide agent.width={self.width}")
+        if self.decoder_width % self.decoder_heads:
+            problems.append(
+                f"agent.decoder_heads={self.decoder_heads} does not divide agent.decoder_width={self.decoder_width}"
+            )
+        if self.attention not in ("full", "aggregate"):
+            problems.append(f"agent.attention={self.attention!r} is not one of 'full', 'aggregate'")
+        if self.aggregation_tokens < 1 or self.layers < 1:
+            problems.append("agent.aggregation_tokens and agent.layers are at least 1")
+        if self.utterance_length < 2:
+            problems.append(f"agent.utterance_length={self.utterance_length} leaves no room for a word and its end")
+        if problems:
+            raise ValueError("; ".join(problems))
+
+
+SIZES: dict[str, AgentConfig] = {
+    "nano": AgentConfig(
+        actions_per_step=1,
+        utterance_length=12,
+        patch=4,
+        channels=(32, 48),
+        blocks=(0, 1),
+        text_film=True,
+        width=64,
+        layers=1,
+        attention_heads=4,
+        feedforward=2,
+        attention="aggregate",
+        lstm=128,
+        policy_hidden=128,
+        value_hidden=128,
+        decoder_width=48,
+        decoder_layers=1,
+        contrast_hidden=64,
+    ),
+    "5m": AgentConfig(width=128, channels=(64, 64, 128), lstm=256, decoder_width=128, contrast_hidden=128),
+    "18m": AgentConfig(width=256, channels=(64, 128, 256), lstm=512, decoder_width=256, contrast_hidden=256),
+    "71m": AgentConfig(
+        width=512, channels=(64, 256, 512), lstm=1024, decoder_width=512, decoder_heads=8, contrast_hidden=512
+    ),
+    "165m": AgentConfig(
+        width=768,
+        attention_heads=12,
+        channels=(96, 384, 768),
+        lstm=1536,
+        decoder_width=768,
+        decoder_heads=12,
+        contrast_hidden=768,
+    ),
+}

@@ -1,0 +1,70 @@
+"""The image tower: a residual convolutional network that turns a picture into a small grid of features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from interplay.agent.sizes import AgentConfig
+
+SMALLEST_SIDE = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
+
+
+class Seen(NamedTuple):
+    """What the tower made of N pictures."""
+
+    grid: Tensor  # [N, C, h, w]; knows the text where it was given
+    plain: Tensor  # [N, C]: the mean over the grid before any text touched it
+
+
+class Residual(nn.Module):
+    """Two 3x3 convolutions beside a shortcut. The second starts at zero, so that depth needs no normalisation."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(cast(Tensor, self.second.bias))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, h, w] -> the same shape."""
+        return cast(Tensor, x + self.second(functional.relu(self.first(functional.relu(x)))))
+
+
+class Tower(nn.Module):
+    """A patchify stem, then stages of residual blocks; each stage but the first halves the picture.
+
+    Small pictures (a 7x7 grid world) are shrunk less: see `SMALLEST_SIDE`.
+    """
+
+    def __init__(self, config: AgentConfig, image: tuple[int, int, int], text_width: int | None) -> None:
+        """`text_width`: the width of the text summary that conditions the last stage; None: no text."""
+        super().__init__()
+        height, width, depth = image
+        patch = max(p for p in range(1, config.patch + 1) if p == 1 or min(height, width) // p >= SMALLEST_SIDE)
+        height, width = height // patch, width // patch
+        self.stem = nn.Conv2d(depth, config.channels[0], patch, stride=patch)
+        self.shrink = nn.ModuleList()
+        self.stages = nn.ModuleList([nn.Sequential(*(Residual(config.channels[0]) for _ in range(config.blocks[0])))])
+        for before, channels, blocks in zip(config.channels, config.channels[1:], config.blocks[1:], strict=False):
+            stride = 2 if (min(height, width) + 1) // 2 >= SMALLEST_SIDE else 1
+            height, width = -(-height // stride), -(-width // stride)
+            self.shrink.append(nn.Conv2d(before, channels, 3, stride=stride, padding=1))
+            self.stages.append(nn.Sequential(*(Residual(channels) for _ in range(blocks))))
+        self.channels = config.channels[-1]
+        self.cells = height * width
+        self.film = None if text_width is None else nn.Linear(text_width, 2 * self.channels)
+
+    def forward(self, image: Tensor, text: Tensor | None) -> Seen:
+        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None."""
+        x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).div_(255.0))
+        for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
+            x = shrink(functional.relu(stage(x)))
+        plain = functional.relu(x).mean(dim=(2, 3))
+        if self.film is not None and text is not None:
+            scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
+            x = x * (1.0 + scale) + shift
+        return Seen(functional.relu(self.stages[-1](x)), plain)

@@ -1,0 +1,89 @@
+"""Attention blocks, shared by the multi-modal transformer and the language decoder. Pre-normalised, as is usual now."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+IMPOSSIBLE = -1e9  # the score of what can not be chosen; finite, so that 0 * log 0 stays 0
+
+
+class Attention(nn.Module):
+    """Multi-head attention of queries [N, Q, W] over tokens [N, S, W]."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+        """`mask`: bool [N, S], True where a token may be seen. Returns [N, Q, W]."""
+        n, q, width = queries.shape
+        query = self.query(queries).view(n, q, self.heads, -1).transpose(1, 2)  # [N, heads, Q, W / heads]
+        key, value = self.key_value(tokens).view(n, tokens.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
+        seen = None if mask is None else mask[:, None, None, :]
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, is_causal=causal)
+        return cast(Tensor, self.out(mixed.transpose(1, 2).reshape(n, q, width)))
+
+
+class Block(nn.Module):
+    """Attention, then a feed-forward layer, each added to what came in."""
+
+    def __init__(self, width: int, heads: int, feedforward: int) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.feedforward = feed_forward(width, feedforward)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+        """Every token of [N, S, W] sees every token that `mask` [N, S] allows."""
+        normed = self.attention_norm(tokens)
+        tokens = tokens + self.attention(normed, normed, mask, causal)
+        return cast(Tensor, tokens + self.feedforward(tokens))
+
+
+class Question(nn.Module):
+    """Attention of a few queries over many tokens, then a feed-forward layer.
+
+    Keys are not computed: a head's key matrix moves to its query's side, q (K x) = (K' q) x, and its value matrix
+    behind the average over tokens. With Q queries and H heads that costs Q H / 2 W of the usual way.
+    """
+
+    def __init__(self, width: int, heads: int, feedforward: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width)
+        self.query = nn.Linear(width, width)
+        self.key = nn.Parameter(torch.randn(heads, width // heads, width) * width**-0.5)
+        self.value = nn.Parameter(torch.randn(heads, width, width // heads) * width**-0.5)
+        self.out = nn.Linear(width, width)
+        self.feedforward = feed_forward(width, feedforward)
+
+    def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Queries [N, Q, W] see the tokens [N, S, W] that `mask` [N, S] allows, and a nothing of score 0.
+
+        The nothing, added to the softmax's sum, keeps rows without any token defined. Returns [N, Q, W].
+        """
+        n, q, width = queries.shape
+        asked = self.query(self.norm(queries)).view(n, q, self.heads, -1)
+        asked = torch.einsum("nqhd,hdw->nqhw", asked, self.key).flatten(1, 2)  # [N, Q heads, W]
+        scores = torch.bmm(asked, tokens.transpose(1, 2)) * (width // self.heads) ** -0.5  # [N, Q heads, S]
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None, :], IMPOSSIBLE)
+        weights = functional.pad(scores, (1, 0)).softmax(-1)[:, :, 1:]
+        found = torch.bmm(weights, tokens).view(n, q, self.heads, width)
+        mixed = torch.einsum("nqhw,hwd->nqhd", found, self.value).flatten(2)  # [N, Q, W]
+        queries = queries + self.out(mixed)
+        return cast(Tensor, queries + self.feedforward(queries))
+
+
+def feed_forward(width: int, multiple: int) -> nn.Sequential:
+    """Two linear layers over normalised tokens, `multiple` times as wide in between."""
+    return nn.Sequential(
+        nn.LayerNorm(width), nn.Linear(width, multiple * width), nn.GELU(), nn.Linear(multiple * width, width)
+    )

@@ -1,0 +1,268 @@
+import pytest
+import torch
+from torch import Tensor
+
+from interplay.agent.heads import gate_log_prob, movement_entropy, movement_log_probs
+from interplay.agent.memory import state_from_arrays, state_to_arrays
+from interplay.agent.network import Agent
+from interplay.agent.observation import Layout
+from interplay.agent.policy import act
+from interplay.agent.sizes import SIZES, AgentConfig
+from interplay.agent.weights import load_weights, weights_of
+from interplay.env.world import Component, WorldSpec
+
+WORDS = 20
+BINS = (3, 3, 11, 2)
+SMALL = AgentConfig(
+    actions_per_step=2, utterance_length=6, channels=(4, 8), blocks=(1, 1), width=16, layers=2, attention_heads=4,
+    lstm=24, policy_hidden=16, value_hidden=16, decoder_width=16, decoder_layers=1, contrast_hidden=16,
+)  # fmt: skip
+SMALL_NANO = AgentConfig(
+    actions_per_step=2, utterance_length=6, patch=4, channels=(4, 8), blocks=(0, 1), text_film=True, width=16,
+    layers=2, attention="aggregate", attention_heads=4, lstm=24, policy_hidden=16, value_hidden=16, decoder_width=16,
+    decoder_layers=1, contrast_hidden=16,
+)  # fmt: skip
+
+
+def spec(
+    image: tuple[int, int, int] | None = (24, 32, 3),
+    vector: int = 0,
+    bins: tuple[int, ...] = BINS,
+    utterances: bool = True,
+    frames: int = 8,
+) -> WorldSpec:
+    movement = tuple(Component(f"c{i}", n, n // 2) for i, n in enumerate(bins))
+    return WorldSpec("fake", 1, ("setter", "solver"), frames, 30.0, image, vector, movement, utterances, 0)
+
+
+WORLDS = {
+    "house": spec(),
+    "text only": spec(image=None, bins=(), frames=2),
+    "mute": spec(utterances=False),
+    "still": spec(bins=()),
+    "vector": spec(image=None, vector=5, utterances=False),
+    "grid": spec(image=(7, 7, 3), vector=2),
+}
+
+
+def layout_of(world: WorldSpec, config: AgentConfig = SMALL) -> Layout:
+    return Layout(world, config.utterance_length, config.actions_per_step)
+
+
+def agent_of(world: WorldSpec, config: AgentConfig = SMALL, utility: bool = False) -> Agent:
+    """An agent none of whose weights is zero, so that nothing is equal by accident."""
+    torch.manual_seed(0)
+    agent = Agent(config, layout_of(world, config), WORDS, utility)
+    with torch.no_grad():
+        for parameter in agent.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return agent
+
+
+def observations_of(layout: Layout, length: int, lanes: int, seed: int = 0) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    arrays = {key: torch.from_numpy(value) for key, value in layout.observations(length, lanes).items()}
+    arrays["first"][:] = torch.rand(length, lanes, generator=generator) < 0.3
+    for key, high in (("image", 256), ("heard", WORDS), ("said", WORDS)):
+        if key in arrays:
+            arrays[key].copy_(torch.randint(0, high, arrays[key].shape, generator=generator))
+    if "said" in arrays:
+        arrays["said"][: length // 2] = 0
+        arrays["heard"][:1] = 0
+    if "vector" in arrays:
+        arrays["vector"].normal_(generator=generator)
+    if "previous" in arrays:
+        for k, bins in enumerate(layout.bins):
+            chosen = arrays["previous"][..., k]
+            chosen.copy_(torch.randint(0, bins, chosen.shape, generator=generator))
+    return arrays
+
+
+@pytest.mark.parametrize("name", [name for name in SIZES if name != "nano"])
+def test_sizes_are_what_their_names_say(name: str) -> None:
+    house = spec(image=(72, 96, 3), bins=(3, 3, 11, 11, 2, 3, 3, 2))
+    with torch.device("meta"):
+        agent = Agent(SIZES[name], layout_of(house, SIZES[name]), 500)
+    count = sum(parameter.numel() for parameter in agent.parameters())
+    assert abs(count / (float(name[:-1]) * 1e6) - 1) < 0.1
+
+
+@pytest.mark.parametrize("image", [(48, 64, 3), (72, 96, 3)])
+def test_nano_is_small(image: tuple[int, int, int]) -> None:
+    house = spec(image=image, bins=(3, 3, 11, 11, 2, 3, 3, 2))
+    agent = Agent(SIZES["nano"], layout_of(house, SIZES["nano"]), 500, utility=True)
+    assert sum(parameter.numel() for parameter in agent.parameters()) <= 550_000
+
+
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+@pytest.mark.parametrize("world", WORLDS)
+def test_an_unroll_equals_its_steps(world: str, config: AgentConfig) -> None:
+    agent = agent_of(WORLDS[world], config, utility=True)
+    observations = observations_of(agent.layout, 7, 3)
+    start = state_from_arrays(state_to_arrays(agent.initial_state(3)))
+    whole, end = agent(observations, start)
+    state = start
+    for t in range(7):
+        output, state = agent({key: value[t : t + 1] for key, value in observations.items()}, state)
+        for name, part in whole._asdict().items():
+            if part is not None:
+                torch.testing.assert_close(getattr(output, name)[0], part[t], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(state, end, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_parts_exist_where_the_world_has_them(world: str) -> None:
+    has = WORLDS[world]
+    agent = agent_of(has)
+    output, _ = agent(observations_of(agent.layout, 2, 3), agent.initial_state(3))
+    assert (output.movement is not None) == bool(has.movement)
+    assert (output.gate is not None) == has.utterances
+    assert (output.vision is not None) == (has.image is not None)
+    assert (agent.css is not None) == (has.utterances and has.image is not None)
+    assert output.utility is None
+    decision = act(agent, observations_of(agent.layout, 1, 3), agent.initial_state(3), torch.Generator())
+    assert decision.movement.shape == (3, 2, len(has.movement))
+    assert decision.tokens.shape == (3, 6)
+
+
+def test_a_world_that_shows_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="shows its players nothing"):
+        agent_of(spec(image=None, utterances=False))
+
+
+def test_an_episodes_start_forgets_the_past() -> None:
+    agent = agent_of(spec())
+    observations = observations_of(agent.layout, 6, 2)
+    observations["first"][:] = False
+    observations["first"][3, 0] = True
+    other = {key: value.clone() for key, value in observations.items()}
+    other["image"][:3] = 255 - other["image"][:3]
+    a, _ = agent(observations, agent.initial_state(2))
+    b, _ = agent(other, agent.initial_state(2))
+    assert torch.equal(a.value[3:, 0], b.value[3:, 0])
+    assert not torch.isclose(a.value[3:, 1], b.value[3:, 1]).any()
+
+
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+@pytest.mark.parametrize("key", ["image", "heard", "said", "previous", "vector"])
+def test_every_part_of_an_observation_counts(config: AgentConfig, key: str) -> None:
+    agent = agent_of(spec(vector=3), config)
+    observations = observations_of(agent.layout, 1, 4)
+    observations["said"][:] = 5
+    before, _ = agent(observations, agent.initial_state(4))
+    observations[key] = observations[key].roll(1, dims=-1) + (1 if key == "vector" else 0)
+    if key == "previous":
+        observations[key] = 1 - observations[key].clamp(0, 1)
+    if key in ("heard", "said"):
+        observations[key][..., 0] = 7
+    after, _ = agent(observations, agent.initial_state(4))
+    assert not torch.isclose(before.value, after.value, rtol=1e-6).any()
+
+
+def test_vision_has_not_seen_the_text() -> None:
+    agent = agent_of(spec(), SMALL_NANO)
+    observations = observations_of(agent.layout, 2, 3)
+    before, _ = agent(observations, agent.initial_state(3))
+    observations["heard"] = observations["heard"].clamp(max=WORDS - 2) + 1
+    after, _ = agent(observations, agent.initial_state(3))
+    assert before.vision is not None and after.vision is not None
+    assert torch.equal(before.vision, after.vision)
+    assert before.language is not None and after.language is not None
+    assert not torch.equal(before.language, after.language)
+
+
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+def test_padding_is_not_read(config: AgentConfig) -> None:
+    """Lanes with and without text share a batch: what one says must not depend on the other's padding."""
+    agent = agent_of(spec(), config)
+    observations = observations_of(agent.layout, 1, 2)
+    observations["heard"][0, 0] = torch.tensor([5, 6, 3, 0, 0, 0], dtype=torch.int16)
+    before, _ = agent(observations, agent.initial_state(2))
+    with torch.no_grad():
+        agent.encoder.words.word.weight[0] += 1.0  # the embedding of padding
+    after, _ = agent(observations, agent.initial_state(2))
+    torch.testing.assert_close(before.value[0, 0], after.value[0, 0])
+
+
+def test_movement_log_probs_against_each_components_own_softmax() -> None:
+    agent = agent_of(spec())
+    observations = observations_of(agent.layout, 2, 3)
+    output, _ = agent(observations, agent.initial_state(3))
+    assert output.movement is not None and agent.movement is not None
+    movement = observations["previous"]
+    found = movement_log_probs(output.movement, movement)
+    flat = agent.movement.layers(output.core).unflatten(-1, (2, sum(BINS)))
+    for k, logits in enumerate(flat.split(list(BINS), dim=-1)):
+        categorical = torch.distributions.Categorical(logits=logits)
+        torch.testing.assert_close(found[..., k], categorical.log_prob(movement[..., k].long()))
+        torch.testing.assert_close(movement_entropy(output.movement)[..., k], categorical.entropy())
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, greedy: bool) -> None:
+    agent = agent_of(spec(), config)
+    assert agent.language is not None
+    with torch.no_grad():
+        agent.language.gate.bias.fill_(0.0)
+    observations = observations_of(agent.layout, 5, 8)
+    output, _ = agent(observations, agent.initial_state(8))
+    assert output.movement is not None and output.gate is not None
+    state, generator = agent.initial_state(8), torch.Generator().manual_seed(1)
+    speeches = 0
+    for t in range(5):
+        step = {key: value[t : t + 1] for key, value in observations.items()}
+        decision = act(agent, step, state, generator, greedy)
+        state = decision.state
+        expected = movement_log_probs(output.movement[t], torch.from_numpy(decision.movement)).sum((-2, -1))
+        torch.testing.assert_close(torch.from_numpy(decision.movement_log_prob), expected)
+        assert (decision.movement < BINS).all() and (decision.movement >= 0).all()
+        speak, tokens = torch.from_numpy(decision.speak), torch.from_numpy(decision.tokens)
+        spoken = agent.language.utterance_log_probs(output.core[t], speak, tokens)
+        torch.testing.assert_close(
+            torch.from_numpy(decision.language_log_prob), gate_log_prob(output.gate[t], speak) + spoken
+        )
+        torch.testing.assert_close(torch.from_numpy(decision.value), output.value[t])
+        assert not tokens[~speak].any()
+        speeches += int(speak.sum())
+    assert 0 < speeches < 40
+
+
+def test_acting_is_drawn_from_the_policy() -> None:
+    agent = agent_of(spec(bins=(3,)))
+    observations = {key: value.expand(1, 4000, *value.shape[2:]) for key, value in
+                    observations_of(agent.layout, 1, 1).items()}  # fmt: skip
+    output, _ = agent(observations, agent.initial_state(4000))
+    assert output.movement is not None
+    decision = act(agent, observations, agent.initial_state(4000), torch.Generator().manual_seed(0))
+    seen = torch.bincount(torch.from_numpy(decision.movement[:, 1, 0]).long(), minlength=3) / 4000
+    torch.testing.assert_close(seen, output.movement[0, 0, 1, 0].softmax(-1), rtol=0.0, atol=0.03)
+
+
+def test_a_reward_model_starts_from_an_agents_weights() -> None:
+    agent, model = agent_of(spec()), agent_of(spec(), utility=True)
+    with torch.no_grad():
+        for parameter in agent.parameters():
+            parameter.mul_(0.5)
+    load_weights(model, weights_of(agent))
+    observations = observations_of(agent.layout, 2, 3)
+    ours, _ = agent(observations, agent.initial_state(3))
+    theirs, _ = model(observations, model.initial_state(3))
+    assert torch.equal(ours.value, theirs.value)
+    assert theirs.utility is not None and theirs.utility.shape == (2, 3)
+
+
+def test_weights_of_another_agent_are_refused() -> None:
+    agent = agent_of(spec())
+    weights = weights_of(agent)
+    with pytest.raises(ValueError, match=r"missing: \['value\.layers\.0\.bias'\]"):
+        load_weights(agent, {key: value for key, value in weights.items() if key != "value.layers.0.bias"})
+    with pytest.raises(ValueError, match=r"unknown: \['utility\.layers\.0\.bias'"):
+        load_weights(agent, weights_of(agent_of(spec(), utility=True)))
+    with pytest.raises(ValueError, match=r"shapes: \['encoder\.words\.word\.weight \(3, 3\)"):
+        load_weights(agent, {**weights, "encoder.words.word.weight": weights["encoder.words.word.weight"][:3, :3]})
+
+
+def test_a_wrong_size_lists_every_problem() -> None:
+    with pytest.raises(ValueError, match=r"agent\.channels.*agent\.attention_heads=3 does not divide agent\.width=16"):
+        AgentConfig(channels=(4,), blocks=(1, 1), width=16, attention_heads=3)
