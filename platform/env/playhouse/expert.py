@@ -1,0 +1,206 @@
+"""Competent solvers of the Playhouse's tasks: from the house's truth, through the action interface only.
+
+Each step is one movement action held over all its frames, so an agent with one action a step can imitate it. They
+look at what they walk to, so that what they do follows from what they see.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
+from interplay.env.playhouse.steering import Steering
+from interplay.env.playhouse.walker import Walker
+from interplay.env.task import Expert
+from interplay.env.world import Action, Movement, World, WorldSpec
+
+if TYPE_CHECKING:
+    from interplay.env.playhouse.errands import Errand, Go, Lift, Position
+    from interplay.env.playhouse.inquiries import Question
+
+STAND_OFF = 0.95  # metres from a thing's edge where going to it ends; a step is half a metre
+FACED = math.radians(12)
+ARM = 0.3  # metres short of the full reach, from which things are grasped
+TOO_CLOSE = 0.5  # metres from a thing's middle: step back to see it
+NECK = math.radians(-55)  # how far down one looks while walking
+CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
+CARRIED_NEXT_TO = 0.42  # metres from edge to edge at which a carried thing is close enough to be let go
+DROP = 0.12  # metres above the floor from which a thing is let go
+LOWERING = 4  # steps after which it is let go anyhow
+ANSWER_WITHIN = 5  # steps to look before answering
+SEEN = math.radians(20)  # off the middle of the view, within which something is well seen
+
+
+class Errander(Expert):
+    """The skills that errands are made of. Each returns the movement it still needs, or None once it is done."""
+
+    def __init__(self, task: Errand, spec: WorldSpec) -> None:
+        self.role = task.solver
+        self._steering = Steering(spec)
+        self._walker = Walker(self.role, self._steering)
+        self._hidden = 0  # steps for which the target stood in the middle of the view, and was not what is seen
+
+    def act(self, world: World) -> Action:
+        facts: HouseFacts = world.facts()
+        movement = self.carry_out(facts)
+        if movement is None:
+            self.finished = True
+            movement = self._steering.hold(grasp=facts.bodies[self.role].holding is not None)
+        return Action(movement)
+
+    @abstractmethod
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        """The next step, or None once there is nothing left to do."""
+
+    def approach(self, facts: HouseFacts, thing: Thing) -> Movement | None:
+        """Walks up to a thing and faces it."""
+        body = facts.bodies[self.role]
+
+        def distance(point: XY) -> float:
+            return queries.edge_distance(point, thing)
+
+        if distance(body.position) > STAND_OFF or not queries.same_room(body.room, thing.room):
+            return self._walk(facts, thing, distance, STAND_OFF)
+        if not queries.in_front(body, thing.xy, FACED):
+            return self._steering.hold(yaw=queries.bearing(body, thing.xy), pitch=self._gaze(body, thing))
+        return None
+
+    def fetch(self, facts: HouseFacts, thing: Thing) -> Movement | None:
+        """Takes a thing into the hand."""
+        body = facts.bodies[self.role]
+        if body.holding == thing.index:
+            return None
+        if body.holding is not None:
+            return self._steering.hold()  # drops what is not wanted
+        drop = body.eye_height - thing.position[2]
+
+        def distance(point: XY) -> float:
+            return math.hypot(math.dist(point, thing.xy), drop)
+
+        arm = body.reach - ARM
+        if distance(body.position) > arm or self._hidden > 2:
+            self._hidden = max(self._hidden - 1, 0) if distance(body.position) > TOO_CLOSE + 0.4 else 0
+            return self._walk(facts, thing, distance, arm)
+        return self._aim_and_grasp(body, thing)
+
+    def _aim_and_grasp(self, body: Body, thing: Thing) -> Movement:
+        turn, pitch = queries.bearing(body, thing.xy), queries.elevation(body, thing) - body.pitch
+        if body.looking_at == thing.index:
+            self._hidden = 0
+            return self._steering.hold(grasp=True)
+        if math.dist(body.position, thing.xy) < TOO_CLOSE:
+            return self._steering.hold(forward=-1, yaw=turn, pitch=pitch)
+        self._hidden += abs(turn) < 0.02 and abs(pitch) < 0.02
+        return self._steering.hold(yaw=turn, pitch=pitch)
+
+    def _walk(self, facts: HouseFacts, thing: Thing, distance: Callable[[XY], float], within: float) -> Movement:
+        body = facts.bodies[self.role]
+        return self._walker.step(facts, thing, distance, within, pitch=self._gaze(body, thing), grasp=False)
+
+    def _gaze(self, body: Body, thing: Thing) -> float:
+        """The pitch that is missing for looking at a thing, as far as one's neck goes while walking."""
+        return max(queries.elevation(body, thing), NECK) - body.pitch
+
+
+class Goer(Errander):
+    """Goes to a thing."""
+
+    def __init__(self, task: Go, spec: WorldSpec) -> None:
+        super().__init__(task, spec)
+        self._task = task
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        return self.approach(facts, self._task.thing(facts))
+
+
+class Lifter(Errander):
+    """Fetches a thing and raises it."""
+
+    def __init__(self, task: Lift, spec: WorldSpec) -> None:
+        super().__init__(task, spec)
+        self._task = task
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        if (movement := self.fetch(facts, self._task.thing(facts))) is not None:
+            return movement
+        if self._task.fulfilled(facts):
+            return None
+        return self._steering.hold(pitch=math.radians(25), grasp=True)
+
+
+class Placer(Errander):
+    """Fetches a thing, carries it to another and lets it go there."""
+
+    def __init__(self, task: Position, spec: WorldSpec) -> None:
+        super().__init__(task, spec)
+        self._task = task
+        self._lowering = 0  # steps spent on lowering it
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        thing = self._task.thing(facts)
+        if self._task.fulfilled(facts):
+            return None
+        if (movement := self.fetch(facts, thing)) is not None:
+            return movement
+        return self._carry(facts, thing, facts.things[self._task.other])
+
+    def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
+        """With the thing in hand: raises it, walks until it is beside the other, lowers it, lets it go."""
+        body = facts.bodies[self.role]
+        close = queries.same_room(thing.room, other.room) and queries.gap(thing, other) <= CARRIED_NEXT_TO
+        faces = queries.in_front(body, other.xy, math.radians(40))
+        if close and faces:
+            return self._put_down(thing)
+        self._lowering = 0
+        ahead = math.dist(body.position, thing.xy)
+
+        def distance(point: XY) -> float:
+            return queries.edge_distance(point, other)
+
+        within = max(ahead + thing.radius + CARRIED_NEXT_TO - 0.25, 0.3)
+        pitch = self._carrying_pitch(body, thing)
+        if distance(body.position) <= within - 0.3 and faces:  # it is held up on something: let it go here
+            return self._put_down(thing)
+        return self._walker.step(facts, other, distance, within, pitch=pitch, grasp=True)
+
+    def _put_down(self, thing: Thing) -> Movement:
+        low = queries.bottom(thing) <= DROP
+        self._lowering += 1
+        if low or self._lowering > LOWERING:
+            self._lowering = 0
+            return self._steering.hold()
+        return self._steering.hold(pitch=math.radians(-12.5), grasp=True)
+
+    def _carrying_pitch(self, body: Body, thing: Thing) -> float:
+        """The pitch that is missing for carrying a thing at the right height."""
+        arm = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
+        down = min(max((CARRY_HEIGHT - body.eye_height) / max(arm, 0.1), -1.0), 1.0)
+        return math.asin(down) - body.pitch
+
+
+class Answerer(Expert):
+    """Looks at what a question is about, and answers."""
+
+    def __init__(self, question: Question, spec: WorldSpec) -> None:
+        self._question = question
+        self._steering = Steering(spec)
+        self._steps = 0
+
+    def act(self, world: World) -> Action:
+        facts: HouseFacts = world.facts()
+        body = facts.bodies[self._question.solver]
+        point = self._question.look_at(facts)
+        turn = queries.bearing(body, point)
+        down = -math.atan2(body.eye_height, max(math.dist(body.position, point), 0.1))
+        pitch = max(down, math.radians(-35)) - body.pitch
+        movement = self._steering.hold(yaw=turn, pitch=pitch)
+        self._steps += 1
+        seen = abs(turn) < SEEN and abs(pitch) < SEEN
+        if self.finished or not (seen or self._steps > ANSWER_WITHIN):
+            return Action(movement)
+        self.finished = True
+        return Action(movement, utterance=self._question.answer)

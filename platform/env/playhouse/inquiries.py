@@ -1,0 +1,54 @@
+"""Questions about the Playhouse: colour, count and existence, and the answers that would be plausible mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from interplay.env.playhouse.expert import Answerer
+from interplay.env.playhouse.facts import XY, HouseFacts
+from interplay.env.task import Expert, Task, same_words
+from interplay.env.world import World
+
+
+@dataclass(frozen=True)
+class Question(Task):
+    """A question about the house; its answer is fixed when it is asked."""
+
+    kind: str  # "color", "count" or "exist"
+    instruction: str
+    solver: str  # the role that was asked
+    answer: str
+    mistakes: tuple[str, ...]  # plausible wrong answers
+    about: tuple[int, ...]  # the Things' indices to look at before answering; empty: look at the room
+
+    def to_json(self) -> Mapping[str, Any]:
+        return {**asdict(self), "mistakes": list(self.mistakes), "about": list(self.about)}
+
+    def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
+        return bool(said) and same_words(self.answer, said[0])
+
+    def progress(self, facts: HouseFacts) -> float:
+        return 0.0
+
+    def confused(self, world: World, rng: np.random.Generator) -> Task:
+        return replace(self, answer=self.mistakes[int(rng.integers(len(self.mistakes)))])
+
+    def expert(self, world: World) -> Expert:
+        return Answerer(self, world.spec)
+
+    def look_at(self, facts: HouseFacts) -> XY:
+        """Where to look before answering: the middle of what is asked about, or of the room."""
+        if self.about:
+            points = [facts.things[index].xy for index in self.about]
+            return float(np.mean([x for x, _ in points])), float(np.mean([y for _, y in points]))
+        room = next((r for r in facts.rooms if r.name == facts.bodies[self.solver].room), facts.rooms[0])
+        return (room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2
+
+
+def load_question(fields: Mapping[str, Any]) -> Question:
+    """The question that `to_json` described."""
+    return Question(**{**fields, "mistakes": tuple(fields["mistakes"]), "about": tuple(fields["about"])})

@@ -1,0 +1,51 @@
+"""How a setter words what it asks: a few short phrasings of each kind, so that a small agent can learn them all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+PHRASES: dict[str, tuple[str, ...]] = {
+    "go": ("go to the {thing}", "walk to the {thing}", "go near the {thing}"),
+    "lift": ("lift the {thing}", "pick up the {thing}", "raise the {thing}"),
+    "position": (
+        "put the {thing} next to the {other}",
+        "place the {thing} near the {other}",
+        "move the {thing} beside the {other}",
+    ),
+    "color": ("what colour is the {thing}?", "which colour is the {thing}?", "what is the colour of the {thing}?"),
+    "count": ("how many {things} are there?", "count the {things}", "how many {things} do you see?"),
+    "count in room": (
+        "how many {things} are in this room?",
+        "count the {things} in this room",
+        "how many {things} do you see in this room?",
+    ),
+    "exist": ("is there a {thing}?", "do you see a {thing}?", "can you find a {thing}?"),
+    "exist in room": (
+        "is there a {thing} in this room?",
+        "do you see a {thing} in this room?",
+        "can you find a {thing} in this room?",
+    ),
+}
+
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+IRREGULAR = {"grapes": "grapes", "bookshelf": "bookshelves", "shelf": "shelves"}
+
+
+def phrase(kind: str, rng: np.random.Generator, **names: str) -> str:
+    """One of the phrasings of a kind, with its names filled in and its articles right."""
+    phrases = PHRASES[kind]
+    text = phrases[int(rng.integers(len(phrases)))].format(**names)
+    for vowel in "aeiou":
+        text = text.replace(f" a {vowel}", f" an {vowel}")
+    return text
+
+
+def plural(category: str) -> str:
+    """The plural of a category: "box" -> "boxes", "teddy" -> "teddies", "dining table" -> "dining tables"."""
+    if category in IRREGULAR:
+        return IRREGULAR[category]
+    if category.endswith(("s", "x", "ch", "sh")):
+        return category + "es"
+    if category.endswith("y") and category[-2] not in "aeiou":
+        return category[:-1] + "ies"
+    return category + "s"

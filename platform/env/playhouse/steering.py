@@ -1,0 +1,43 @@
+"""One movement action held over a whole step: what an expert wants, as the bins that a world's players have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from interplay.env.playhouse.codec import BIN_VALUES, COMPONENTS
+from interplay.env.world import Movement, WorldSpec
+
+NEEDED = ("forward", "yaw", "pitch", "grasp")  # without these, nothing can be fetched
+
+
+class Steering:
+    """Turns wishes for the coming step into a movement chunk whose frames are all alike.
+
+    Raises:
+        ValueError: the world does not offer the movements that an expert needs.
+    """
+
+    def __init__(self, spec: WorldSpec) -> None:
+        names = [component.name for component in spec.movement]
+        if missing := [name for name in NEEDED if name not in names]:
+            raise ValueError(
+                f"the Playhouse's scripted solver moves by {', '.join(NEEDED)}; this house lacks "
+                f"{', '.join(missing)}: add them to env.components"
+            )
+        values = {component.name: BIN_VALUES[i] for i, component in enumerate(COMPONENTS)}
+        self._column = {name: names.index(name) for name in NEEDED}
+        # What each bin turns by in a step, radians [bins].
+        self._turns = {name: values[name] * spec.frames_per_step for name in ("yaw", "pitch")}
+        self._rest = spec.rest()
+
+    def hold(self, *, forward: int = 0, yaw: float = 0.0, pitch: float = 0.0, grasp: bool = False) -> Movement:
+        """The chunk that walks (-1, 0 or 1), turns by about these angles (radians), and grasps or not."""
+        movement = self._rest.copy()
+        movement[:, self._column["forward"]] += forward
+        movement[:, self._column["yaw"]] = self._nearest("yaw", yaw)
+        movement[:, self._column["pitch"]] = self._nearest("pitch", pitch)
+        movement[:, self._column["grasp"]] = grasp
+        return movement
+
+    def _nearest(self, name: str, angle: float) -> int:
+        return int(np.abs(self._turns[name] - angle).argmin())

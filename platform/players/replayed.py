@@ -1,0 +1,55 @@
+"""A player from a recording: does and says, step by step, what a role of an episode did and said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interplay.env.world import Action, View, World
+from interplay.episodes.episode import Episode
+from interplay.players.player import Player
+
+
+class ReplayedSetter(Player):
+    """Replays one role of an episode from its start, and rests in silence once the recording has ended.
+
+    Raises (from `begin`):
+        ValueError: the episode holds no actions of the role, or they are not actions of this world.
+    """
+
+    kind = "replay"
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+        self._role = ""
+        self._step = 0
+        self._said: list[str | None] = []
+
+    def begin(self, world: World, role: str) -> None:
+        actions = self._episode.actions.get(role)
+        if actions is None:
+            recorded = ", ".join(self._episode.actions) or "none"
+            raise ValueError(f"episode {self._episode.meta.id} has no actions of {role!r}; it has those of {recorded}")
+        frames, components = self._episode.meta.frames_per_step, actions.shape[1]
+        if (frames, components) != (world.spec.frames_per_step, len(world.spec.movement)):
+            raise ValueError(
+                f"episode {self._episode.meta.id} of {self._episode.meta.world} has {frames} frames a step and "
+                f"{components} movement components; {world.spec.name} has {world.spec.frames_per_step} and "
+                f"{len(world.spec.movement)}: replay it in a world of its own settings"
+            )
+        self._role, self._step = role, 0
+        self._said = self._episode.said(role)
+
+    def act(self, view: View, world: World) -> Action:
+        step, self._step = self._step, self._step + 1
+        if step >= len(self._said):
+            return Action(world.spec.rest())
+        frames = self._episode.meta.frames_per_step
+        return Action(self._episode.actions[self._role][step * frames : (step + 1) * frames], self._said[step])
+
+    @property
+    def finished(self) -> bool:
+        """The recording has ended."""
+        return self._step >= len(self._said)
+
+    def describe(self) -> Mapping[str, str]:
+        return {"episode": self._episode.meta.id}

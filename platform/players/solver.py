@@ -1,0 +1,132 @@
+"""A solver without a network: a competent one that makes the mistakes people make, more of them the less its skill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.task import Expert, Task
+from interplay.env.world import Action, Movement, View, World, WorldSpec
+from interplay.players.player import Player
+
+Span = tuple[int, int]  # least and most, in steps, both included
+
+
+@dataclass(frozen=True)
+class SolverConfig:
+    """Chances of each mistake in an episode, for skill 0; a solver of skill s makes it with (1 - s) of the chance."""
+
+    skill: float = 0.5  # 0..1; 1 makes no mistakes
+    mistakes_task: float = 0.55  # sets about another thing than was asked
+    notices: float = 0.4  # of those, how many see their mistake and turn to the right thing; not scaled by skill
+    notices_after: Span = (6, 14)
+    gives_up: float = 0.2  # stops before it is done
+    gives_up_after: Span = (4, 14)
+    dithers: float = 0.6  # moves about at random for a while
+    dithers_from: Span = (0, 10)
+    dithers_for: Span = (2, 5)
+    slips: float = 0.4  # rests for a step, and so drops what it holds
+    slips_at: Span = (4, 16)
+    answers_wrong: float = 0.4  # gives a plausible wrong answer
+    says_nothing: float = 0.1  # gives no answer
+
+    def __post_init__(self) -> None:
+        chances = ("skill", "mistakes_task", "notices", "gives_up", "dithers", "slips", "answers_wrong", "says_nothing")
+        wrong = [f"{n}={getattr(self, n)}" for n in chances if not 0.0 <= getattr(self, n) <= 1.0]
+        if wrong:
+            raise ValueError(f"solver: {', '.join(wrong)}: give chances between 0 and 1")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The mistakes of one episode, in steps since the solver set out; never is None."""
+
+    corrected: int | None  # it turns to what was really asked
+    gives_up: int | None
+    dithers: range
+    slips: int | None
+    silent: bool
+
+
+class ScriptedSolver(Player):
+    """Does what the setter asked, once it has heard it.
+
+    `asked`: the task that the setter asked for, None before that: a scripted player knows the truth.
+    """
+
+    kind = "scripted"
+
+    def __init__(self, config: SolverConfig, rng: np.random.Generator, asked: Callable[[], Task | None]) -> None:
+        self._config = config
+        self._rng = rng
+        self._asked = asked
+        self._task: Task | None = None
+        self._expert: Expert | None = None
+        self._plan: _Plan | None = None
+        self._steps = 0
+
+    def begin(self, world: World, role: str) -> None:
+        self._task, self._expert, self._plan = None, None, None
+
+    def act(self, view: View, world: World) -> Action:
+        task = self._asked()
+        if task is not None and task is not self._task and view.heard:
+            self._set_out(task, world)
+        if self._task is None or self._expert is None or self._plan is None:
+            return Action(world.spec.rest())
+        step, self._steps = self._steps, self._steps + 1
+        if step == self._plan.corrected:
+            self._expert = self._task.expert(world)
+        if self._given_up(step) or step == self._plan.slips:
+            return Action(world.spec.rest())
+        if step in self._plan.dithers:
+            return Action(self._random_movement(world.spec))
+        action = self._expert.act(world)
+        return Action(action.movement) if self._plan.silent else action
+
+    @property
+    def finished(self) -> bool:
+        """It believes that it has done what was asked, or has given up."""
+        if self._expert is None or self._plan is None:
+            return False
+        correcting = self._plan.corrected is not None and self._steps <= self._plan.corrected
+        return (self._expert.finished and not correcting) or self._given_up(self._steps)
+
+    def describe(self) -> Mapping[str, str]:
+        return {"skill": f"{self._config.skill:g}"}
+
+    def _set_out(self, task: Task, world: World) -> None:
+        self._task, self._steps = task, 0
+        config = self._config
+        wrong = self._errs(config.mistakes_task if task.answer is None else config.answers_wrong)
+        notices = self._rng.random() < config.notices and task.answer is None
+        self._expert = (task.confused(world, self._rng) if wrong else task).expert(world)
+        self._plan = _Plan(
+            corrected=self._within(config.notices_after) if wrong and notices else None,
+            gives_up=self._within(config.gives_up_after) if self._errs(config.gives_up) and not task.answer else None,
+            dithers=self._dithering(),
+            slips=self._within(config.slips_at) if self._errs(config.slips) else None,
+            silent=self._errs(config.says_nothing) and task.answer is not None,
+        )
+
+    def _dithering(self) -> range:
+        if not self._errs(self._config.dithers):
+            return range(0)
+        start = self._within(self._config.dithers_from)
+        return range(start, start + self._within(self._config.dithers_for))
+
+    def _errs(self, chance: float) -> bool:
+        return bool(self._rng.random() < chance * (1.0 - self._config.skill))
+
+    def _within(self, span: Span) -> int:
+        return int(self._rng.integers(span[0], span[1] + 1))
+
+    def _given_up(self, step: int) -> bool:
+        return self._plan is not None and self._plan.gives_up is not None and step >= self._plan.gives_up
+
+    def _random_movement(self, spec: WorldSpec) -> Movement:
+        """One random action, held for the whole step."""
+        row = self._rng.integers([component.bins for component in spec.movement]).astype(np.int8)
+        return np.tile(row, (spec.frames_per_step, 1))
