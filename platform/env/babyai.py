@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from typing import Any
 
 import numpy as np
-from gymnasium import Env, spaces
+from gymnasium import Env, Wrapper, spaces
 from minigrid.core.actions import Actions
 from minigrid.core.constants import COLOR_NAMES
 from minigrid.envs.babyai.core.roomgrid_level import RoomGridLevel
@@ -27,7 +29,15 @@ def pictured(env: Env[Any, Any], size: tuple[int, int] | None) -> Env[Any, Any]:
     shape = env.observation_space["image"].shape
     assert shape is not None
     tile = TILE if size is None else max(1, min(size[0] // shape[0], size[1] // shape[1]))
-    return RGBImgPartialObsWrapper(env, tile_size=tile)
+    return _Quiet(RGBImgPartialObsWrapper(env, tile_size=tile))
+
+
+class _Quiet(Wrapper[Any, Any, Any, Any]):
+    """Keeps off the terminal what BabyAI prints whenever it draws a level anew."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return super().reset(seed=seed, options=options)
 
 
 def guide_for(env: Env[Any, Any]) -> Guide:

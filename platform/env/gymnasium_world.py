@@ -209,11 +209,12 @@ def _made(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
             import_module(module)
         spec = gymnasium.spec(name)
         modes = getattr(_creator(spec), "metadata", {}).get("render_modes", ())
+        drawn = {"render_mode": "rgb_array"} if "rgb_array" in modes else {}
         env = gymnasium.make(
             spec,
-            render_mode="rgb_array" if "rgb_array" in modes else None,
             max_episode_steps=config.max_steps,
             disable_env_checker=True,
+            **drawn,
             **config.kwargs,
         )
     except (gymnasium.error.Error, ModuleNotFoundError) as refused:

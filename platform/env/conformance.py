@@ -1,0 +1,319 @@
+"""What every world must do, as tests that the author of a world inherits::
+
+    class TestCorridor(WorldConformance):
+        def make_world(self) -> World:
+            return registry.make("corridor")
+
+Run by pytest like any other test class. Each test makes worlds of its own and plays them at random from fixed seeds.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.task import Expert, InfeasibleTask, Task
+from interplay.env.world import Action, Movement, Outcome, Start, View, World, WorldSpec
+
+
+class WorldConformance(ABC):
+    """Inherit, define `make_world`, and pytest does the rest. Raise `steps` where episodes are long."""
+
+    steps: int = 12  # of random play before and after a save
+    seeds: tuple[int, ...] = (0, 7)
+
+    @abstractmethod
+    def make_world(self) -> World:
+        """A new world, with the same settings each time."""
+
+    @contextmanager
+    def _world(self) -> Iterator[World]:
+        world = self.make_world()
+        try:
+            yield world
+        finally:
+            world.close()
+
+    def test_spec_makes_sense(self) -> None:
+        with self._world() as world:
+            spec = world.spec
+            assert spec.name, "a world has a name"
+            assert 1 <= len(spec.roles) <= 2, f"one or two roles, not {spec.roles}"
+            assert len(set(spec.roles)) == len(spec.roles), f"roles are distinct: {spec.roles}"
+            assert spec.frames_per_step >= 1, "a step has frames"
+            assert spec.frames_per_second > 0, "time goes on"
+            assert spec.image is None or (len(spec.image) == 3 and spec.image[2] == 3), "an image is (H, W, 3)"
+            assert spec.image or spec.vector or spec.utterances, "there is something to observe"
+            assert spec.movement or spec.utterances, "there is something to do"
+            for component in spec.movement:
+                assert 1 <= component.bins <= 127, f"the bins of {component} fit into an int8"
+                assert 0 <= component.rest < component.bins, f"the rest of {component} is one of its bins"
+
+    def test_views_have_the_parts_that_the_spec_declares(self) -> None:
+        with self._world() as world:
+            views = world.reset(Start(seed=self.seeds[0]))
+            _check_views(world.spec, views, world.spec.roles)
+            for outcome in _play(world, self.steps, rng=np.random.default_rng(0)):
+                _check_views(world.spec, outcome.views, world.spec.roles)
+                assert np.isfinite(outcome.env_reward), f"a reward is a number: {outcome.env_reward}"
+
+    def test_a_seed_decides_everything(self) -> None:
+        with self._world() as one, self._world() as other:
+            for seed in self.seeds:
+                other.reset(Start(seed=seed + 1))  # what came before must leave no trace
+                _check_same(one.reset(Start(seed=seed)), other.reset(Start(seed=seed)), f"after reset to seed {seed}")
+                assert one.state() == other.state(), f"seed {seed} leads to two different states"
+
+    def test_a_saved_state_goes_on_bit_identically(self) -> None:
+        for seed in self.seeds:
+            with self._world() as lived, self._world() as restored:
+                self._midway(lived, seed)
+                state = lived.state()
+                assert isinstance(state, bytes), "a state is bytes"
+                views = restored.reset(Start(state=state))
+                _check_same({role: lived.view(role) for role in lived.spec.roles}, views, "after a restore")
+                assert restored.state() == state, "a restored world saves the very state that it was restored from"
+                ways = [_play(world, self.steps, np.random.default_rng(seed + 1)) for world in (lived, restored)]
+                for step, (was, now) in enumerate(zip(*ways, strict=True)):
+                    _check_same(was.views, now.views, f"{step + 1} steps after a restore")
+                    assert was.done == now.done, f"{step + 1} steps after a restore one episode is over"
+                    assert was.env_reward == now.env_reward, f"{step + 1} steps after a restore rewards differ"
+                assert lived.state() == restored.state(), "after a restore, states part"
+
+    def test_a_restore_leaves_nothing_of_the_episode_before(self) -> None:
+        with self._world() as world:
+            world.reset(Start(seed=self.seeds[0]))
+            state = world.state()
+            first = _last(_play(world, self.steps, np.random.default_rng(3)))
+            world.reset(Start(state=state))
+            again = _last(_play(world, self.steps, np.random.default_rng(3)))
+            _check_same(first.views, again.views, "played twice from one state")
+
+    def test_a_recorded_moment_is_redrawn(self) -> None:
+        with self._world() as lived, self._world() as shown:
+            if not lived.spec.poses:
+                return
+            lived.reset(Start(seed=self.seeds[0]))
+            shown.reset(Start(state=lived.state()))
+            for outcome in _play(lived, self.steps, np.random.default_rng(0)):
+                poses = lived.poses()
+                assert poses.shape == (lived.spec.poses,), f"poses are [{lived.spec.poses}], got {poses.shape}"
+                assert poses.dtype == np.float32, f"poses are float32, got {poses.dtype}"
+                shown.show(poses)
+                for role in lived.spec.roles:
+                    _check_same_array(outcome.views[role].image, shown.view(role).image, f"{role}'s redrawn picture")
+
+    def test_an_utterance_is_heard_in_the_same_step(self) -> None:
+        with self._world() as world:
+            roles = world.spec.roles
+            if not world.spec.utterances:
+                return
+            world.reset(Start(seed=self.seeds[0]))
+            for speaker in roles:
+                words = f"this is the {speaker}"
+                views = world.step({speaker: Action(world.spec.rest(), words)}).views
+                assert views[speaker].said == words, f"{speaker} said {words!r}, its view says {views[speaker].said!r}"
+                for listener in set(roles) - {speaker}:
+                    assert views[listener].heard == words, f"{listener} heard {views[listener].heard!r}, not {words!r}"
+            views = world.step({}).views
+            for role in roles:
+                assert views[role].said == f"this is the {role}", "silence keeps the last utterance in view"
+
+    def test_a_new_episode_begins_in_silence(self) -> None:
+        with self._world() as world:
+            world.reset(Start(seed=self.seeds[0]))
+            if world.spec.utterances:
+                world.step({role: Action(world.spec.rest(), "hello") for role in world.spec.roles})
+            for role, view in world.reset(Start(seed=self.seeds[0])).items():
+                assert view.heard == "", f"{role} hears the episode before"
+                assert view.said == "", f"{role} has said nothing yet"
+
+    def test_wrong_actions_are_refused(self) -> None:
+        with self._world() as world:
+            spec = world.spec
+            world.reset(Start(seed=self.seeds[0]))
+            before = world.state()
+            rest = spec.rest()
+            _refused(partial(world.step, {"nobody": Action(rest)}), "an unknown role")
+            _refused(partial(world.step, {spec.solver: Action(np.vstack([rest, rest]))}), "too many frames")
+            if spec.movement:
+                _refused(partial(world.step, {spec.solver: Action(rest[:, :-1])}), "a component too few")
+            for i, component in enumerate(spec.movement):
+                for bin_ in (-1, component.bins):
+                    wrong = rest.copy()
+                    wrong[-1, i] = bin_
+                    _refused(partial(world.step, {spec.solver: Action(wrong)}), f"bin {bin_} of {component}")
+            assert world.state() == before, "a refused action changes nothing"
+
+    def test_a_missing_action_is_a_rest(self) -> None:
+        with self._world() as world, self._world() as other:
+            for one in (world, other):
+                one.reset(Start(seed=self.seeds[0]))
+            explicit = world.step({role: Action(world.spec.rest()) for role in world.spec.roles})
+            _check_same(explicit.views, other.step({}).views, "resting in silence")
+
+    def test_only_wanted_views_are_made(self) -> None:
+        with self._world() as world:
+            solver = world.spec.solver
+            assert set(world.reset(Start(seed=self.seeds[0]), see=(solver,))) == {solver}, "reset makes what `see` says"
+            assert set(world.step({}, see=(solver,)).views) == {solver}, "step makes what `see` says"
+            assert set(world.step({}, see=()).views) == set(), "nobody looks"
+
+    def test_looking_changes_nothing(self) -> None:
+        with self._world() as seen, self._world() as unseen:
+            rngs = np.random.default_rng(4), np.random.default_rng(4)
+            for world, see, rng in ((seen, None, rngs[0]), (unseen, (), rngs[1])):
+                world.reset(Start(seed=self.seeds[0]), see=see)
+                _last(_play(world, self.steps, rng, see))
+            assert seen.state() == unseen.state(), "a world goes the same way whether it is looked at or not"
+
+    def test_a_foreign_state_is_refused(self) -> None:
+        with self._world() as world:
+            for state in (b"", b"not a state of this world", b"{}", bytes(64)):
+                _refused(partial(world.reset, Start(state=state)), f"the state {state!r}")
+
+    def test_every_task_can_be_asked_stored_and_begun(self) -> None:
+        with self._world() as world:
+            for kind in self._kinds(world):
+                task = self._sample(world, kind)
+                facts = world.facts()
+                assert task.kind == kind, f"asked for {kind!r}, got {task.kind!r}"
+                assert task.instruction.strip(), f"{kind}: there is something to say"
+                assert not task.success(facts, []), f"{kind}: {task.instruction!r} is fulfilled before it was asked"
+                assert 0 <= task.progress(facts) < 1, f"{kind}: progress starts below 1, got {task.progress(facts)}"
+                self._check_stored(world, task)
+                self._check_expert(world, task.expert(world), kind)
+
+    def test_a_misunderstanding_keeps_what_was_asked(self) -> None:
+        with self._world() as world:
+            for kind in self._kinds(world):
+                task = self._sample(world, kind)
+                confused = task.confused(world, np.random.default_rng(0))
+                assert confused.instruction == task.instruction, f"{kind}: what was asked stays what was asked"
+                self._check_expert(world, confused.expert(world), f"{kind}, misunderstood")
+
+    def test_an_unknown_kind_of_task_is_refused(self) -> None:
+        with self._world() as world:
+            world.reset(Start(seed=self.seeds[0]))
+            source = world.tasks()
+            assert set(source.probes) <= {*source.kinds, *source.probes}
+            _refused(partial(source.sample, "no such kind", np.random.default_rng(0)), "an unknown kind")
+
+    def _midway(self, world: World, seed: int) -> None:
+        """Plays to the middle of an episode that may be shorter than `steps`."""
+        world.reset(Start(seed=seed))
+        outcomes = list(_play(world, self.steps, np.random.default_rng(seed)))
+        if outcomes[-1].done:
+            world.reset(Start(seed=seed))
+            for _ in _play(world, len(outcomes) // 2, np.random.default_rng(seed)):
+                pass
+
+    def _kinds(self, world: World) -> tuple[str, ...]:
+        world.reset(Start(seed=self.seeds[0]))
+        source = world.tasks()
+        return tuple(dict.fromkeys((*source.kinds, *source.probes)))
+
+    def _sample(self, world: World, kind: str, tries: int = 50) -> Task:
+        """A task of this kind in the first seeded episode that has one."""
+        for seed in range(tries):
+            world.reset(Start(seed=seed))
+            try:
+                return world.tasks().sample(kind, np.random.default_rng(seed))
+            except InfeasibleTask:
+                continue
+        raise AssertionError(f"{kind}: not feasible in any of {tries} episodes")
+
+    def _check_stored(self, world: World, task: Task) -> None:
+        fields = task.to_json()
+        assert fields["kind"] == task.kind, "a stored task says its kind"
+        assert fields["instruction"] == task.instruction, "a stored task says its instruction"
+        loaded = world.tasks().load(json.loads(json.dumps(fields)))
+        assert loaded.to_json() == fields, f"{task.kind}: a task comes back from JSON as it was"
+        assert (loaded.instruction, loaded.answer) == (task.instruction, task.answer), f"{task.kind}: JSON changed it"
+        assert not loaded.success(world.facts(), []), f"{task.kind}: JSON made it fulfilled"
+
+    def _check_expert(self, world: World, expert: Expert, what: str) -> None:
+        """`step` refuses what is outside the action space, so playing is the check."""
+        for _ in range(self.steps):
+            action = expert.act(world)
+            assert action.utterance is None or world.spec.utterances, f"{what}: the expert speaks in a mute world"
+            if world.step({world.spec.solver: action}, see=()).done or expert.finished:
+                return
+
+
+def _play(world: World, steps: int, rng: np.random.Generator, see: Collection[str] | None = None) -> Iterator[Outcome]:
+    """Random play of every role until the episode ends, at most `steps`; half of the chunks are at rest."""
+    for _ in range(steps):
+        actions = {role: Action(_random(world.spec, rng), _babble(world.spec, rng)) for role in world.spec.roles}
+        outcome = world.step(actions, see)
+        yield outcome
+        if outcome.done:
+            return
+
+
+def _random(spec: WorldSpec, rng: np.random.Generator) -> Movement:
+    bins = [component.bins for component in spec.movement]
+    wild = rng.integers(0, bins, (spec.frames_per_step, len(bins))).astype(np.int8)
+    return spec.rest() if rng.random() < 0.5 else wild
+
+
+def _babble(spec: WorldSpec, rng: np.random.Generator) -> str | None:
+    return f"number {rng.integers(100)}" if spec.utterances and rng.random() < 0.3 else None
+
+
+def _last(outcomes: Iterator[Outcome]) -> Outcome:
+    *_, last = outcomes
+    return last
+
+
+def _check_views(spec: WorldSpec, views: Mapping[str, View], roles: Collection[str]) -> None:
+    assert set(views) == set(roles), f"views of {set(views)}, wanted {set(roles)}"
+    for role, view in views.items():
+        _check_array(view.image, spec.image, np.uint8, f"the image of {role}")
+        _check_array(view.vector, (spec.vector,) if spec.vector else None, np.float32, f"the vector of {role}")
+        if view.vector is not None:
+            assert np.isfinite(view.vector).all(), f"the vector of {role} holds {view.vector}"
+        if not spec.utterances:
+            assert view.heard == view.said == "", f"{role} talks in a mute world"
+
+
+def _check_array(array: NDArray[Any] | None, shape: tuple[int, ...] | None, dtype: type, what: str) -> None:
+    if shape is None:
+        assert array is None, f"{what} is none of the spec's parts"
+        return
+    assert array is not None, f"{what} is missing"
+    assert array.shape == shape, f"{what} has shape {array.shape}, the spec says {shape}"
+    assert array.dtype == dtype, f"{what} is {array.dtype}, expected {np.dtype(dtype)}"
+
+
+def _check_same(one: Mapping[str, View], other: Mapping[str, View], when: str) -> None:
+    assert set(one) == set(other), f"{when}: views of {set(one)} and of {set(other)}"
+    for role in one:
+        _check_same_array(one[role].image, other[role].image, f"{when}: {role}'s image")
+        _check_same_array(one[role].vector, other[role].vector, f"{when}: {role}'s vector")
+        assert one[role].heard == other[role].heard, f"{when}: {role} hears something else"
+        assert one[role].said == other[role].said, f"{when}: {role} has said something else"
+
+
+def _check_same_array(one: NDArray[Any] | None, other: NDArray[Any] | None, what: str) -> None:
+    assert (one is None) == (other is None), f"{what} is missing once"
+    if one is not None and other is not None:
+        different = int((one != other).sum()) if one.shape == other.shape else max(one.size, other.size)
+        assert different == 0, f"{what} differs in {different} of {one.size} numbers"
+
+
+def _refused(attempt: Callable[[], Any], what: str) -> None:
+    """`attempt` must raise ValueError."""
+    try:
+        attempt()
+    except ValueError as refusal:
+        assert str(refusal), f"{what} is refused without a word"
+        return
+    raise AssertionError(f"{what} must be refused with a ValueError")
