@@ -119,6 +119,18 @@ def paired_ratio(
     return _percentile(value, ratios, len(ours), confidence)
 
 
+def sign_test(candidate: ArrayLike, baseline: ArrayLike) -> float:
+    """Two-sided exact p-value that paired outcomes [n] differ: a fair coin over the pairs that disagree (McNemar).
+
+    A bootstrap of very few pairs can look certain; this can not.
+    """
+    ours, theirs = _paired(candidate, baseline)
+    gains, losses = int(np.sum(ours > theirs)), int(np.sum(ours < theirs))
+    flips = gains + losses
+    tail = sum(math.comb(flips, k) for k in range(min(gains, losses) + 1))
+    return min(1.0, 2 * tail / (1 << flips))
+
+
 def mean(values: ArrayLike, rng: np.random.Generator, *, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of `values` [n] with a percentile bootstrap interval."""
     return paired_difference(values, np.zeros(len(np.asarray(values))), rng, confidence=confidence)

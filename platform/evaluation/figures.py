@@ -6,8 +6,10 @@ Nothing here touches pyplot or any other state shared by a process.
 
 from __future__ import annotations
 
+import html
 import io
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -182,7 +184,7 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Dr
         for place, estimate in enumerate(rewards.values()):
             _bar(axes, place, 0.6, estimate, POSITIVE if estimate.value > 0 else NEGATIVE, "")
         axes.axhline(0, color=_INK, linewidth=0.9)
-        axes.set_xticks(range(len(rewards)), list(rewards))
+        axes.set_xticks(range(len(rewards)), [textwrap.fill(kind, 12) for kind in rewards])
         axes.tick_params(axis="x", length=0)
         axes.margins(x=0.12, y=0.15)
         axes.set_ylabel("reward for the answer")
@@ -203,7 +205,8 @@ def histograms(samples: Mapping[str, Floats], title: str, axis: str, caption: st
         axes.set_xlabel(axis)
         axes.set_ylabel("episodes")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.legend(loc="best")
+        axes.margins(y=0.35)  # room for the legend
+        axes.legend(loc="upper left")
 
     return Drawing(_svg(draw, title), caption)
 
@@ -218,7 +221,7 @@ def learning_curve(name: str, curve: Curve) -> Drawing:
         axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.set_xlabel("updates")
 
-    return Drawing(_svg(draw, name, height=2.0), "")
+    return Drawing(_svg(draw, name, height=1.9), "")
 
 
 def _bar(axes: Axes, at: float, width: float, estimate: Estimate, colour: str, label: str) -> None:
@@ -227,21 +230,20 @@ def _bar(axes: Axes, at: float, width: float, estimate: Estimate, colour: str, l
     axes.errorbar(at, estimate.value, yerr=[[max(below, 0)], [max(above, 0)]], color=_INK, linewidth=1, fmt="none")
 
 
-def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float = 2.9) -> str:
+def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float = 2.6) -> str:
     """Draws onto fresh axes and returns inline SVG, its size left to the page."""
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(7.6 if wide else 4.4, height), layout="constrained")
+        figure = Figure(figsize=(7.6, 3.0) if wide else (3.7, height), layout="constrained")
         figure.patch.set_alpha(0)
         axes = figure.add_subplot()
         draw(axes)
-        axes.set_title(title, pad=14 if wide else 8)
+        axes.set_title(title, pad=8)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    size = re.search(r'<svg[^>]*? width="([\d.]+)pt"', svg)
-    assert size is not None
-    svg = re.sub(r'(<svg[^>]*?) width="[\d.]+pt"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[\d.]+pt"', r'\1 role="img"', svg, count=1)
+    opening, rest = svg.split(">", 1)
+    opening = re.sub(r' (width|height)="[^"]+"', "", opening)
+    svg = f'{opening} role="img" aria-label="{html.escape(title)}">{rest}'
     return svg.replace(_INK, "var(--ink)").replace(_GRID, "var(--grid)")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from interplay.evaluation.estimates import (
     paired_difference,
     paired_ratio,
     pooled_share,
+    sign_test,
     success_curve,
     success_share,
 )
@@ -46,6 +47,31 @@ class Comparison:
     candidate: Estimate
     difference: Estimate
     ratio: Estimate
+    p_value: float  # of the exact sign test
+
+    @property
+    def verdict(self) -> int:
+        """+1 the candidate is better, -1 worse, 0 no clear difference: both the interval and the test must say so."""
+        if not self.difference.excludes(0) or self.p_value >= 0.05:
+            return 0
+        return 1 if self.difference.value > 0 else -1
+
+
+@dataclass(frozen=True)
+class Change:
+    """A mean at the beginning and at the end, over different episodes; `error` is one standard error of the change."""
+
+    updates: tuple[int, int]
+    start: float
+    end: float
+    error: float
+
+    @property
+    def verdict(self) -> int:
+        """+1 it rose, -1 it fell, by more than two standard errors; else 0."""
+        if abs(self.end - self.start) <= 2 * self.error:
+            return 0
+        return 1 if self.end > self.start else -1
 
 
 @dataclass(frozen=True)
@@ -73,7 +99,18 @@ def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
         candidate=success_share(wins),
         difference=paired_difference(wins, others, np.random.default_rng(SEED), strata=labels),
         ratio=paired_ratio(wins, others, np.random.default_rng(SEED), strata=labels),
+        p_value=sign_test(wins, others),
     )
+
+
+def halved(probes: ProbeResults) -> ProbeResults:
+    """The same results as if the episodes had ended at half of the time limit."""
+    half = probes.steps // 2
+    cut = {
+        agent: {task: np.where(np.asarray(steps) <= half, steps, np.nan) for task, steps in tasks.items()}
+        for agent, tasks in probes.success_step.items()
+    }
+    return replace(probes, success_step=cut, steps=half)
 
 
 def joint_comparison(probes: ProbeResults) -> Comparison | None:
@@ -112,6 +149,21 @@ def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     )
 
 
+def heldout_change(points: Sequence[RewardPoint]) -> Change | None:
+    """Modelled return of held-out episodes, first against last; None with fewer than two recorded moments."""
+    kept = [point for point in points if len(point.heldout) > 1]
+    if len(kept) < 2:
+        return None
+    first, last = kept[0], kept[-1]
+    variances = [float(np.var(point.heldout, ddof=1)) / len(point.heldout) for point in (first, last)]
+    return Change(
+        (first.update, last.update),
+        float(np.mean(first.heldout)),
+        float(np.mean(last.heldout)),
+        math.sqrt(sum(variances)),
+    )
+
+
 def answer_rewards(material: ReportMaterial) -> dict[str, Estimate]:
     """Mean reward after each kind of answer."""
     return {
@@ -126,7 +178,7 @@ def headlines(material: ReportMaterial) -> tuple[Finding, ...]:
     return (
         _success(material.probes),
         _sooner(material.probes),
-        _modelled_reward(material),
+        _modelled_reward(material.reward_points),
         _reward_model(material.reward_model),
         _answers(answer_rewards(material)),
     )
@@ -137,9 +189,11 @@ def percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.0f}%"
 
 
-def span(estimate: Estimate, shown: str = "{:.2f}") -> str:
-    """An interval in words: "1.52 to 2.31"."""
-    low, high = (("∞" if math.isinf(end) else shown.format(end)) for end in (estimate.low, estimate.high))
+def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> str:
+    """An interval in words: "1.52 to 2.31"; in percentage points "+3 to +11"; as a share "31% to 44%"."""
+    shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:.2f}"
+    scale = 100 if points or share else 1
+    low, high = ("∞" if math.isinf(end) else shown.format(scale * end) for end in (estimate.low, estimate.high))
     return f"{low} to {high}"
 
 
@@ -159,12 +213,11 @@ def _success(probes: ProbeResults | None) -> Finding:
         f"{candidate} solves {percent(found.candidate.value)} of {found.candidate.n} {names} episodes, "
         f"{baseline} {percent(found.baseline.value)} of the same"
     )
-    if not found.difference.excludes(0):
-        verdict = "no clear difference"
-    elif found.difference.value > 0:
-        verdict = f"{candidate} is better, {times(found.ratio.value)} as often"
-    else:
-        verdict = f"{candidate} is worse, {times(found.ratio.value)} as often"
+    verdict = {
+        0: "no clear difference",
+        1: f"{candidate} is better, {times(found.ratio.value)} as often",
+        -1: f"{candidate} is worse, {times(found.ratio.value)} as often",
+    }[found.verdict]
     return Finding(
         label,
         f"{percent(found.baseline.value)} → {percent(found.candidate.value)}",
@@ -174,39 +227,33 @@ def _success(probes: ProbeResults | None) -> Finding:
 
 def _sooner(probes: ProbeResults | None) -> Finding:
     label = "Success in half the time"
-    found = joint_comparison(probes) if probes is not None else None
+    found = joint_comparison(halved(probes)) if probes is not None else None
     if probes is None or found is None:
         return Finding(label, None, "No success times of both agents.")
-    ours, labels = probes.pooled(probes.candidate, found.tasks)
-    theirs, _ = probes.pooled(probes.baseline, found.tasks)
-    half = probes.steps // 2
-    gap = paired_difference(ours <= half, theirs <= half, np.random.default_rng(SEED), strata=labels)
-    early, others = float(np.mean(ours <= half)), float(np.mean(theirs <= half))
+    early, others = percent(found.candidate.value), percent(found.baseline.value)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
-    verdict = f"{candidate} is {'sooner' if gap.value > 0 else 'later'}" if gap.excludes(0) else "no clear difference"
+    verdict = {0: "no clear difference", 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
     return Finding(
         label,
-        f"{percent(others)} → {percent(early)}",
-        f"Within {half * probes.seconds_per_step:.1f} s, half of the time limit, {candidate} has solved "
-        f"{percent(early)} and {baseline} {percent(others)}: {verdict} "
-        f"(difference {100 * gap.value:+.0f} points, 95% interval {span(gap, '{:+.2f}')}).",
+        f"{others} → {early}",
+        f"Within {probes.steps // 2 * probes.seconds_per_step:.1f} s, half of the time limit, {candidate} has solved "
+        f"{early} and {baseline} {others}: {verdict} (difference {100 * found.difference.value:+.0f} points, "
+        f"95% interval {span(found.difference, points=True)}).",
     )
 
 
-def _modelled_reward(material: ReportMaterial) -> Finding:
+def _modelled_reward(points: Sequence[RewardPoint]) -> Finding:
     label = "Modelled return, held-out"
-    points: list[RewardPoint] = [point for point in material.reward_points if len(point.heldout)]
-    if len(points) < 2:
+    change = heldout_change(points)
+    if change is None:
         return Finding(label, None, "Reinforcement has not recorded the modelled return of held-out episodes.")
-    first, last = points[0], points[-1]
-    start, end = float(np.mean(first.heldout)), float(np.mean(last.heldout))
-    error = math.hypot(*(float(np.std(point.heldout)) / math.sqrt(len(point.heldout)) for point in (first, last)))
-    change = "moved within its error" if abs(end - start) <= 2 * error else "rose" if end > start else "fell"
+    verdict = {0: "moved within its error", 1: "rose", -1: "fell"}[change.verdict]
+    first, last = change.updates
     return Finding(
         label,
-        f"{start:.2f} → {end:.2f}",
-        f"Between updates {first.update} and {last.update} the return that the reward model gives to held-out "
-        f"episodes {change} (change {end - start:+.2f}, two standard errors {2 * error:.2f}).",
+        f"{change.start:.2f} → {change.end:.2f}",
+        f"Between updates {first} and {last} the return that the reward model gives to held-out episodes {verdict} "
+        f"(change {change.end - change.start:+.2f}, two standard errors {2 * change.error:.2f}).",
     )
 
 
@@ -226,7 +273,7 @@ def _reward_model(results: RewardModelResults | None) -> Finding:
         label,
         percent(pairs.value),
         f"Of {int(results.pairs.sum())} held-out pairs of moments, {percent(pairs.value)} are ordered as the rater "
-        f"marked them: {verdict} (95% interval {span(pairs)}).{truth}",
+        f"marked them: {verdict} (95% interval {span(pairs, share=True)}).{truth}",
     )
 
 

@@ -118,6 +118,15 @@ class RewardModelResults:
     success: NDArray[np.bool_]  # [episodes]: the simulator's truth
     swapped_returns: Floats  # [episodes]: the same episodes under another episode's instruction
 
+    def __post_init__(self) -> None:
+        uneven = len(self.pairs_right) != len(self.pairs) or len(self.returns) != len(self.success)
+        if uneven or len(self.returns) != len(self.swapped_returns) or not len(self.returns) or not len(self.pairs):
+            raise ValueError(
+                "a reward model's results need pairs_right as long as pairs, and returns, success and swapped_returns "
+                f"of one length, none empty; got {len(self.pairs_right)}, {len(self.pairs)}, {len(self.returns)}, "
+                f"{len(self.success)} and {len(self.swapped_returns)}"
+            )
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.evaluation import findings
+from interplay.evaluation import findings, orderings
 from interplay.evaluation.material import ReportMaterial
 from interplay.evaluation.sections import SECTIONS
 from interplay.evaluation.stylesheet import STYLESHEET
@@ -44,6 +44,7 @@ def results(material: ReportMaterial) -> dict[str, Any]:
     probes, model = material.probes, material.reward_model
     return {
         "headlines": findings.headlines(material),
+        "orderings": orderings.orderings(material),
         "probes": findings.shares(probes) if probes else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from interplay.evaluation import figures, findings
+from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import Drawing
 from interplay.evaluation.filmstrip import filmstrip_html, picture_html
 from interplay.evaluation.findings import percent, span, times
@@ -26,6 +26,14 @@ def headline_section(material: ReportMaterial) -> str:
         for found in findings.headlines(material)
     )
     return f'<section class="cards">{cards}</section>'
+
+
+def orderings_section(material: ReportMaterial) -> str:
+    """What the method's paper found, and whether this run finds the same."""
+    words = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
+    rows = [(found.claim, words[found.verdict], found.seen) for found in orderings.orderings(material)]
+    table = _table(("finding of the paper (arXiv 2211.11602)", "here", "seen"), rows)
+    return _section("The paper's findings, and this run's", table)
 
 
 def episodes_section(material: ReportMaterial) -> str:
@@ -117,7 +125,12 @@ def reward_model_section(material: ReportMaterial) -> str:
     table = _table(
         ("measure", "value", "95% interval", "n"),
         (
-            ("pairs ordered as the rater marked them", percent(pairs.value), span(pairs), f"{pairs.n} episodes"),
+            (
+                "pairs ordered as the rater marked them",
+                percent(pairs.value),
+                span(pairs, share=True),
+                f"{pairs.n} episodes",
+            ),
             ("AUC of return against true success", _number(found.auc), "", f"{len(results.returns)} episodes"),
             ("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"),
         ),
@@ -127,13 +140,13 @@ def reward_model_section(material: ReportMaterial) -> str:
     drawings = [
         figures.histograms(
             {name: sample for name, sample in samples.items() if len(sample)},
-            "Return of solved and of failed episodes",
+            "Return, solved or failed",
             "modelled return",
             "Solved or failed in truth; held-out episodes.",
         ),
         figures.histograms(
             {"own instruction": results.returns, "swapped": results.swapped_returns},
-            "Return under a swapped instruction",
+            "Return, instruction swapped",
             "modelled return",
             "The same episodes, with the instruction of another episode.",
         ),
@@ -191,6 +204,7 @@ def provenance_section(material: ReportMaterial) -> str:
 
 SECTIONS: tuple[Callable[[ReportMaterial], str], ...] = (
     headline_section,
+    orderings_section,
     episodes_section,
     probes_section,
     speed_section,
@@ -211,13 +225,14 @@ def _trace(trace: UtilityTrace) -> str:
     drawing = figures.utility_trace(
         trace,
         [(row, letter) for (row, _), letter in lettered],
-        trace.title,
+        "",
         f"Utility U after each of {len(trace.utility) - 1} steps; the reward of a step is its rise. "
         f"{len(trace.marks)} marks by the rater"
         + ("; letters: where the pictures above were taken." if lettered else "."),
     )
     return (
-        f'<article class="episode"><p class="speech">“{html.escape(trace.instruction)}”</p>'
+        f'<article class="episode"><h3>{html.escape(trace.title)}</h3>'
+        f'<p class="speech">“{html.escape(trace.instruction)}”</p>'
         f'<div class="strip">{frames}</div>{_figures([drawing])}</article>'
     )
 
@@ -228,7 +243,7 @@ def _share_table(probes: ProbeResults) -> str:
     rows = []
     for task, bars in shares.items():
         cells = [
-            f"{percent(bars[agent].value)} ({100 * bars[agent].low:.0f} to {100 * bars[agent].high:.0f})"
+            f"{percent(bars[agent].value)} ({100 * bars[agent].low:.0f}–{100 * bars[agent].high:.0f})"
             if agent in bars
             else "not run"
             for agent in agents
@@ -252,14 +267,18 @@ def _comparison_table(probes: ProbeResults) -> str:
             times(item.ratio.value),
             span(item.ratio),
             f"{100 * item.difference.value:+.0f} points",
-            f"{100 * item.difference.low:+.0f} to {100 * item.difference.high:+.0f}",
+            span(item.difference, points=True),
             str(item.difference.n),
         )
         for item in found
     ]
-    head = ("task", f"{candidate} / {baseline}", "95% interval", f"{candidate} - {baseline}", "95% interval", "pairs")
+    head = ("task", f"{candidate} / {baseline}", "95% interval", f"{candidate} − {baseline}", "95% interval", "pairs")
     note = "Paired bootstrap over the same episodes, each task resampled on its own."
-    return _table(head, rows) + f'<p class="caption">{note}</p>'
+    return (
+        f"<h3>{html.escape(candidate)} against {html.escape(baseline)}</h3>"
+        + _table(head, rows)
+        + f'<p class="caption">{note}</p>'
+    )
 
 
 def _legend(probes: ProbeResults, *, chance: bool = True) -> str:

@@ -13,11 +13,12 @@ h1 { font-size: 1.9rem; line-height: 1.2; margin: 1.2rem 0; letter-spacing: -.01
 h2 { font-size: 1.3rem; margin: 0 0 .8rem; }
 h3 { font-size: 1rem; margin: 0; }
 section { margin: 2.6rem 0; }
-.cards { display: grid; gap: .9rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 290px), 1fr)); margin: 0; }
-.card { background: var(--card); border: 1px solid var(--grid); border-radius: 10px; padding: 1rem 1.1rem; }
+.cards { display: flex; flex-wrap: wrap; gap: .9rem; margin: 0; }
+.card { flex: 1 1 290px; background: var(--card); border: 1px solid var(--grid); border-radius: 10px;
+  padding: 1rem 1.1rem; }
 .card p { margin: 0; font-size: .9rem; color: var(--soft); }
 .card .label { font-weight: 600; color: var(--ink); }
-.card .number { font-size: 1.75rem; font-weight: 700; color: var(--accent); line-height: 1.3; margin: .2rem 0 .4rem;
+.card .number { font-size: 1.6rem; font-weight: 700; color: var(--accent); line-height: 1.3; margin: .2rem 0 .4rem;
   font-variant-numeric: tabular-nums; }
 .card.missing .number { color: var(--soft); font-weight: 400; }
 p.missing { color: var(--soft); border-left: 3px solid var(--grid); padding: .3rem .8rem; margin: 0; }
@@ -38,12 +39,14 @@ figcaption, .caption { font-size: .82rem; color: var(--soft); line-height: 1.4; 
 .plot.wide svg { min-width: 520px; }
 .plot svg text { font-family: inherit !important; }
 .legend { margin: 0 0 .2rem; font-size: .9rem; }
-.key { display: inline-flex; align-items: center; margin-right: 1.2rem; }
+.key { display: inline-flex; vertical-align: middle; align-items: center; margin-right: 1.2rem; }
 .key i { width: .9rem; height: .9rem; border-radius: 3px; margin-right: .4rem; }
 .key i.dashed { height: 0; width: 1.2rem; border-radius: 0; border-top: 2px dashed var(--ink); }
-.scroll { overflow-x: auto; margin: .6rem 0; }
+.scroll { overflow-x: auto; margin: .6rem 0 1.4rem; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem 1.1rem .35rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
+td:nth-child(n + 2) { min-width: 4.6rem; }
+td:last-child:nth-child(n + 3) { min-width: 7rem; }
 th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 details { margin: .6rem 0; }
 summary { cursor: pointer; font-weight: 600; }

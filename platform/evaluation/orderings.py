@@ -1,0 +1,95 @@
+"""The orderings that the method's paper reports, each held against this run: confirmed, opposite, unclear or not run.
+
+Only orderings are compared, never the paper's absolute numbers: its house, its people and its sizes differ.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from interplay.evaluation import findings
+from interplay.evaluation.estimates import Estimate
+from interplay.evaluation.findings import Comparison, percent, times
+from interplay.evaluation.material import ProbeResults, ReportMaterial
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """A claim, what this run saw, and +1 (the same), -1 (the opposite), 0 (not clear) or None (not run)."""
+
+    claim: str
+    verdict: int | None
+    seen: str
+
+
+def orderings(material: ReportMaterial) -> tuple[Ordering, ...]:
+    """The paper's findings that one run can confirm."""
+    probes = material.probes
+    return (
+        _reward_rises(material),
+        _compared("Reinforcement beats cloning on movement tasks", findings.joint_comparison, probes),
+        _everywhere(probes),
+        _compared(
+            "Reinforcement succeeds sooner (within half of the time)",
+            lambda results: findings.joint_comparison(findings.halved(results)),
+            probes,
+        ),
+        _answers(findings.answer_rewards(material)),
+        _swap(material),
+    )
+
+
+def _reward_rises(material: ReportMaterial) -> Ordering:
+    claim = "The modelled return rises on held-out episodes"
+    change = findings.heldout_change(material.reward_points)
+    if change is None:
+        return Ordering(claim, None, "")
+    return Ordering(claim, change.verdict, f"{change.start:.2f} → {change.end:.2f}")
+
+
+def _compared(
+    claim: str, compare: Callable[[ProbeResults], Comparison | None], probes: ProbeResults | None
+) -> Ordering:
+    found = compare(probes) if probes is not None else None
+    if found is None:
+        return Ordering(claim, None, "")
+    shares = f"{percent(found.baseline.value)} → {percent(found.candidate.value)}"
+    return Ordering(claim, found.verdict, f"{shares}, {times(found.ratio.value)}, p = {found.p_value:.2g}")
+
+
+def _everywhere(probes: ProbeResults | None) -> Ordering:
+    claim = "Reinforcement beats cloning on every probe task"
+    pairs = [(task, findings.compare(probes, (task,))) for task in probes.compared] if probes is not None else []
+    verdicts = {task: found.verdict for task, found in pairs if found is not None}
+    if probes is None or not verdicts:
+        return Ordering(claim, None, "")
+    named = {
+        word: ", ".join(probes.name(task) for task, verdict in verdicts.items() if verdict == sign)
+        for sign, word in ((1, "better"), (0, "not clear"), (-1, "worse"))
+    }
+    seen = "; ".join(f"{word}: {tasks}" for word, tasks in named.items() if tasks)
+    return Ordering(claim, min(verdicts.values()), seen)
+
+
+def _answers(rewards: Mapping[str, Estimate]) -> Ordering:
+    claim = "A right answer earns reward, a plausible wrong one less, an incoherent one least"
+    estimates = list(rewards.values())
+    if len(estimates) < 2:
+        return Ordering(claim, None, "")
+    pairs = list(itertools.pairwise(estimates))
+    seen = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
+    if all(better.value > worse.value for better, worse in pairs) and estimates[0].low > 0:
+        clear = all(better.low > worse.high for better, worse in pairs)
+        return Ordering(claim, 1 if clear else 0, seen)
+    return Ordering(claim, -1 if any(better.high < worse.low for better, worse in pairs) else 0, seen)
+
+
+def _swap(material: ReportMaterial) -> Ordering:
+    claim = "A swapped instruction lowers an episode's return"
+    if material.reward_model is None:
+        return Ordering(claim, None, "")
+    loss = findings.reward_model_figures(material.reward_model).swap_loss
+    verdict = 0 if not loss.excludes(0) else 1 if loss.value > 0 else -1
+    return Ordering(claim, verdict, f"loses {loss.value:.2f} ({findings.span(loss)})")

@@ -1,0 +1,137 @@
+"""The statistics against values worked out by hand or by a slow transcription of their definition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interplay.evaluation import estimates
+from interplay.evaluation.estimates import Estimate
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def test_wilson_agrees_with_the_published_example() -> None:
+    # 81 of 263: Newcombe (1998), Table I, method 3
+    share = estimates.wilson(81, 263)
+    assert share.low == pytest.approx(0.2553, abs=5e-5)
+    assert share.high == pytest.approx(0.3662, abs=5e-5)
+    assert share.value == pytest.approx(81 / 263)
+    # 0 of 20: same table
+    assert estimates.wilson(0, 20).high == pytest.approx(0.1611, abs=5e-5)
+
+
+@given(st.integers(1, 200), st.data())
+def test_wilson_mirrors_and_contains_its_share(trials: int, data: st.DataObject) -> None:
+    wins = data.draw(st.integers(0, trials))
+    share, mirrored = estimates.wilson(wins, trials), estimates.wilson(trials - wins, trials)
+    assert 0 <= share.low <= share.value <= share.high <= 1
+    assert share.low == pytest.approx(1 - mirrored.high)
+
+
+def test_wilson_without_trials_knows_nothing() -> None:
+    share = estimates.wilson(0, 0)
+    assert math.isnan(share.value)
+    assert (share.low, share.high, share.n) == (0, 1, 0)
+
+
+def test_wilson_refuses_more_successes_than_trials() -> None:
+    with pytest.raises(ValueError, match="between 0 and the 3 trials"):
+        estimates.wilson(4, 3)
+
+
+def test_paired_difference_of_equal_agents_is_exactly_zero() -> None:
+    outcomes = rng().random(50) < 0.5
+    gap = estimates.paired_difference(outcomes, outcomes, rng())
+    assert (gap.value, gap.low, gap.high, gap.n) == (0, 0, 0, 50)
+
+
+def test_paired_difference_has_the_normal_width_for_many_episodes() -> None:
+    source = rng()
+    gaps = source.normal(0.3, 1.0, 900)
+    theirs = source.normal(0, 10, 900)  # what the agents share must not widen the interval
+    found = estimates.paired_difference(theirs + gaps, theirs, rng())
+    error = gaps.std() / 30
+    assert found.value == pytest.approx(gaps.mean())
+    assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.08)
+
+
+def test_bootstrap_draws_the_same_interval_from_the_same_seed() -> None:
+    ours, theirs = rng().random(30), np.random.default_rng(6).random(30)
+    assert estimates.paired_ratio(ours, theirs, rng()) == estimates.paired_ratio(ours, theirs, rng())
+
+
+def test_paired_ratio_of_an_exact_double_is_two_everywhere() -> None:
+    theirs = np.array([1.0, 2.0, 4.0, 1.0])
+    assert estimates.paired_ratio(2 * theirs, theirs, rng()) == Estimate(2.0, 2.0, 2.0, 4)
+
+
+def test_paired_ratio_over_a_baseline_without_success_is_infinite() -> None:
+    ratio = estimates.paired_ratio([1, 1, 0, 1], [0, 0, 0, 0], rng())
+    assert math.isinf(ratio.value)
+    assert math.isinf(ratio.high)
+    assert math.isnan(estimates.paired_ratio([0, 0], [0, 0], rng()).value)
+
+
+def test_strata_keep_the_number_of_episodes_of_each_task() -> None:
+    # within a task all episodes agree: a resample that keeps the tasks' sizes can not vary
+    ours, theirs = [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]
+    kept = estimates.paired_difference(ours, theirs, rng(), strata=["go", "go", "go", "lift", "lift"])
+    free = estimates.paired_difference(ours, theirs, rng())
+    assert (kept.low, kept.high) == (0.6, 0.6)
+    assert free.low < 0.6 < free.high
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [([1, 0], [1]), ([], []), ([[1]], [[1]])])
+def test_a_comparison_refuses_what_is_not_paired(ours: list[int], theirs: list[int]) -> None:
+    with pytest.raises(ValueError, match="same episodes"):
+        estimates.paired_difference(ours, theirs, rng())
+
+
+def test_sign_test_counts_only_pairs_that_disagree() -> None:
+    # five gains, one loss, four ties: 2 * (1 + 6) / 64
+    ours = [1, 1, 1, 1, 1, 0, 1, 1, 0, 0]
+    theirs = [0, 0, 0, 0, 0, 1, 1, 1, 0, 0]
+    assert estimates.sign_test(ours, theirs) == pytest.approx(14 / 64)
+    assert estimates.sign_test([1, 0], [1, 0]) == 1
+
+
+def test_pooled_share_weighs_judgements_and_resamples_episodes() -> None:
+    share = estimates.pooled_share([9, 1, 0], [10, 2, 0], rng())
+    assert share.value == pytest.approx(10 / 12)
+    assert (share.low, share.high) == (0.5, 0.9)  # only one of the two episodes drawn
+    assert share.n == 2
+    assert math.isnan(estimates.pooled_share([0], [0], rng()).value)
+
+
+def test_success_curve_steps_up_where_episodes_succeed() -> None:
+    curve = estimates.success_curve([2, 2, None, 4], steps=5, seconds_per_step=0.5)
+    np.testing.assert_array_equal(curve.share, [0, 0, 0.5, 0.5, 0.75, 0.75])
+    np.testing.assert_array_equal(curve.seconds, [0, 0.5, 1, 1.5, 2, 2.5])
+    assert np.all((curve.low <= curve.share) & (curve.share <= curve.high))
+    assert (curve.by(0.99), curve.by(1.0), curve.by(99)) == (0, 0.5, 0.75)
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=20))
+def test_auc_equals_the_share_of_pairs_in_order(rows: list[tuple[int, bool]]) -> None:
+    scores, outcomes = zip(*rows, strict=True)
+    wins = [score for score, won in rows if won]
+    losses = [score for score, won in rows if not won]
+    found = estimates.auc(scores, outcomes)
+    if not wins or not losses:
+        assert math.isnan(found)
+        return
+    pairs = [(win > loss) + 0.5 * (win == loss) for win, loss in itertools.product(wins, losses)]
+    assert found == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_auc_refuses_scores_without_outcomes() -> None:
+    with pytest.raises(ValueError, match="one score with one outcome"):
+        estimates.auc([1.0, 2.0], [True])

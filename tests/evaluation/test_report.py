@@ -1,0 +1,256 @@
+"""The report: what it says follows from the results, and the page needs nothing but itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interplay.evaluation import findings, orderings
+from interplay.evaluation.curves import read_curves, smoothed
+from interplay.evaluation.material import (
+    Curve,
+    Filmstrip,
+    ProbeResults,
+    ReportMaterial,
+    RewardModelResults,
+    RewardPoint,
+    StageRecord,
+    Throughput,
+    UtilityTrace,
+)
+from interplay.evaluation.report import page, plain, write_report
+
+VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
+
+
+def picture(level: int) -> np.ndarray:
+    return np.full((4, 6, 3), level, np.uint8)
+
+
+def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
+    """Both agents on Go and Lift; each succeeds at step 3 in its share of the episodes."""
+    order = (np.arange(n) * 37 % n + 0.5) / n
+
+    def steps(share: float) -> np.ndarray:
+        return np.where(order < share, 3.0, np.nan)
+
+    played = {"BC": bc, "BC+RL": rl}
+    return ProbeResults(
+        {agent: {"go": steps(share), "lift": steps(share)} for agent, share in played.items()},
+        steps=10,
+        seconds_per_step=0.5,
+        chance={"go": 0.1},
+    )
+
+
+def reward_model() -> RewardModelResults:
+    returns = np.linspace(-1, 1, 20)
+    return RewardModelResults(np.full(20, 8), np.full(20, 10), returns, returns > 0, returns - 0.5)
+
+
+def material() -> ReportMaterial:
+    return ReportMaterial(
+        title="A <run> & more",
+        stages=[StageRecord("collect", 65.0, {"episodes": 600, "share": 0.5})],
+        seeds={"run": 7},
+        config="agent:\n  size: <nano>\n",
+        versions={"torch": "2"},
+        machine={"cores": "2"},
+        filmstrips=[Filmstrip("Solved", "lift the <b>ball</b>", "at 2 s", [picture(9), picture(99)], ["0 s", "2 s"])],
+        traces=[
+            UtilityTrace(
+                "One", "go", np.array([0, 1, 0.5]), 0.5, [(1, 1), (2, -1)], [(1, "it is red")], [(0, picture(1))]
+            )
+        ],
+        answer_rewards={"correct": [0.9, 1.1, 1.0], "plausible": [-0.4, -0.6], "incoherent": [-1.0, -1.2]},
+        reward_points=[
+            RewardPoint(0, np.array([0.0, 0.1]), np.array([0.0, 0.1])),
+            RewardPoint(50, np.array([1.0, 1.1]), np.array([1.0, 1.1])),
+        ],
+        probes=probes(0.4, 0.8),
+        reward_model=reward_model(),
+        throughput=[Throughput("reinforce", 812.0, {"acting": 0.25})],
+        curves={"clone": {"loss/movement": Curve(np.arange(3.0), np.array([3.0, 2.0, math.nan]))}},
+    )
+
+
+class Balance(HTMLParser):
+    """Keeps the open tags, and everything that would make a browser ask the network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.outside: list[str] = []
+        self.pictures = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        for key, value in attrs:
+            if key in ("src", "href", "xlink:href") and value and not value.startswith(("data:", "#")):
+                self.outside.append(value)
+        self.pictures += tag == "img"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "use":
+            assert dict(attrs)["xlink:href"]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def whole() -> str:
+    return page(material())
+
+
+def test_the_page_is_balanced_and_asks_nothing_of_the_network(whole: str) -> None:
+    reader = Balance()
+    reader.feed(whole)
+    assert reader.open == []
+    assert reader.outside == []
+    assert reader.pictures == 3
+    assert "url(http" not in whole
+    assert "@import" not in whole
+
+
+def test_what_people_said_can_not_become_markup(whole: str) -> None:
+    assert "lift the &lt;b&gt;ball&lt;/b&gt;" in whole
+    assert "<b>ball" not in whole
+    assert "A &lt;run&gt; &amp; more" in whole
+    assert "size: &lt;nano&gt;" in whole
+
+
+def test_figures_take_their_ink_from_the_page(whole: str) -> None:
+    assert "var(--ink)" in whole
+    assert "#102030" not in whole
+    assert "#c0d0e0" not in whole
+
+
+def test_nothing_run_is_said_section_by_section() -> None:
+    empty = page(ReportMaterial())
+    assert empty.count("Not run.") == 9
+    assert empty.count('class="card missing"') == 5
+    assert all(found.verdict is None for found in orderings.orderings(ReportMaterial()))
+
+
+def test_a_full_report_misses_nothing(whole: str) -> None:
+    assert "Not run." not in whole
+    assert "not run" not in whole
+
+
+@pytest.mark.parametrize(
+    ("bc", "rl", "verdict", "words"),
+    [
+        (0.4, 0.8, 1, "BC+RL is better, 2.00× as often"),
+        (0.8, 0.4, -1, "BC+RL is worse, 0.50× as often"),
+        (0.5, 0.5, 0, "no clear difference"),
+    ],
+)
+def test_the_verdict_follows_the_numbers(bc: float, rl: float, verdict: int, words: str) -> None:
+    results = ReportMaterial(probes=probes(bc, rl))
+    success = findings.headlines(results)[0]
+    assert success.number == f"{bc * 100:.0f}% → {rl * 100:.0f}%"
+    assert words in success.sentence
+    assert orderings.orderings(results)[1].verdict == verdict
+
+
+def test_three_lucky_episodes_are_no_evidence() -> None:
+    comparison = findings.joint_comparison(replace(probes(0.0, 1.0, n=2), joint=("go",)))
+    assert comparison is not None
+    assert comparison.difference.excludes(0)  # the bootstrap is sure, of two episodes
+    assert comparison.verdict == 0
+
+
+def test_half_of_the_time_forgets_later_successes() -> None:
+    late = ProbeResults({"BC": {"go": np.array([5.0, 6.0, np.nan])}}, steps=10, seconds_per_step=1.0)
+    np.testing.assert_array_equal(findings.halved(late).success_step["BC"]["go"], [5, np.nan, np.nan])
+
+
+def test_a_task_only_one_agent_played_is_shown_but_not_compared() -> None:
+    both = probes(0.4, 0.8)
+    more = replace(both, success_step={**both.success_step, "scripted": {"count": np.array([1.0])}})
+    assert more.tasks == ("go", "lift", "count")
+    assert more.compared == ("go", "lift")
+    assert "not run" in page(ReportMaterial(probes=more)).split("Success on probe tasks")[2]
+
+
+def test_probe_results_refuse_unpaired_episodes() -> None:
+    with pytest.raises(ValueError, match=r"'go': \[1, 2\]"):
+        ProbeResults({"BC": {"go": np.zeros(1)}, "BC+RL": {"go": np.zeros(2)}}, steps=3, seconds_per_step=1.0)
+
+
+@pytest.mark.parametrize(
+    ("end", "words", "verdict"), [(1.0, "rose", 1), (-1.0, "fell", -1), (0.01, "within its error", 0)]
+)
+def test_the_modelled_return_is_described_as_it_moved(end: float, words: str, verdict: int) -> None:
+    noise = np.array([-0.1, 0.1, -0.1, 0.1])
+    points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise + end)]
+    results = ReportMaterial(reward_points=points)
+    assert words in findings.headlines(results)[2].sentence
+    assert orderings.orderings(results)[0].verdict == verdict
+
+
+def test_answers_out_of_order_are_called_so() -> None:
+    results = ReportMaterial(answer_rewards={"correct": [-1.0, -1.1], "plausible": [0.5, 0.6]})
+    assert "not as expected" in findings.headlines(results)[4].sentence
+    assert orderings.orderings(results)[4].verdict == -1
+
+
+def test_the_summary_holds_the_same_numbers_and_is_strict_json(tmp_path: Path) -> None:
+    path = write_report(tmp_path / "run", {"seed": np.int64(7), "worst": math.inf}, material())
+    text = (tmp_path / "run" / "summary.json").read_text(encoding="utf-8")
+    summary = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (summary["seed"], summary["worst"]) == (7, None)
+    assert summary["results"]["joint"]["ratio"]["value"] == pytest.approx(2)
+    assert summary["results"]["reward_model"]["pair_accuracy"]["value"] == pytest.approx(0.8)
+    assert summary["results"]["reward_model"]["auc"] == 1
+    assert [file.name for file in sorted(path.parent.iterdir())] == ["report.html", "summary.json"]
+
+
+def test_the_summary_refuses_a_key_it_computes_itself(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'results'"):
+        write_report(tmp_path, {"results": 1}, ReportMaterial())
+
+
+def test_plain_refuses_what_json_can_not_say() -> None:
+    with pytest.raises(ValueError, match="got set"):
+        plain({"tags": {1}})
+
+
+def test_the_same_material_writes_the_same_page() -> None:
+    assert page(material()) == page(material())
+
+
+def test_metrics_are_read_back_past_a_torn_last_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1, "loss": 2.0}\n{"step": 3, "loss": null, "rate": 4}\n{"step": 5, "lo', encoding="utf-8")
+    curves = read_curves(path)
+    np.testing.assert_array_equal(curves["loss"].updates, [1, 3])
+    np.testing.assert_array_equal(curves["loss"].values, [2, np.nan])
+    assert curves["rate"].values.tolist() == [4]
+    assert read_curves(tmp_path / "none.jsonl") == {}
+
+
+def test_metrics_damaged_in_the_middle_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"loss": 2.0}\n{"step": 3, "loss": 1.0}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape("metrics.jsonl:1")):
+        read_curves(path)
+
+
+def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
+    curve = smoothed(Curve(np.arange(1000.0), np.arange(1000.0)), points=10)
+    assert len(curve.updates) == 10
+    assert curve.values.mean() == pytest.approx(499.5)
+    assert (curve.values[0], curve.values[-1]) == (49.5, 949.5)
