@@ -1,0 +1,161 @@
+"""The world of docs/worlds.md is a good world, and the suite finds out each way in which it could be a bad one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interplay.env import registry
+from interplay.env.conformance import WorldConformance
+from interplay.env.world import Action, Outcome, Start, World
+
+PAGE = Path(__file__).parents[2] / "docs" / "worlds.md"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def corridor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The page's code as an installed package that offers a world."""
+    site = tmp_path_factory.mktemp("site")
+    code = PAGE.read_text().split("```python\n")[1].split("```")[0]
+    (site / "corridor_world.py").write_text(code)
+    offer = site / "corridor_world-1.0.dist-info"
+    offer.mkdir()
+    (offer / "METADATA").write_text("Metadata-Version: 2.1\nName: corridor-world\nVersion: 1.0\n")
+    (offer / "entry_points.txt").write_text("[interplay.worlds]\ncorridor = corridor_world:entry\n")
+    sys.path.insert(0, str(site))
+    yield import_module("corridor_world")
+    sys.path.remove(str(site))
+
+
+class TestCorridor(WorldConformance):
+    def make_world(self) -> World:
+        return registry.make("corridor", length=7)
+
+
+def test_its_expert_and_its_mistake_go_to_opposite_ends() -> None:
+    world = registry.make("corridor")
+    for misheard in (False, True):
+        world.reset(Start(seed=0))
+        task = world.tasks().sample("walk", np.random.default_rng(0))
+        expert = (task.confused(world, np.random.default_rng(0)) if misheard else task).expert(world)
+        while not expert.finished:
+            world.step({"solver": expert.act(world)})
+        assert task.success(world.facts(), []) is not misheard
+
+
+def breaks(name: str) -> Callable[[Any], type[World]]:
+    """A way to break the corridor: the method `name` of the class is replaced by the decorated function."""
+
+    def decorate(method: Any) -> Any:
+        return pytest.param(name, method, id=method.__name__.replace("_", " "))
+
+    return decorate
+
+
+@breaks("reset")
+def what_was_said_outlives_the_episode(self: Any, start: Start, see: Any = None) -> Any:
+    said = self.said
+    views = self.honest.reset(self, start, see)
+    self.said = said if start.state is None else self.said
+    return self.views(see) if start.state is None else views
+
+
+@breaks("reset")
+def any_state_is_welcome(self: Any, start: Start, see: Any = None) -> Any:
+    known = start.state is None or b"corridor" in start.state
+    return self.honest.reset(self, start if known else Start(seed=0), see)
+
+
+@breaks("state")
+def a_state_forgets_the_words(self: Any) -> bytes:
+    return json.dumps({"corridor": self.config.length, "at": self.at, "said": {"setter": "", "solver": ""}}).encode()
+
+
+@breaks("step")
+def everything_is_accepted(self: Any, actions: Any, see: Any = None) -> Outcome:
+    kept = {role: action for role, action in actions.items() if role in self.spec.roles}
+    valid = {
+        role: replace(action, movement=np.clip(np.resize(action.movement, (1, 1)), 0, 2))
+        for role, action in kept.items()
+    }
+    outcome: Outcome = self.honest.step(self, valid, see)
+    return outcome
+
+
+@breaks("step")
+def silence_erases_words(self: Any, actions: Any, see: Any = None) -> Outcome:
+    spoken = {role: Action(self.spec.rest(), "") for role in self.spec.roles} | dict(actions)
+    outcome: Outcome = self.honest.step(self, spoken, see)
+    return outcome
+
+
+@breaks("step")
+def nobody_chooses_who_looks(self: Any, actions: Any, see: Any = None) -> Outcome:
+    outcome: Outcome = self.honest.step(self, actions, None)
+    return outcome
+
+
+@breaks("step")
+def looking_pushes(self: Any, actions: Any, see: Any = None) -> Outcome:
+    outcome: Outcome = self.honest.step(self, actions, see)
+    self.at = 0 if see is not None and not see else self.at
+    return outcome
+
+
+@breaks("step")
+def chance_decides(self: Any, actions: Any, see: Any = None) -> Outcome:
+    drift = Action(np.random.default_rng().integers(0, 3, (1, 1)).astype(np.int8))
+    outcome: Outcome = self.honest.step(self, {"solver": drift} | dict(actions), see)
+    self.honest.step(self, {"solver": drift})
+    return outcome
+
+
+@breaks("view")
+def pictures_nobody_declared(self: Any, role: str) -> Any:
+    return replace(self.honest.view(self, role), image=np.zeros((8, 8, 3), np.uint8))
+
+
+@breaks("view")
+def numbers_of_another_type(self: Any, role: str) -> Any:
+    view = self.honest.view(self, role)
+    return replace(view, vector=view.vector.astype(np.float64))
+
+
+@breaks("tasks")
+def tasks_are_done_before_they_are_asked(self: Any) -> Any:
+    source = self.honest.tasks(self)
+    source.last = 0
+    source.sample = lambda kind, rng: type(self.honest.tasks(self).sample("walk", rng))(self.at, 6)
+    return source
+
+
+BREAKS = [way for way in list(globals().values()) if type(way) is type(pytest.param(0))]
+
+
+@pytest.mark.parametrize(("name", "method"), BREAKS)
+def test_a_broken_corridor_fails(name: str, method: Any, corridor: Any) -> None:
+    broken = type("Broken", (corridor.Corridor,), {name: method, "honest": corridor.Corridor})
+
+    class Suite(WorldConformance):
+        def make_world(self) -> World:
+            made: World = broken(corridor.CorridorConfig())
+            return made
+
+    checks = [getattr(Suite(), check) for check in dir(Suite) if check.startswith("test_")]
+    assert any(_fails(check) for check in checks)
+
+
+def _fails(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except AssertionError:
+        return True
+    return False
