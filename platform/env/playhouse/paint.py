@@ -1,0 +1,305 @@
+"""Turns what the ray-caster found into colours: light, shadows beneath things, and the patterns of floors and walls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.compiled import compiled, inlined
+from interplay.env.playhouse.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW, Floats, Ints
+
+FLOORS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5}
+
+# Lights are fixed to the house, so that a face keeps its shade when the viewer turns: a high window, and a fill
+# from the other side.
+_WINDOW = tuple(np.float32(x) for x in (0.48, 0.30, 0.82))
+_FILL = tuple(np.float32(x) for x in (-0.66, -0.60, 0.45))
+_AMBIENT, _WINDOW_SHARE, _FILL_SHARE = np.float32(0.52), np.float32(0.44), np.float32(0.16)
+_NOTHING = (np.float32(206.0), np.float32(208.0), np.float32(212.0))
+_CEILING = (np.float32(240.0), np.float32(240.0), np.float32(236.0))
+_SKIRTING = (np.float32(225.0), np.float32(222.0), np.float32(214.0))
+_ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+
+
+@inlined
+def _light(x: Any, y: Any, z: Any) -> Any:
+    """How bright a white surface with this unit normal is; softly wrapped, so that no face is black."""
+    window = (_WINDOW[0] * x + _WINDOW[1] * y + _WINDOW[2] * z + np.float32(0.35)) / np.float32(1.35)
+    fill = _FILL[0] * x + _FILL[1] * y + _FILL[2] * z
+    return _AMBIENT + _WINDOW_SHARE * max(window, _ZERO) + _FILL_SHARE * max(fill, _ZERO)
+
+
+@inlined
+def _fraction(x: Any) -> Any:
+    return x - np.floor(x)
+
+
+@compiled
+def _floor(pattern: Any, x: Any, y: Any) -> Any:
+    """How bright a floor's pattern is at a place, in metres."""
+    if pattern == 1:  # planks along x, shifted from row to row
+        row = np.floor(y * np.float32(5.0))
+        shift = _fraction(row * np.float32(0.381966))
+        plank = np.floor(x * np.float32(0.7) + shift)
+        tone = _fraction(row * np.float32(0.618034) + plank * np.float32(0.414214))
+        seam = min(_fraction(y * np.float32(5.0)), _fraction(x * np.float32(0.7) + shift) * np.float32(7.0))
+        return np.float32(0.90) + np.float32(0.14) * tone - (np.float32(0.12) if seam < np.float32(0.06) else _ZERO)
+    if pattern == 2:  # square tiles with pale joints
+        joint = min(_fraction(x * np.float32(2.5)), _fraction(y * np.float32(2.5)))
+        return np.float32(1.12) if joint < np.float32(0.06) else np.float32(0.97)
+    if pattern == 3:
+        odd = (int(np.floor(x * np.float32(2.0))) + int(np.floor(y * np.float32(2.0)))) & 1
+        return np.float32(0.88) if odd else np.float32(1.08)
+    if pattern == 4:  # a carpet's weave
+        return np.float32(0.96) + np.float32(0.06) * _fraction(
+            np.floor(x * np.float32(16.0)) * np.float32(0.618034)
+            + np.floor(y * np.float32(16.0)) * np.float32(0.414214)
+        )
+    if pattern == 5:
+        return np.float32(0.91) if _fraction(y * np.float32(1.5)) < _HALF else np.float32(1.05)
+    return _ONE
+
+
+@compiled
+def _darken(
+    light: Any, depth: Any, index: Any, ids: Any, x0: Any, x1: Any, y0: Any, y1: Any, me: Any, view: Any
+) -> None:
+    """Multiplies `light` by the shade of one column: darkest in its middle and right beneath the thing.
+
+    `view`: eye, directions of forward, right and up, all in the frame of the column (unit box), and us, vs."""
+    o, f, r, w, us, vs = view
+    for y in range(y0, y1):
+        v = vs[y]
+        for x in range(x0, x1):
+            t = depth[y, x]
+            p = index[y, x]
+            if p < 0 or ids[p] == me:
+                continue
+            u = us[x]
+            a = abs(o[0] + t * (f[0] + u * r[0] + v * w[0]))
+            b = abs(o[1] + t * (f[1] + u * r[1] + v * w[1]))
+            c = o[2] + t * (f[2] + u * r[2] + v * w[2])
+            if a < _ONE and b < _ONE and -_ONE <= c <= _ONE:
+                a, b = max(a - _HALF, _ZERO), max(b - _HALF, _ZERO)
+                edge = _ONE - (a * a + b * b) * np.float32(4.0)
+                if edge > _ZERO:
+                    light[y, x] *= _ONE - np.float32(0.42) * edge * (np.float32(0.65) + np.float32(0.35) * c)
+
+
+@inlined
+def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
+    return (
+        matrix[0] * x + matrix[1] * y + matrix[2] * z,
+        matrix[3] * x + matrix[4] * y + matrix[5] * z,
+        matrix[6] * x + matrix[7] * y + matrix[8] * z,
+    )
+
+
+@compiled
+def _brightness(kind: Any, x: Any, y: Any, z: Any, faces: Any, world: Any, half: Any) -> Any:
+    """Of a primitive at the point x, y, z of its unit shape."""
+    ax, ay, az = abs(x), abs(y), abs(z)
+    if kind == BOX:
+        if ax >= ay and ax >= az:
+            return faces[1] if x > _ZERO else faces[0]
+        if ay >= az:
+            return faces[3] if y > _ZERO else faces[2]
+        return faces[5] if z > _ZERO else faces[4]
+    if kind == CYLINDER:
+        if z * z >= x * x + y * y:
+            return faces[5] if z > _ZERO else faces[4]
+        z = _ZERO
+    elif kind == CONE:
+        if z < np.float32(-0.999):
+            return faces[4]
+        z = (_ONE - z) * np.float32(0.25)
+    nx, ny, nz = x / half[0], y / half[1], z / half[2]
+    scale = _ONE / np.sqrt(nx * nx + ny * ny + nz * nz + np.float32(1e-12))
+    nx, ny, nz = _turn(world, nx * scale, ny * scale, nz * scale)
+    return _light(nx, ny, nz)
+
+
+@inlined
+def _corner(distance: Any) -> Any:
+    """Corners of a room are a little darker: how bright it is this far, in metres, from one."""
+    near = max(_ONE - distance * np.float32(3.0), _ZERO)
+    return _ONE - np.float32(0.16) * near * near
+
+
+@compiled
+def _room(x: Any, y: Any, z: Any, faces: Any, half: Any, centre: Any, pattern: Any, floor: Any, wall: Any) -> Any:
+    """The colour of a room's inside at the point x, y, z of its unit box."""
+    ax, ay, az = abs(x), abs(y), abs(z)
+    if az >= ax and az >= ay:
+        if z > _ZERO:
+            return _CEILING
+        shade = faces[5] * _corner(min((_ONE - ax) * half[0], (_ONE - ay) * half[1]))
+        shade *= _floor(pattern, centre[0] + x * half[0], centre[1] + y * half[1])
+        return floor[0] * shade, floor[1] * shade, floor[2] * shade
+    if ax >= ay:
+        shade, along = (faces[0] if x > _ZERO else faces[1]), (_ONE - ay) * half[1]
+    else:
+        shade, along = (faces[2] if y > _ZERO else faces[3]), (_ONE - ax) * half[0]
+    height = (z + _ONE) * half[2]
+    shade *= _corner(min(along, height))
+    if height < np.float32(0.09):
+        return _SKIRTING[0] * shade, _SKIRTING[1] * shade, _SKIRTING[2] * shade
+    return wall[0] * shade, wall[1] * shade, wall[2] * shade
+
+
+@inlined
+def _byte(x: Any) -> Any:
+    return np.uint8(min(x, np.float32(255.0)) + np.float32(0.499))
+
+
+@inlined
+def _three(table: Any, row: Any) -> Any:
+    return table[row, 0], table[row, 1], table[row, 2]
+
+
+@inlined
+def _nine(table: Any, p: Any) -> Any:
+    one, two, three = table[p, 0], table[p, 1], table[p, 2]
+    return one, two, three, table[p, 3], table[p, 4], table[p, 5], table[p, 6], table[p, 7], table[p, 8]
+
+
+@inlined
+def _six(table: Any, p: Any) -> Any:
+    return table[p, 0], table[p, 1], table[p, 2], table[p, 3], table[p, 4], table[p, 5]
+
+
+@compiled
+def _blank(image: Any, ids: Any, y: Any, start: Any, stop: Any) -> None:
+    for x in range(start, stop):
+        image[y, x, 0], image[y, x, 1], image[y, x, 2] = _NOTHING
+        ids[y, x] = -1
+
+
+@compiled
+def _paint_room(
+    image: Any, light: Any, depth: Any, us: Any, y: Any, start: Any, stop: Any, o: Any, d: Any, e: Any, look: Any
+) -> None:
+    """Paints a run of pixels of one row that show one room; the ray in its unit box is o + t (d + u e)."""
+    faces, half, centre, pattern, floor, wall = look
+    for x in range(start, stop):
+        u, t, bright = us[x], depth[y, x], light[y, x]
+        qx, qy, qz = o[0] + t * (d[0] + u * e[0]), o[1] + t * (d[1] + u * e[1]), o[2] + t * (d[2] + u * e[2])
+        red, green, blue = _room(qx, qy, qz, faces, half, centre, pattern, floor, wall)
+        image[y, x, 0], image[y, x, 1], image[y, x, 2] = (
+            _byte(red * bright),
+            _byte(green * bright),
+            _byte(blue * bright),
+        )
+
+
+@compiled
+def _paint_part(
+    image: Any,
+    light: Any,
+    depth: Any,
+    us: Any,
+    y: Any,
+    start: Any,
+    stop: Any,
+    o: Any,
+    d: Any,
+    e: Any,
+    kind: Any,
+    faces: Any,
+    world: Any,
+    half: Any,
+    colour: Any,
+) -> None:
+    """Paints a run of pixels of one row that show one part; the ray in its unit shape is o + t (d + u e)."""
+    for x in range(start, stop):
+        u, t = us[x], depth[y, x]
+        qx, qy, qz = o[0] + t * (d[0] + u * e[0]), o[1] + t * (d[1] + u * e[1]), o[2] + t * (d[2] + u * e[2])
+        bright = light[y, x] * _brightness(kind, qx, qy, qz, faces, world, half)
+        image[y, x, 0] = _byte(colour[0] * bright)
+        image[y, x, 1] = _byte(colour[1] * bright)
+        image[y, x, 2] = _byte(colour[2] * bright)
+
+
+@compiled
+def paint(
+    image: NDArray[np.uint8],
+    ids: NDArray[np.int16],
+    light: Floats,
+    faces: Floats,
+    depth: Floats,
+    index: Ints,
+    kinds: Ints,
+    rectangles: Ints,
+    centres: Floats,
+    world: Floats,
+    halves: Floats,
+    inverses: Floats,
+    colours: Floats,
+    names: NDArray[np.int16],
+    patterns: Ints,
+    walls: Floats,
+    eye: Floats,
+    basis: Floats,
+    us: Floats,
+    vs: Floats,
+) -> None:
+    """Fills `image` [H, W, 3] and `ids` [H, W] (the name of what is seen, -1 for nothing).
+
+    Args:
+        light: [H, W], scratch. faces: [P, 6], scratch.
+        depth, index: [H, W], as `cast` fills them; kinds ... inverses: its primitives [P, ...].
+        colours: [P, 3], 0 - 255; of a room, its floor's. names: [P], what `ids` calls them.
+        patterns: [R], of the rooms' floors. walls: [R, 3], the rooms' wall colours.
+    """
+    for p in range(kinds.shape[0]):
+        if kinds[p] == SHADOW:
+            continue
+        for j in range(3):
+            x, y, z = world[p, j], world[p, 3 + j], world[p, 6 + j]
+            faces[p, 2 * j], faces[p, 2 * j + 1] = _light(-x, -y, -z), _light(x, y, z)
+    light[:] = _ONE
+    f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)
+    for p in range(kinds.shape[0]):
+        x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
+        if kinds[p] != SHADOW or x1 <= x0 or y1 <= y0:
+            continue
+        m = _nine(inverses, p)
+        o = _turn(m, eye[0] - centres[p, 0], eye[1] - centres[p, 1], eye[2] - centres[p, 2])
+        view = (o, _turn(m, f[0], f[1], f[2]), _turn(m, r[0], r[1], r[2]), _turn(m, w[0], w[1], w[2]), us, vs)
+        _darken(light, depth, index, names, x0, x1, y0, y1, names[p], view)
+    for y in range(image.shape[0]):
+        stop = 0
+        while stop < image.shape[1]:
+            start, p = stop, index[y, stop]
+            while stop < image.shape[1] and index[y, stop] == p:
+                stop += 1
+            if p < 0:
+                _blank(image, ids, y, start, stop)
+                continue
+            m, c, v = _nine(inverses, p), _three(centres, p), vs[y]
+            o = _turn(m, eye[0] - c[0], eye[1] - c[1], eye[2] - c[2])
+            d = _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
+            e = _turn(m, r[0], r[1], r[2])
+            half, own, colour = _three(halves, p), _six(faces, p), _three(colours, p)
+            if kinds[p] == ROOM:
+                look = (own, half, c, patterns[p], colour, _three(walls, p))
+                _paint_room(image, light, depth, us, y, start, stop, o, d, e, look)
+            else:
+                _paint_part(
+                    image, light, depth, us, y, start, stop, o, d, e, kinds[p], own, _nine(world, p), half, colour
+                )
+            for x in range(start, stop):
+                ids[y, x] = names[p]
+
+
+@compiled
+def halve(out: NDArray[np.uint8], image: NDArray[np.uint8]) -> None:
+    """Averages 2 x 2 pixels: out [H, W, 3] from image [2H, 2W, 3]."""
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            for k in range(3):
+                total = np.int32(image[2 * y, 2 * x, k]) + np.int32(image[2 * y, 2 * x + 1, k])
+                total += np.int32(image[2 * y + 1, 2 * x, k]) + np.int32(image[2 * y + 1, 2 * x + 1, k])
+                out[y, x, k] = (total + 2) >> 2

@@ -1,0 +1,250 @@
+"""One house, ready to be drawn: what the players see, and pictures from above."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.camera import Camera, above, beside
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.culling import cull
+from interplay.env.playhouse.layout import House, make_house
+from interplay.env.playhouse.paint import FLOORS, halve, paint
+from interplay.env.playhouse.parts import AVATARS, gather
+from interplay.env.playhouse.placing import place_bodies, place_parts, place_shadows
+from interplay.env.playhouse.raycast import Floats, cast
+from interplay.env.playhouse.rooms import WALL_HEIGHT, WALL_THICKNESS
+
+Image = NDArray[np.uint8]
+EYE_HEIGHT = 1.45  # metres
+_SLIVER = 0.001  # metres by which openings are smaller than their linings, so that no ray slips between the two
+
+Picture = tuple[Image, NDArray[np.int16], Floats]
+
+
+class Scene:
+    """Draws one house. Made anew at each reset; not thread-safe.
+
+    The poses of a moment are float32: positions [N, 3] and quaternions [N, 4] (w, x, y, z) of the house's things,
+    and avatars [2, 4] (x, y, yaw, pitch) of setter and solver. The same poses give the same bytes, in any process.
+    """
+
+    def __init__(self, house: House, config: PlayhouseConfig) -> None:
+        self.house = house
+        self.config = config
+        parts = self._parts = gather(house)
+        count, things = len(parts.kinds), len(house.things)
+        self._positions, self._quaternions = np.zeros((things, 3), np.float32), np.zeros((things, 4), np.float32)
+        self._avatars = np.zeros((2, 4), np.float32)
+        self._places, self._turns = np.zeros((things + 5, 3), np.float32), np.zeros((things + 5, 9), np.float32)
+        self._turns[-1] = np.eye(3, dtype=np.float32).reshape(9)
+        self._centres, self._radii = np.zeros((count, 3), np.float32), parts.radii.copy()
+        self._world, self._inverses, self._axes = (np.zeros((count, 9), np.float32) for _ in range(3))
+        self._faces, self._rectangles = np.zeros((count, 6), np.float32), np.zeros((count, 4), np.int32)
+        self._hidden = {role: parts.names == name for role, name in enumerate(AVATARS)}
+        self._nothing_hidden = np.zeros(count, np.bool_)
+        self._rooms = np.array([(*room.low, *room.high) for room in house.rooms], np.float32)
+        self._patterns = np.array([FLOORS[room.floor] for room in house.rooms], np.int32)
+        self._walls = np.array([room.wall_colour for room in house.rooms], np.float32) * np.float32(255.0)
+        self._openings, self._spans = _openings(house, count)
+        self._doors, self._door_rooms = _doors(house)
+
+    def draw(
+        self,
+        positions: Floats,
+        quaternions: Floats,
+        avatars: Floats,
+        eye: Floats,
+        yaw: float,
+        pitch: float,
+        fov_y_deg: float,
+        height: int,
+        width: int,
+        hide_role: int | None = None,
+        antialias: bool = False,
+        portals: bool = True,
+    ) -> Picture:
+        """What is seen from `eye` [3]: image uint8 [H, W, 3], ids int16 [H, W], depth float32 [H, W].
+
+        The ids are indices of things, -1 for the house, -2 and -3 for the setter and the solver. Depth is measured
+        along the gaze, in metres; inf where there is nothing. `hide_role` leaves out the viewer's own avatar.
+        `antialias` averages 2 x 2 rays a pixel; ids and depth then belong to one of the four.
+        `portals=False` draws all rooms in the whole picture: the same picture, slower.
+        """
+        x, y, z = (float(c) for c in eye)
+        camera = Camera((x, y, z), float(yaw), float(pitch), float(fov_y_deg))
+        self._place(positions, quaternions, avatars)
+        return self._take(camera, height, width, hide_role, antialias, portals)
+
+    def map(self, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int) -> Image:
+        """The house from high above, +y upwards, without its ceilings. [H, W, 3]"""
+        self._place(positions, quaternions, avatars)
+        return self._take(above(self.house, height, width), height, width, None, True, True)[0]
+
+    def overview(self, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int) -> Image:
+        """The house from the side and above, without its ceilings and near walls. [H, W, 3]"""
+        self._place(positions, quaternions, avatars)
+        return self._take(beside(self.house, height, width), height, width, None, True, True)[0]
+
+    def _place(self, positions: Floats, quaternions: Floats, avatars: Floats) -> None:
+        # Copied into arrays of one type: numba compiles anew for each layout, and for read-only arrays.
+        self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
+        parts, first = self._parts, self._parts.shadows
+        place_bodies(
+            self._places, self._turns, self._positions, self._quaternions, self._avatars, np.float32(EYE_HEIGHT)
+        )
+        place_parts(
+            parts.owners[:first],
+            parts.offsets,
+            parts.rotations,
+            parts.halves,
+            self._places,
+            self._turns,
+            self._centres,
+            self._world,
+            self._inverses,
+            self._axes,
+        )
+        place_shadows(
+            parts.owners[first:],
+            parts.extents,
+            self._places,
+            self._turns,
+            self._centres[first:],
+            self._inverses[first:],
+            self._axes[first:],
+            self._radii[first:],
+        )
+
+    def _take(
+        self, camera: Camera, height: int, width: int, hide_role: int | None, antialias: bool, portals: bool
+    ) -> Picture:
+        if antialias:
+            image, ids, depth = self._take(camera, 2 * height, 2 * width, hide_role, False, portals)
+            small = np.empty((height, width, 3), np.uint8)
+            halve(small, image)
+            return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
+        parts = self._parts
+        basis, eye = camera.basis(), np.array(camera.eye, np.float32)
+        slope = camera.slope(height)
+        us, vs = _slopes(slope, height, width)
+        cull(
+            self._rectangles,
+            parts.kinds,
+            self._centres,
+            self._axes,
+            self._radii,
+            self._nothing_hidden if hide_role is None else self._hidden[hide_role],
+            self._rooms,
+            np.float32(WALL_HEIGHT),
+            self._doors,
+            self._door_rooms,
+            eye,
+            basis,
+            np.float32(slope),
+            height,
+            width,
+            portals,
+        )
+        depth, index = np.empty((height, width), np.float32), np.empty((height, width), np.int32)
+        cast(
+            parts.kinds,
+            self._centres,
+            self._inverses,
+            self._rectangles,
+            self._openings,
+            self._spans,
+            eye,
+            basis,
+            us,
+            vs,
+            np.empty(width, np.float32),
+            depth,
+            index,
+        )
+        image, ids = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.int16)
+        paint(
+            image,
+            ids,
+            np.empty((height, width), np.float32),
+            self._faces,
+            depth,
+            index,
+            parts.kinds,
+            self._rectangles,
+            self._centres,
+            self._world,
+            parts.halves,
+            self._inverses,
+            parts.colours,
+            parts.names,
+            self._patterns,
+            self._walls,
+            eye,
+            basis,
+            us,
+            vs,
+        )
+        return image, ids, depth
+
+
+@functools.lru_cache(maxsize=32)
+def _slopes(slope: float, height: int, width: int) -> tuple[Floats, Floats]:
+    """Of columns [W] and rows [H]: how far right and up a ray goes for each metre forward."""
+    us = (np.arange(width) + 0.5 - width / 2) * slope
+    vs = (height / 2 - 0.5 - np.arange(height)) * slope
+    return us.astype(np.float32), vs.astype(np.float32)
+
+
+def _openings(house: House, count: int) -> tuple[Floats, NDArray[np.int32]]:
+    """Each room's doorways in the frame of its unit box [O, 5], and which rows are whose [count, 2]."""
+    rows: list[tuple[float, float, float, float, float]] = []
+    spans = np.zeros((count, 2), np.int32)
+    for number, room in enumerate(house.rooms):
+        spans[number, 0] = len(rows)
+        for door in house.doorways:
+            if number not in door.rooms:
+                continue
+            along = "xy".index(door.axis)
+            across = 1 - along
+            centre = [(room.low[k] + room.high[k]) / 2 for k in (0, 1)]
+            half = (room.high[across] - room.low[across]) / 2
+            middle, wide = (door.middle[across] - centre[across]) / half, (door.width / 2 - _SLIVER) / half
+            side = 1.0 if door.middle[along] > centre[along] else -1.0
+            top = 2 * (door.height - _SLIVER) / WALL_HEIGHT - 1
+            rows.append((float(along), side, middle - wide, middle + wide, top))
+        spans[number, 1] = len(rows)
+    return np.array(rows, np.float32).reshape(-1, 5), spans
+
+
+def _doors(house: House) -> tuple[Floats, NDArray[np.int32]]:
+    """The space inside each doorway, centre and half-sizes [D, 6], and the two rooms it joins [D, 2]."""
+    rows = []
+    for door in house.doorways:
+        wide, deep = door.width / 2, WALL_THICKNESS + 0.05
+        x, y = (deep, wide) if door.axis == "x" else (wide, deep)
+        rows.append((*door.middle, door.height / 2, x, y, door.height / 2))
+    rooms = [door.rooms for door in house.doorways]
+    return np.array(rows, np.float32).reshape(-1, 6), np.array(rooms, np.int32).reshape(-1, 2)
+
+
+def warm_up(log: Callable[[str], None]) -> None:
+    """Compiles the renderer, or loads what an earlier process compiled, and says so through `log`."""
+    log("preparing the Playhouse's renderer (some 15 s the first time on a machine, under a second afterwards)")
+    config = PlayhouseConfig()
+    house = make_house(config, seed=0)
+    poses = start_poses(house)
+    Scene(house, config).draw(*poses, np.array([1.0, 1.0, EYE_HEIGHT]), 0.0, 0.0, 60.0, 8, 8, antialias=True)
+    log("the renderer is ready")
+
+
+def start_poses(house: House) -> tuple[Floats, Floats, Floats]:
+    """Positions, quaternions and avatars of a house as it was made, before anything moved."""
+    yaws = np.array([thing.yaw for thing in house.things])
+    quaternions = np.zeros((len(yaws), 4), np.float32)
+    quaternions[:, 0], quaternions[:, 3] = np.cos(yaws / 2), np.sin(yaws / 2)
+    positions = np.array([thing.position for thing in house.things], np.float32).reshape(-1, 3)
+    return positions, quaternions, np.array([(*start, 0.0) for start in house.starts], np.float32)
