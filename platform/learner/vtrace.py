@@ -59,7 +59,7 @@ def vtrace(
         mask: bool [T, B], steps whose action counts. What stands at other steps is ignored.
     """
     zero = torch.zeros_like(value)
-    ratio = torch.where(mask, log_ratio, zero).exp()
+    ratio = log_ratio.exp()
     rho = torch.where(mask, ratio.clamp(max=rho_clip), zero)
     trace = torch.where(mask, discount * ratio.clamp(max=c_clip), zero)
     next_value = torch.cat([value[1:], bootstrap[None]])

@@ -63,15 +63,14 @@ def pair_signs(*, marks_positive: Tensor, marks_negative: Tensor, first: Tensor,
     between_positive = _between(marks_positive)  # [T, T, B]: how many marks lie in (i, j]
     between_negative = _between(marks_negative)
     episode = first.cumsum(0)
-    steps = torch.arange(len(first), device=first.device)
-    asked = (steps[:, None] < steps)[..., None] & (episode[:, None] == episode) & valid[:, None] & valid
+    asked = (episode[:, None] == episode) & valid[:, None] & valid
     better = asked & (between_positive > 0) & (between_negative == 0)
     worse = asked & (between_negative > 0) & (between_positive == 0)
     return better.to(torch.int8) - worse.to(torch.int8)
 
 
 def _between(marks: Tensor) -> Tensor:
-    """Counts [T, B] -> [T, T, B]: the marks in (i, j], by cumulative counts."""
+    """Counts [T, B] -> [T, T, B]: the marks in (i, j], by cumulative counts; never above 0 unless i < j."""
     upto = marks.to(torch.int32).cumsum(0)
     return upto - upto[:, None]
 

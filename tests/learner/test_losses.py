@@ -54,14 +54,20 @@ def test_movement_cloning_sums_or_averages_the_components() -> None:
 
 
 def test_gate_cloning_is_the_bernoulli_log_likelihood() -> None:
-    logits, spoke, mask = normal(T, B), some(T, B, seed=2), some(T, B)
+    logits, spoke, mask = 3 * normal(T, B), some(T, B, seed=2), some(T, B, share=0.9)
     cells = [(t, b) for t in range(T) for b in range(B) if mask[t, b]]
     loss = -sum(float(Bernoulli(logits=logits[c]).log_prob(spoke[c].double())) for c in cells) / len(cells)
     right = sum(bool(logits[c] > 0) == bool(spoke[c]) for c in cells) / len(cells)
     result = gate_cloning(logits=logits, spoke=spoke, mask=mask)
-    assert float(result.loss) == pytest.approx(loss)
+    assert result.loss.item() == pytest.approx(loss)
     assert float(result.accuracy) == pytest.approx(right)
     assert float(result.spoke_share) == pytest.approx(sum(bool(spoke[c]) for c in cells) / len(cells))
+
+
+def test_the_gate_is_right_where_its_likelier_side_is_what_was_done() -> None:
+    logits, mask = torch.tensor([[0.1, -0.1, 0.1, -0.1, 9.0]]), torch.tensor([[True, True, True, True, False]])
+    spoke = torch.tensor([[True, False, False, False, True]])
+    assert gate_cloning(logits=logits, spoke=spoke, mask=mask).accuracy.item() == 0.75
 
 
 TOKENS = torch.tensor([[5, 6, 3, 0], [7, 3, 0, 0], [9, 8, 4, 3]])
@@ -73,7 +79,7 @@ def test_token_cloning_averages_utterances(reduce: str) -> None:
     said = [[float(log_probs[n, i]) for i in range(4) if TOKENS[n, i]] for n in range(3)]
     each = [-sum(words) if reduce == "sum" else -sum(words) / len(words) for words in said]
     result = token_cloning(log_probs=log_probs, tokens=TOKENS, reduce=reduce)  # type: ignore[arg-type]
-    assert float(result.loss) == pytest.approx(sum(each) / 3)
+    assert result.loss.item() == pytest.approx(sum(each) / 3)
     assert float(result.per_token) == pytest.approx(-sum(map(sum, said)) / 9)
     assert int(result.utterances) == 3
 
@@ -92,7 +98,7 @@ def test_token_cloning_of_silence_is_zero_with_a_gradient() -> None:
     log_probs = torch.zeros(0, 4, requires_grad=True)
     result = token_cloning(log_probs=log_probs, tokens=torch.zeros(0, 4, dtype=torch.int64))
     result.loss.backward()
-    assert float(result.loss) == 0 and int(result.utterances) == 0
+    assert result.loss.item() == 0 and int(result.utterances) == 0
 
 
 @given(lanes=st.integers(2, 40), seed=st.integers(0, 1000))
@@ -130,7 +136,7 @@ def test_css_is_the_slow_cross_entropy_of_pairs() -> None:
     result = css(
         discriminator=similarity, vision=vision, language=language, text=text, mask=mask, permutation=permutation
     )
-    assert float(result.loss) == pytest.approx(loss / 2)
+    assert result.loss.item() == pytest.approx(loss / 2)
     assert result.pairs.tolist() == [len(same), len(different)]
     accuracy = sum(x > 0 for x in same) / len(same) + sum(x <= 0 for x in different) / len(different)
     assert float(result.accuracy) == pytest.approx(accuracy / 2)
@@ -143,7 +149,7 @@ def test_css_learns_nothing_where_every_lane_was_told_the_same() -> None:
     assert css(discriminator=similarity, text=text, **arguments).pairs[1] == 0
     silent = css(discriminator=similarity, text=torch.zeros_like(text), **arguments)
     silent.loss.backward()
-    assert float(silent.loss) == 0 and silent.pairs.tolist() == [0, 0]
+    assert silent.loss.item() == 0 and silent.pairs.tolist() == [0, 0]
 
 
 def test_value_loss_is_half_the_square_and_moves_the_value_alone() -> None:
@@ -151,7 +157,7 @@ def test_value_loss_is_half_the_square_and_moves_the_value_alone() -> None:
     loss = value_loss(value=value, targets=targets, mask=mask)
     loss.backward()
     squares = [(float(value[t, b]) - float(targets[t, b])) ** 2 for t in range(T) for b in range(B) if mask[t, b]]
-    assert float(loss) == pytest.approx(0.5 * sum(squares) / len(squares))
+    assert loss.item() == pytest.approx(0.5 * sum(squares) / len(squares))
     assert targets.grad is None
     assert value.grad is not None
     torch.testing.assert_close(value.grad, torch.where(mask, value - targets, 0.0).detach() / mask.sum())

@@ -91,6 +91,7 @@ def test_nothing_that_stands_at_a_masked_step_matters() -> None:
     clean, dirty = vtrace(**inputs), vtrace(**garbage)
     for field in VTrace._fields:
         torch.testing.assert_close(getattr(clean, field), getattr(dirty, field))
+    assert (clean.rho[~inputs["mask"]] == 0).all() and (clean.advantage[~inputs["mask"]] == 0).all()
 
 
 def test_no_gradient_flows_through_targets() -> None:
@@ -120,13 +121,13 @@ def test_policy_gradient_is_the_slow_sum_and_reaches_the_log_probability_alone()
     for t in range(T):
         for b in range(B):
             if mask[t, b]:
-                ratio = math.exp(own[t, b])
-                loss -= min(0.8, ratio) * float(advantage[t, b]) * float(log_prob[t, b]) / steps
+                ratio = math.exp(own[t, b].item())
+                loss -= min(0.8, ratio) * advantage[t, b].item() * log_prob[t, b].item() / steps
                 ratios += ratio / steps
                 clipped += ratio > 0.8
                 assert log_prob.grad is not None
-                assert log_prob.grad[t, b] == pytest.approx(-min(0.8, ratio) * float(advantage[t, b]) / steps)
-    assert float(result.loss) == pytest.approx(loss)
+                assert log_prob.grad[t, b] == pytest.approx(-min(0.8, ratio) * advantage[t, b].item() / steps)
+    assert result.loss.item() == pytest.approx(loss)
     assert float(result.mean_ratio) == pytest.approx(ratios)
     assert float(result.clipped_share) == pytest.approx(clipped / steps)
     assert 0 < clipped < steps

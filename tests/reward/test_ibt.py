@@ -124,7 +124,7 @@ def test_no_marks_cost_nothing_and_still_have_a_gradient() -> None:
     inputs["utility"].requires_grad_()
     result = ibt_loss(**inputs)
     result.loss.backward()
-    assert int(result.pairs) == 0 and float(result.loss) == 0
+    assert int(result.pairs) == 0 and result.loss.item() == 0
     assert inputs["utility"].grad is not None and (inputs["utility"].grad == 0).all()
 
 
