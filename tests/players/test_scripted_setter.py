@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from number_line import NumberLine
+
+from interplay.env.task import InfeasibleTask
+from interplay.env.world import Start, View
+from interplay.players.setter import ScriptedSetter, SetterConfig
+
+
+def setter(seed: int = 0, **settings: object) -> ScriptedSetter:
+    return ScriptedSetter(SetterConfig(**settings), np.random.default_rng(seed))  # type: ignore[arg-type]
+
+
+def episode(player: ScriptedSetter, steps: int = 6) -> list[str | None]:
+    world = NumberLine()
+    world.reset(Start(seed=0))
+    player.begin(world, "setter")
+    return [player.act(View(), world).utterance for _ in range(steps)]
+
+
+def test_it_speaks_once_after_its_delay_and_remembers_what_it_asked() -> None:
+    player = setter(kinds={"walk": 1.0}, delay_steps=(2, 2))
+    said = episode(player)
+    assert player.task is not None
+    assert said == [None, None, player.task.instruction, None, None, None]
+    assert player.asked_step == 2
+    assert player.finished
+
+
+def test_delays_cover_their_whole_range() -> None:
+    player = setter(delay_steps=(0, 2))
+    delays = set()
+    for _ in range(40):
+        episode(player)
+        delays.add(player.asked_step)
+    assert delays == {0, 1, 2}
+
+
+def test_a_new_episode_is_asked_anew() -> None:
+    player = setter(delay_steps=(1, 1))
+    episode(player)
+    player.begin(NumberLine(), "setter")
+    assert player.task is None and not player.finished
+
+
+def test_kinds_are_drawn_by_weight() -> None:
+    player = setter(kinds={"walk": 3.0, "say": 1.0})
+    kinds = [player.choose(NumberLine()).kind for _ in range(400)]
+    assert 0.68 < kinds.count("walk") / 400 < 0.82
+
+
+def test_an_infeasible_kind_gives_way_to_another() -> None:
+    player = setter(kinds={"never": 100.0, "walk": 1.0})
+    assert {player.choose(NumberLine()).kind for _ in range(20)} == {"walk"}
+
+
+def test_nothing_feasible_lists_what_was_tried() -> None:
+    with pytest.raises(InfeasibleTask, match="never: it is never possible"):
+        setter(kinds={"never": 1.0, "walk": 0.0}).choose(NumberLine())
+
+
+def test_an_unknown_kind_names_those_there_are() -> None:
+    with pytest.raises(ValueError, match=r"fly.*walk, say, never"):
+        setter(kinds={"fly": 1.0}).choose(NumberLine())
+
+
+def test_weights_and_delays_are_validated() -> None:
+    with pytest.raises(ValueError, match="weights"):
+        SetterConfig(kinds={"walk": 0.0})
+    with pytest.raises(ValueError, match="delay_steps"):
+        SetterConfig(delay_steps=(2, 1))

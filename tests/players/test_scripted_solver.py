@@ -1,0 +1,106 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from number_line import NumberLine, Walk
+
+from interplay.env.world import Action, Start, View
+from interplay.players.solver import ScriptedSolver, SolverConfig
+
+PERFECT = SolverConfig(skill=1.0)
+FAULTLESS = SolverConfig(0.0, 0, 0, (6, 6), 0, (4, 4), 0, (0, 0), (2, 2), 0, (3, 3), 0, 0)  # skill 0, no mistakes
+TASK = Walk("walk", "walk 8", 8, 0)
+QUESTION = Walk("say", "say 8", 8, 0, "8")
+
+
+def play(config: SolverConfig, task: Walk = TASK, seed: int = 0, steps: int = 30) -> tuple[list[int], list[str]]:
+    """The numbers it stood on after each step, and what it said, with the task asked in step 2."""
+    world = NumberLine()
+    views = world.reset(Start(seed=0))
+    solver = ScriptedSolver(config, np.random.default_rng(seed), lambda: task)
+    solver.begin(world, "solver")
+    path, said = [], []
+    for step in range(steps):
+        if solver.finished:
+            break
+        action = solver.act(views["solver"], world)
+        asked = Action(world.spec.rest(), task.instruction if step == 2 else None)
+        views = world.step({"setter": asked, "solver": action}).views
+        path.append(world.at)
+        said += [action.utterance] if action.utterance else []
+    return path, said
+
+
+def test_it_waits_until_it_has_heard_and_then_does_it() -> None:
+    path, said = play(PERFECT)
+    assert path[:3] == [0, 0, 0]
+    assert path[3:11] == list(range(1, 9))
+    assert said == []
+
+
+def test_it_answers_a_question() -> None:
+    assert play(PERFECT, QUESTION)[1] == ["8"]
+
+
+def test_a_confused_one_goes_to_the_wrong_place() -> None:
+    path, _ = play(replace(FAULTLESS, mistakes_task=1.0))
+    assert path[-1] == -8
+
+
+def test_one_that_notices_turns_to_what_was_asked() -> None:
+    path, _ = play(replace(FAULTLESS, mistakes_task=1.0, notices=1.0))
+    assert min(path) == -6 and path[-1] == 8
+
+
+def test_one_that_gives_up_stops_and_is_finished() -> None:
+    path, _ = play(replace(FAULTLESS, gives_up=1.0))
+    assert path[-1] == 4 and len(path) == 3 + 4
+
+
+def test_a_slip_rests_for_a_step() -> None:
+    path, _ = play(replace(FAULTLESS, slips=1.0))
+    assert path[3:9] == [1, 2, 3, 3, 4, 5]
+
+
+def test_dithering_holds_random_actions_for_its_while() -> None:
+    paths = {tuple(play(replace(FAULTLESS, dithers=1.0), seed=seed)[0][3:6]) for seed in range(40)}
+    assert len(paths) == 9  # two free steps, three ways each
+    assert all(abs(path[2] - path[1]) == 1 for path in paths)  # then it walks on
+
+
+def test_wrong_answers_and_silence() -> None:
+    assert play(replace(FAULTLESS, answers_wrong=1.0), QUESTION)[1] == ["no idea"]
+    assert play(replace(FAULTLESS, says_nothing=1.0), QUESTION)[1] == []
+
+
+def test_mistakes_are_seeded() -> None:
+    config = SolverConfig(skill=0.2)
+    assert [play(config, seed=seed) for seed in range(8)] == [play(config, seed=seed) for seed in range(8)]
+    assert len({tuple(play(config, seed=seed)[0]) for seed in range(8)}) > 3
+
+
+@pytest.mark.parametrize(("skill", "low", "high"), [(1.0, 1.0, 1.0), (0.5, 0.68, 0.85), (0.0, 0.4, 0.65)])
+def test_success_follows_skill(skill: float, low: float, high: float) -> None:
+    reached = [8 in play(SolverConfig(skill=skill), seed=seed, steps=43)[0] for seed in range(200)]
+    assert low <= np.mean(reached) <= high
+
+
+def test_a_new_episode_forgets_the_last_one() -> None:
+    world = NumberLine()
+    solver = ScriptedSolver(PERFECT, np.random.default_rng(0), lambda: TASK)
+    solver.begin(world, "solver")
+    solver.act(View(heard="walk 8"), world)
+    solver.begin(world, "solver")
+    assert not solver.finished
+    assert (solver.act(View(), world).movement == world.spec.rest()).all()
+
+
+def test_it_says_how_skilled_it_is() -> None:
+    assert ScriptedSolver(SolverConfig(skill=0.25), np.random.default_rng(0), lambda: None).describe() == {
+        "skill": "0.25"
+    }
+
+
+def test_chances_are_validated() -> None:
+    with pytest.raises(ValueError, match=r"skill=1.5, slips=-0.1"):
+        SolverConfig(skill=1.5, slips=-0.1)
