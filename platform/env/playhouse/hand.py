@@ -1,0 +1,194 @@
+"""A player's hand: takes hold of what the player looks at, carries, turns, drops and throws it.
+
+The hand is a mocap body that leads the object by a weld. It never runs more than `LEASH` ahead of the object, so the
+pull is bounded and nothing is dragged through a wall; what falls too far behind is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from interplay.env.playhouse.category import XYZ
+from interplay.env.playhouse.codec import GRASP, PUSH, ROTATE, THROW
+from interplay.env.playhouse.model import AVATAR_RADIUS, AVATARS, HouseModel
+
+EYE_HEIGHT = 1.45  # metres
+REACH = 2.2  # metres from the eye
+NEAREST, FARTHEST = 0.6, 1.8  # metres from the eye to what is carried
+LEASH = 0.35  # metres that the hand may be ahead of the object
+SLIP = 1.6  # metres between where the player points and where the object is
+LOWEST = 0.05  # metres above the floor, for the hand
+PUSH_STEP = 0.02  # metres a frame
+ROTATE_STEP = 0.08  # radians a frame
+THROW_SPEED = 4.5  # metres a second
+NEIGHBOUR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
+NUDGE = 1e-9  # metres a second: wakes a sleeping object and moves nothing
+NOTHING = -1
+
+
+def gaze(yaw: float, pitch: float) -> XYZ:
+    """The unit vector of this yaw and pitch (radians)."""
+    level = math.cos(pitch)
+    return level * math.cos(yaw), level * math.sin(yaw), math.sin(pitch)
+
+
+def _ball_radius(compiled: HouseModel, geoms: Sequence[int]) -> float:
+    """The radius of the ball around an object's centre that holds all of its geoms, metres."""
+    model = compiled.model
+    return max(float(np.linalg.norm(model.geom_pos[g]) + model.geom_rbound[g]) for g in geoms)
+
+
+class Hand:
+    """One player's hand in one simulation. Objects are numbered as in `House.objects`."""
+
+    def __init__(self, player: int, compiled: HouseModel, data: mujoco.MjData) -> None:
+        self.player = player
+        self.compiled = compiled
+        self.model = compiled.model
+        self.data = data
+        self.holds: int | None = None
+        self.distance = 1.0  # metres from the eye to what it carries
+        self.spent = False  # it threw or lost something, and must open before it takes hold again
+        self.leaving: int | None = None  # what it let go of, while that still overlaps the avatar
+        objects = len(compiled.object_geoms)
+        self._qpos = data.qpos[4:].reshape(objects, 7)
+        self._qvel = data.qvel[4:].reshape(objects, 6)
+        self._body = compiled.avatar_bodies[player]
+        self._position = data.mocap_pos[player]
+        self._quaternion = data.mocap_quat[player]
+        self._geom = np.full(1, -1, dtype=np.int32)
+        self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
+        self._reach_of = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
+
+    def act(
+        self, eye: XYZ, look: XYZ, turned: float, walk: tuple[float, float], move: Sequence[float], other: int | None
+    ) -> None:
+        """One frame of a player whose eye looks along `look`.
+
+        turned: radians of yaw in this frame. walk: the avatar's velocity, metres a second. move: as in `codec`.
+        other: what the other hand holds, which can not be taken from it.
+        """
+        if self.leaving is not None:
+            self._part_from(eye)
+        grasps = move[GRASP] >= 0.5
+        if self.holds is None:
+            self.spent = self.spent and grasps
+            if grasps and not self.spent:
+                self._take(eye, look, other)
+            if self.holds is None:
+                return
+        if move[THROW] >= 0.5:
+            self._throw(look, walk)
+        elif not grasps:
+            self._let_go()
+        else:
+            self._carry(eye, look, turned, move)
+
+    def ray(self, eye: XYZ, look: XYZ) -> tuple[int, float]:
+        """The geom that a ray from the eye hits first, -1 for none, and how far away. Needs fresh kinematics."""
+        start, along = np.array(eye), np.array(look)
+        distance = mujoco.mj_ray(self.model, self.data, start, along, None, True, self._body, self._geom)
+        return int(self._geom[0]), distance
+
+    def _take(self, eye: XYZ, look: XYZ, other: int | None) -> None:
+        """Takes hold of an object in reach along the gaze, or a little beside it."""
+        mujoco.mj_kinematics(self.model, self.data)
+        yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
+        aims = ((0, 0), (0, -NEIGHBOUR), (0, NEIGHBOUR), (-NEIGHBOUR, 0), (NEIGHBOUR, 0))
+        for aside, up in aims:
+            geom, distance = self.ray(eye, gaze(yaw + aside, pitch + up))
+            found = self._object_of_geom.get(geom)
+            if found is not None and distance <= REACH and found != other:
+                self._hold(found)
+                centre = self._qpos[found]
+                along = sum((float(centre[k]) - eye[k]) * look[k] for k in range(3))
+                self.distance = min(max(along, NEAREST), FARTHEST)
+                self._position[:], self._quaternion[:] = centre[:3], centre[3:]
+                return
+
+    def _hold(self, obj: int) -> None:
+        if self.leaving is not None:
+            self._collide(self.leaving, True)
+            self.leaving = None
+        self.holds = obj
+        self.data.eq_active[self.compiled.weld(self.player, obj)] = 1
+        self._collide(obj, False)
+        self._qvel[obj, 2] += NUDGE
+
+    def _carry(self, eye: XYZ, look: XYZ, turned: float, move: Sequence[float]) -> None:
+        assert self.holds is not None
+        self.distance = min(max(self.distance + PUSH_STEP * move[PUSH], NEAREST), FARTHEST)
+        x, y, z = self._qpos[self.holds, :3].tolist()
+        dx = eye[0] + look[0] * self.distance - x
+        dy = eye[1] + look[1] * self.distance - y
+        dz = max(eye[2] + look[2] * self.distance, LOWEST) - z
+        behind = math.sqrt(dx * dx + dy * dy + dz * dz)
+        if behind > SLIP:
+            self._let_go()
+            self.spent = True
+            return
+        part = LEASH / behind if behind > LEASH else 1.0
+        self._position[:] = (x + part * dx, y + part * dy, z + part * dz)
+        turn = turned + ROTATE_STEP * move[ROTATE]
+        if turn:
+            self._turn(turn)
+        self._qvel[self.holds, 2] += NUDGE  # a hand does not wake what it carries
+
+    def _turn(self, angle: float) -> None:
+        """Turns what it carries about the vertical."""
+        cos, sin = math.cos(angle / 2), math.sin(angle / 2)
+        w, x, y, z = self._quaternion.tolist()
+        turned = (cos * w - sin * z, cos * x - sin * y, cos * y + sin * x, cos * z + sin * w)
+        norm = math.sqrt(sum(value * value for value in turned))
+        self._quaternion[:] = [value / norm for value in turned]
+
+    def _throw(self, look: XYZ, walk: tuple[float, float]) -> None:
+        assert self.holds is not None
+        speed = (walk[0] + THROW_SPEED * look[0], walk[1] + THROW_SPEED * look[1], THROW_SPEED * look[2])
+        self._qvel[self.holds, :3] = speed
+        self._let_go()
+        self.spent = True
+
+    def _let_go(self) -> None:
+        """Opens; the object goes on ignoring its holder until the two no longer overlap."""
+        assert self.holds is not None
+        self.data.eq_active[self.compiled.weld(self.player, self.holds)] = 0
+        self._qvel[self.holds, 2] += NUDGE
+        self.leaving, self.holds = self.holds, None
+
+    def _part_from(self, eye: XYZ) -> None:
+        assert self.leaving is not None
+        x, y = self._qpos[self.leaving, :2].tolist()
+        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS + self._reach_of[self.leaving]:
+            self._collide(self.leaving, True)
+            self.leaving = None
+
+    def _collide(self, obj: int, on: bool) -> None:
+        """Whether an object touches this player's avatar."""
+        bit = AVATARS[self.player]
+        for geom in self.compiled.object_geoms[obj]:
+            affinity = int(self.model.geom_conaffinity[geom])
+            self.model.geom_conaffinity[geom] = affinity | bit if on else affinity & ~bit
+
+    def save(self) -> list[float]:
+        """What MuJoCo's own state does not know."""
+        holds = NOTHING if self.holds is None else self.holds
+        leaving = NOTHING if self.leaving is None else self.leaving
+        return [float(holds), float(leaving), self.distance, float(self.spent)]
+
+    def load(self, saved: Sequence[float]) -> None:
+        """Back to what was saved; welds are MuJoCo's to restore."""
+        for obj in (self.holds, self.leaving):
+            if obj is not None:
+                self._collide(obj, True)
+        holds, leaving = int(saved[0]), int(saved[1])
+        self.holds = None if holds == NOTHING else holds
+        self.leaving = None if leaving == NOTHING else leaving
+        self.distance, self.spent = float(saved[2]), bool(saved[3])
+        for obj in (self.holds, self.leaving):
+            if obj is not None:
+                self._collide(obj, False)

@@ -1,0 +1,220 @@
+"""The Playhouse: a house of rooms, furniture and loose objects, and two players in it who see, grasp and talk."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.codec import Codec
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.hand import EYE_HEIGHT
+from interplay.env.playhouse.layout import House, make_house
+from interplay.env.playhouse.portrait import portrait
+from interplay.env.playhouse.record import (
+    VERSION,
+    Saved,
+    from_bytes,
+    poses_length,
+    read_poses,
+    to_bytes,
+    write_poses,
+)
+from interplay.env.playhouse.scene import Scene
+from interplay.env.playhouse.simulation import FRAME_SECONDS, REST, Moment, Move, Simulation
+from interplay.env.playhouse.survey import ROLES, Surveyor
+from interplay.env.task import TaskSource
+from interplay.env.world import Action, Image, Outcome, Start, View, World, WorldSpec
+
+FRAMES_PER_STEP = 8
+OUT_OF_SIGHT = -1000.0  # metres: where a setter is drawn who is not in the house
+
+
+class Playhouse(World):
+    """One house at a time. See `World` for what each method promises."""
+
+    def __init__(self, config: PlayhouseConfig) -> None:
+        self.config = config
+        self.codec = Codec(config.components)
+        self.spec = WorldSpec(
+            name="playhouse",
+            version=VERSION,
+            roles=ROLES,
+            frames_per_step=FRAMES_PER_STEP,
+            frames_per_second=1 / FRAME_SECONDS,
+            image=(*config.image, 3),
+            vector=0,
+            movement=self.codec.components,
+            utterances=True,
+            poses=poses_length(config),
+        )
+        self._episode: _Episode | None = None
+        self._steppable = False
+        self._moment: Moment | None = None
+        self._facts: HouseFacts | None = None
+
+    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+        saved = None if start.state is None else from_bytes(start.state, self.config)
+        seed = start.seed if saved is None else saved.seed
+        assert seed is not None, "a Start has a seed or a state"
+        same_house = saved is not None and self._episode is not None and self._episode.house.seed == seed
+        if self._episode is None or not same_house:
+            self._episode = _Episode(make_house(self.config, seed), self.config)
+        if saved is None:
+            self._episode.simulation.save()  # canonical from the first frame on
+        else:
+            self._episode.restore(saved)
+        self._steppable = True
+        self._changed()
+        return self._views(see)
+
+    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+        episode = self._playing()
+        if not self._steppable:
+            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        moves = [self._moves(role, actions.get(role)) for role in ROLES]
+        if unknown := set(actions) - set(ROLES):
+            raise ValueError(f"unknown roles {sorted(unknown)}; the Playhouse has {', '.join(ROLES)}")
+        for pair in zip(*moves, strict=True):
+            episode.simulation.frame(pair)
+        episode.frame += FRAMES_PER_STEP
+        for role, action in actions.items():
+            if action.utterance is not None:
+                episode.last_said[role] = action.utterance
+        self._changed()
+        return Outcome(self._views(see))
+
+    def _moves(self, role: str, action: Action | None) -> list[Move]:
+        absent = role == ROLES[0] and not self.config.setter_visible
+        if action is not None:
+            movement = np.asarray(action.movement)
+            if movement.shape[:1] != (FRAMES_PER_STEP,):
+                raise ValueError(
+                    f"the {role}'s movement has the shape {list(movement.shape)}; a step takes {FRAMES_PER_STEP} "
+                    f"frames of {len(self.codec.components)} components"
+                )
+            floats = self.codec.decode(movement)
+        if action is None or absent:
+            return [REST] * FRAMES_PER_STEP
+        moves: list[Move] = floats.tolist()
+        return moves
+
+    def state(self) -> bytes:
+        episode = self._playing()
+        numbers = episode.simulation.save()
+        self._changed()
+        saved = Saved(episode.house.seed, episode.frame, episode.last_said, numbers)
+        return to_bytes(saved, self.config)
+
+    def facts(self) -> HouseFacts:
+        if self._facts is None:
+            episode = self._playing()
+            moment = self.moment()
+            looking = [episode.simulation.looked_at(player) for player in range(len(ROLES))]
+            self._facts = episode.surveyor.survey(moment, looking)
+        return self._facts
+
+    def tasks(self) -> TaskSource:
+        from interplay.env.playhouse.tasks import PlayhouseTasks  # tasks need the world's own type
+
+        return PlayhouseTasks(self)
+
+    def moment(self) -> Moment:
+        """The present, as pictures and facts see it."""
+        if self._moment is None:
+            self._moment = self._playing().simulation.moment()
+        return self._moment
+
+    def poses(self) -> NDArray[np.float32]:
+        return write_poses(self.moment(), self._playing().house, self.config)
+
+    def show(self, poses: NDArray[np.float32]) -> None:
+        episode = self._playing()
+        moment = read_poses(poses, self.moment(), episode.house, self.config)
+        episode.simulation.place(moment)
+        self._moment, self._facts = moment, None
+        self._steppable = False
+
+    def view(self, role: str) -> View:
+        episode = self._playing()
+        if role not in ROLES:
+            raise ValueError(f"unknown role {role!r}; the Playhouse has {', '.join(ROLES)}")
+        said = {name: episode.last_said.get(name, "") for name in ROLES}
+        other = ROLES[1 - ROLES.index(role)]
+        return View(image=self.picture(role, *self.config.image), heard=said[other], said=said[role])
+
+    def picture(self, role: str, height: int, width: int) -> Image:
+        """What a player sees now, uint8 [height, width, 3]."""
+        player, moment = ROLES.index(role), self.moment()
+        x, y, yaw, pitch = moment.avatars[player].tolist()
+        image, _, _ = self._playing().scene.draw(
+            moment.positions,
+            moment.quaternions,
+            self._drawn_avatars(moment),
+            np.array([x, y, EYE_HEIGHT], dtype=np.float32),
+            yaw,
+            pitch,
+            self.config.field_of_view,
+            height,
+            width,
+            hide_role=player,
+            antialias=self.config.antialias,
+        )
+        return image
+
+    def portrait(self, height: int, width: int) -> Mapping[str, Image]:
+        moment = self.moment()
+        avatars = self._drawn_avatars(moment)
+        return portrait(self._playing().scene, moment.positions, moment.quaternions, avatars, height, width)
+
+    @property
+    def house(self) -> House:
+        """The house of this episode."""
+        return self._playing().house
+
+    @property
+    def simulation(self) -> Simulation:
+        """The physics of this episode."""
+        return self._playing().simulation
+
+    def _drawn_avatars(self, moment: Moment) -> NDArray[np.float32]:
+        if self.config.setter_visible:
+            return moment.avatars
+        avatars = moment.avatars.copy()
+        avatars[0, :2] = OUT_OF_SIGHT
+        return avatars
+
+    def _playing(self) -> _Episode:
+        if self._episode is None:
+            raise ValueError("no episode has begun: call reset first")
+        return self._episode
+
+    def _changed(self) -> None:
+        self._moment = self._facts = None
+
+    def _views(self, see: Collection[str] | None) -> dict[str, View]:
+        return {role: self.view(role) for role in (ROLES if see is None else see)}
+
+
+class _Episode:
+    """What exists from one reset to the next."""
+
+    def __init__(self, house: House, config: PlayhouseConfig) -> None:
+        self.house = house
+        self.simulation = Simulation(house, config)
+        self.scene = Scene(house, config)
+        self.surveyor = Surveyor(house)
+        self.frame = 0
+        self.last_said: dict[str, str] = {}
+
+    def restore(self, saved: Saved) -> None:
+        if len(saved.numbers) != self.simulation.saved_length:
+            raise ValueError(
+                f"the state holds {len(saved.numbers)} numbers, the house of seed {self.house.seed} has "
+                f"{self.simulation.saved_length}: it was saved by another version of the Playhouse"
+            )
+        self.simulation.load(saved.numbers)
+        self.frame = saved.frame
+        self.last_said = dict(saved.last_said)
