@@ -65,8 +65,8 @@ def test_gate_cloning_is_the_bernoulli_log_likelihood() -> None:
 
 
 def test_the_gate_is_right_where_its_likelier_side_is_what_was_done() -> None:
-    logits, mask = torch.tensor([[0.1, -0.1, 0.1, -0.1, 9.0]]), torch.tensor([[True, True, True, True, False]])
-    spoke = torch.tensor([[True, False, False, False, True]])
+    logits, mask = torch.tensor([[0.1, 0.1, 0.1, -0.1, 9.0]]), torch.tensor([[True, True, True, True, False]])
+    spoke = torch.tensor([[True, True, False, False, True]])
     assert gate_cloning(logits=logits, spoke=spoke, mask=mask).accuracy.item() == 0.75
 
 
@@ -156,7 +156,7 @@ def test_value_loss_is_half_the_square_and_moves_the_value_alone() -> None:
     value, targets, mask = normal(T, B).requires_grad_(), normal(T, B, seed=1).requires_grad_(), some(T, B)
     loss = value_loss(value=value, targets=targets, mask=mask)
     loss.backward()
-    squares = [(float(value[t, b]) - float(targets[t, b])) ** 2 for t in range(T) for b in range(B) if mask[t, b]]
+    squares = [(value[t, b] - targets[t, b]).item() ** 2 for t in range(T) for b in range(B) if mask[t, b]]
     assert loss.item() == pytest.approx(0.5 * sum(squares) / len(squares))
     assert targets.grad is None
     assert value.grad is not None
