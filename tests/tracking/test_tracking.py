@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interplay.tracking.metrics import MetricsFile, read_metrics
+from interplay.tracking.progress import Progress
+from interplay.tracking.tracker import Trackers
+from interplay.tracking.wandb_sink import TrackingConfig, WandbSink, chosen_mode
+
+
+def test_a_row_is_on_disk_as_soon_as_it_is_logged(tmp_path: Path) -> None:
+    metrics = MetricsFile(tmp_path / "run" / "metrics.jsonl")
+    metrics.log(1, {"loss": 0.123456789, "share": 1})
+    assert list(read_metrics(tmp_path / "run" / "metrics.jsonl")) == [{"step": 1, "loss": 0.1234568, "share": 1.0}]
+
+
+def test_a_number_that_is_none_is_null_and_warned_about_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    metrics = MetricsFile(tmp_path / "metrics.jsonl")
+    for step in (1, 2):
+        metrics.log(step, {"loss": float("nan"), "norm": float("inf")})
+    text = (tmp_path / "metrics.jsonl").read_text()
+    assert "NaN" not in text and "Infinity" not in text
+    assert [row["loss"] for row in read_metrics(tmp_path / "metrics.jsonl")] == [None, None]
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["loss", "norm"]
+
+
+def test_a_resumed_run_lives_through_its_lost_rows_again(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    first = MetricsFile(path)
+    for step in range(5):
+        first.log(step, {"loss": step})
+    with path.open("a") as file:
+        file.write('{"step": 5, "lo')  # killed in the middle of a line
+    second = MetricsFile(path, resume_step=2)
+    second.log(3, {"loss": 30})
+    assert [(row["step"], row["loss"]) for row in read_metrics(path)] == [(0, 0), (1, 1), (2, 2), (3, 30)]
+    assert list(tmp_path.iterdir()) == [path]
+    MetricsFile(path)
+    assert path.read_text() == ""
+
+
+def test_a_spoilt_file_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\nhello\n{"step": 2}\n')
+    with pytest.raises(ValueError, match="line 2 is no row of metrics: 'hello'"):
+        MetricsFile(path, resume_step=9)
+    assert path.read_text().startswith('{"step": 1}\nhello')
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def shown(stream: io.StringIO, clock: Clock, seconds: float, steps: int = 10) -> list[str]:
+    progress = Progress(
+        1000, "steps", {"success": "eval/success", "loss": "loss"}, title="clone", stream=stream, clock=clock
+    )
+    for step in range(1, steps + 1):
+        clock.now += seconds
+        progress.log(step, {"loss": 0.5 / step, "other": 3.0} | ({"eval/success": 0.75} if step == 2 else {}))
+    progress.close()
+    return stream.getvalue().split("\r" if stream.isatty() else "\n")
+
+
+def test_a_file_gets_a_plain_line_now_and_then() -> None:
+    lines = shown(io.StringIO(), Clock(), seconds=5)
+    assert lines[0] == "clone 1/1,000 steps  0.2 steps/s  1:23:15 left  loss 0.5"
+    assert [line.split()[1] for line in lines if line] == ["1/1,000", "4/1,000", "7/1,000", "10/1,000"]
+    assert lines[1].endswith("loss 0.125  success 0.75")
+    assert "\r" not in "".join(lines)
+
+
+def test_a_terminal_has_one_line_rewritten() -> None:
+    drawn = shown(Terminal(), Clock(), seconds=0.125)
+    assert len(drawn) == 7  # the first, then every second one, and the last
+    assert drawn[-1].endswith("\n")
+    assert "\n" not in "".join(drawn[:-1])
+    assert all(len(line) < 100 for line in drawn)
+
+
+def test_the_rate_of_a_resumed_run_leaves_out_what_was_done_before() -> None:
+    clock = Clock()
+    progress = Progress(1000, "steps", {}, start=500, stream=io.StringIO(), clock=clock)
+    clock.now += 10
+    progress.log(600, {})
+    assert progress.line() == "600/1,000 steps  10 steps/s  0:40 left"
+
+
+class FakeWandb:
+    """Checks what it is given as wandb 0.31 does, and remembers it."""
+
+    KNOWN = ("silent", "console", "save_code", "disable_code", "disable_git", "x_disable_meta", "x_disable_stats")
+
+    def __init__(self, failing: str = "") -> None:
+        self.failing = failing
+        self.id = "abc"
+        self.rows: list[Mapping[str, float]] = []
+        self.finished = 0
+        self.init_arguments: dict[str, Any] = {}
+
+    def Settings(self, **settings: Any) -> dict[str, Any]:
+        assert set(settings) <= set(self.KNOWN)
+        return settings
+
+    def init(self, **arguments: Any) -> FakeWandb:
+        self._may_fail("init")
+        assert arguments["mode"] in ("online", "offline", "disabled")
+        self.init_arguments = arguments
+        self.id = arguments["id"] or self.id
+        return self
+
+    def define_metric(self, name: str, step_metric: str | None = None) -> None:
+        assert step_metric in (None, "step"), name
+
+    def log(self, row: Mapping[str, float]) -> None:
+        self._may_fail("log")
+        self.rows.append(dict(row))
+
+    def finish(self) -> None:
+        self._may_fail("finish")
+        self.finished += 1
+
+    def _may_fail(self, where: str) -> None:
+        if where == self.failing:
+            raise ConnectionError(f"no {where} today")
+
+
+def test_wandb_gets_our_own_step_and_the_saved_run(tmp_path: Path) -> None:
+    fake = FakeWandb()
+    sink = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={"a": 1}, run_id="saved", wandb=fake)
+    sink.start()
+    sink.log(7, {"loss": 1.0})
+    sink.close()
+    assert (sink.run_id, fake.init_arguments["resume"], fake.init_arguments["config"]) == ("saved", "allow", {"a": 1})
+    assert fake.rows == [{"step": 7, "loss": 1.0}]
+    assert fake.finished == 1
+
+
+@pytest.mark.parametrize("failing", ["init", "log", "finish"])
+def test_a_failing_wandb_is_named_once_and_ends_nothing(
+    tmp_path: Path, failing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = WandbSink(TrackingConfig(wandb="offline"), tmp_path, settings={}, wandb=FakeWandb(failing))
+    sink.start()
+    both = Trackers([sink, MetricsFile(tmp_path / "metrics.jsonl")])
+    for step in range(3):
+        both.log(step, {"loss": 1.0})
+    both.close()
+    assert len(list(read_metrics(tmp_path / "metrics.jsonl"))) == 3
+    assert len(caplog.records) == 1
+    assert f"no {failing} today" in caplog.text and "metrics.jsonl" in caplog.text
+
+
+def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    assert chosen_mode("auto") == "offline"
+    (tmp_path / "netrc").write_text("machine api.wandb.ai login user password x\n")
+    (tmp_path / "netrc").chmod(0o600)
+    assert chosen_mode("auto") == "online"
+    (tmp_path / "netrc").write_text("machine example.org login user password x\n")
+    assert chosen_mode("auto") == "offline"
+    monkeypatch.setenv("WANDB_API_KEY", "x")
+    assert chosen_mode("auto") == "online"
+    assert chosen_mode("disabled") == "disabled"
+    with pytest.raises(ValueError, match="choose one of auto, online, offline, disabled"):
+        TrackingConfig(wandb="sometimes")
+
+
+OFFLINE_RUN = """
+import sys
+from interplay.tracking.wandb_sink import TrackingConfig, WandbSink
+
+sink = WandbSink(TrackingConfig(wandb="offline", name="trial"), sys.argv[1], settings={"seed": 3})
+sink.start()
+for step in range(3):
+    sink.log(step, {"loss": 0.5})
+sink.close()
+assert sink.run_id, "wandb did not start"
+sys.stdout.write(sink.run_id)
+"""
+
+
+def test_a_real_offline_run_keeps_no_secret_of_the_machine(tmp_path: Path) -> None:
+    environment = {**os.environ, "PLATFORM_SECRET": "hunter2-in-the-open"}
+    environment.pop("WANDB_API_KEY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE_RUN, str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    run_id = done.stdout
+    assert done.stderr == ""
+    files = [path for path in (tmp_path / "wandb").rglob("*") if path.is_file()]
+    assert any(path.name == f"run-{run_id}.wandb" for path in files)
+    assert not any(b"hunter2-in-the-open" in path.read_bytes() for path in files)
+    assert not any(path.name == "wandb-metadata.json" for path in files)
+
+
+def test_json_rows_are_plain(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    MetricsFile(path).log(3, {"b": 1e-12, "a": 2.0})
+    assert json.loads(path.read_text()) == {"step": 3, "b": 1e-12, "a": 2.0}
