@@ -1,0 +1,44 @@
+"""What this process may use of the machine: cores and memory, within a container's limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+NO_LIMIT = 1 << 60  # cgroup v1 writes "no limit" as a number near 2**63
+
+
+def usable_cores(root: Path) -> float:
+    """Cores this process may use: its affinity, lowered by a container's quota (cgroup v2 or v1) under `root`."""
+    allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
+    quota = _text(root / "sys/fs/cgroup/cpu.max").split()
+    if not quota:
+        group = root / "sys/fs/cgroup/cpu"
+        quota = [*_text(group / "cpu.cfs_quota_us").split(), *_text(group / "cpu.cfs_period_us").split()]
+    if len(quota) == 2 and quota[0] not in ("max", "-1"):
+        return min(allowed, int(quota[0]) / int(quota[1]))
+    return allowed
+
+
+def free_memory(root: Path) -> int | None:
+    """Bytes that may still be used: /proc/meminfo, lowered by a cgroup's limit; None where neither exists."""
+    available = re.search(r"^MemAvailable:\s+(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    free = [int(available.group(1)) * 1024] if available else []
+    group = root / "sys/fs/cgroup"
+    for limit, used in (
+        (group / "memory.max", group / "memory.current"),
+        (group / "memory/memory.limit_in_bytes", group / "memory/memory.usage_in_bytes"),
+    ):
+        most, now = _text(limit).strip(), _text(used).strip()
+        if most.isdigit() and now.isdigit() and int(most) < NO_LIMIT:
+            free.append(int(most) - int(now))
+    return min(free) if free else None
+
+
+def _text(path: Path) -> str:
+    """A small file's text; empty where it does not exist or may not be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return ""

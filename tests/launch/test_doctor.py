@@ -1,0 +1,156 @@
+"""The doctor: each trouble is recognised in a made-up machine, and says what to type."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from interplay.launch import doctor
+from interplay.launch.doctor import Check, Requirement
+from interplay.launch.machine import NO_LIMIT, free_memory, usable_cores
+
+CORES = len(os.sched_getaffinity(0))
+
+
+def write(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_this_installation_can_run(tmp_path: Path) -> None:
+    checks = {check.name: check for check in doctor.doctor(tmp_path / "runs")}
+    assert {"python", "torch", "numpy", "gpu", "cores", "renderer", "physics", "wandb", "disk", "memory"} <= set(checks)
+    assert checks["physics"].level == "ok"
+    assert checks["torch"].level == "ok"
+    assert doctor.exit_code(checks.values()) == 0
+    assert not (tmp_path / "runs").exists()  # looking changes nothing
+
+
+def test_every_trouble_says_what_to_do(tmp_path: Path) -> None:
+    for check in doctor.doctor(tmp_path):
+        assert (check.level == "ok") == (check.advice == ""), check
+
+
+def test_an_old_python_fails() -> None:
+    assert doctor.python((3, 11, 0)).level == "ok"
+    assert doctor.python((4, 0, 0)).level == "ok"
+    old = doctor.python((3, 10, 9))
+    assert (old.level, "python3.11 -m venv" in old.advice) == ("fail", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("torch==2.13.0", Requirement("torch", "2.13.0", "")),
+        ('pytest-xdist==3.8.0; extra == "dev"', Requirement("pytest-xdist", "3.8.0", "dev")),
+        ("ray[default]==2.50; extra == 'ray'", Requirement("ray", "2.50", "ray")),
+        ('numpy; python_version == "3.11"', Requirement("numpy", "", "")),
+    ],
+)
+def test_requirements_are_read_from_metadata(line: str, wanted: Requirement) -> None:
+    assert doctor.parse_requirement(line) == wanted
+
+
+def test_dependencies_are_held_against_their_pins() -> None:
+    installed = {"torch": "2.13.0+cpu", "numpy": "1.0"}
+    assert doctor.dependency(Requirement("torch", "2.13.0", ""), installed.get).level == "ok"
+    other = doctor.dependency(Requirement("numpy", "2.4.6", ""), installed.get)
+    assert (other.level, other.seen) == ("note", "1.0; tested with 2.4.6")
+    missing = doctor.dependency(Requirement("numba", "0.68.1", ""), installed.get)
+    assert (missing.level, missing.advice) == ("fail", "pip install 'numba==0.68.1'")
+
+
+def test_a_missing_extra_is_only_a_note() -> None:
+    pinned = [Requirement("numpy", "2", ""), Requirement("minigrid", "3", "gymnasium"), Requirement("ray", "2", "ray")]
+    grid, ray = doctor.extras(pinned, {"minigrid": "3"}.get)
+    assert (grid.name, grid.level) == ("[gymnasium]", "ok")
+    assert (ray.level, ray.advice) == ("note", "pip install 'interplay[ray]'")
+
+
+def test_more_threads_than_cores_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "usable_cores", lambda root: 0.5)
+    monkeypatch.setattr("torch.get_num_threads", lambda: 8)
+    check = doctor.threads({"OMP_NUM_THREADS": "8"})
+    assert check.level == "note"
+    assert "export OMP_NUM_THREADS=1" in check.advice
+
+
+def test_cores_obey_the_containers_quota(tmp_path: Path) -> None:
+    assert usable_cores(tmp_path) == CORES
+    write(tmp_path, "sys/fs/cgroup/cpu.max", "max 100000\n")
+    assert usable_cores(tmp_path) == CORES
+    write(tmp_path, "sys/fs/cgroup/cpu.max", "50000 100000\n")
+    assert usable_cores(tmp_path) == 0.5
+
+
+def test_cores_obey_an_older_containers_quota(tmp_path: Path) -> None:
+    write(tmp_path, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "25000\n")
+    write(tmp_path, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n")
+    assert usable_cores(tmp_path) == 0.25
+    write(tmp_path, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+    assert usable_cores(tmp_path) == CORES
+
+
+def test_memory_is_the_least_of_machine_and_container(tmp_path: Path) -> None:
+    assert free_memory(tmp_path) is None
+    assert doctor.memory(tmp_path).level == "note"
+    write(tmp_path, "proc/meminfo", "MemTotal: 9000000 kB\nMemAvailable:    8000000 kB\n")
+    assert free_memory(tmp_path) == 8_192_000_000
+    assert doctor.memory(tmp_path) == Check("memory", "ok", "8.2 GB free")
+    write(tmp_path, "sys/fs/cgroup/memory.max", "3000000000\n")
+    write(tmp_path, "sys/fs/cgroup/memory.current", "2000000000\n")
+    assert free_memory(tmp_path) == 1_000_000_000
+    assert doctor.memory(tmp_path).level == "note"
+
+
+def test_no_limit_in_either_kind_of_container(tmp_path: Path) -> None:
+    write(tmp_path, "proc/meminfo", "MemAvailable: 1000 kB\n")
+    write(tmp_path, "sys/fs/cgroup/memory.max", "max\n")
+    write(tmp_path, "sys/fs/cgroup/memory.current", "5\n")
+    write(tmp_path, "sys/fs/cgroup/memory/memory.limit_in_bytes", f"{NO_LIMIT + 5}\n")
+    write(tmp_path, "sys/fs/cgroup/memory/memory.usage_in_bytes", "5\n")
+    assert free_memory(tmp_path) == 1_024_000
+
+
+def test_the_renderers_cache_is_cold_until_something_was_compiled(tmp_path: Path) -> None:
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert "not compiled yet" in doctor.compiled_code(environment).seen
+    write(tmp_path, "cache/playhouse_1/raycast.draw-7.py311.nbi", "")
+    assert doctor.compiled_code(environment).seen.startswith("1 compiled")
+
+
+def test_an_account_is_found_in_netrc_or_in_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "netrc"
+    environment = {"NETRC": str(file)}
+    assert doctor.dashboards(environment).level == "note"
+    file.write_text("machine example.org login me password none\n", encoding="utf-8")
+    assert doctor.dashboards(environment).level == "note"
+    file.write_text("machine api.wandb.ai login user password none\n", encoding="utf-8")
+    assert doctor.dashboards(environment).level == "ok"
+    signed_in = doctor.dashboards({"WANDB_API_KEY": "not-to-be-shown", "NETRC": str(tmp_path / "none")})
+    assert signed_in == Check("wandb", "ok", "signed in")
+
+
+def test_room_is_looked_for_where_runs_will_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert str(tmp_path) in doctor.disk(tmp_path / "not" / "yet" / "there").seen
+    monkeypatch.setattr(doctor, "DISK_NEEDED", 1e9)
+    assert doctor.disk(tmp_path).level == "fail"
+
+
+def test_the_table_lines_up_and_the_exit_code_follows() -> None:
+    checks = [Check("gpu", "ok", "H200"), Check("memory", "note", "1 GB", "close the browser")]
+    assert doctor.table(checks).splitlines() == [
+        "ok    gpu     H200",
+        "note  memory  1 GB",
+        "              -> close the browser",
+        "",
+        "ready to run; notes: 1",
+    ]
+    assert doctor.exit_code(checks) == 0
+    broken = [*checks, Check("disk", "fail", "full", "free some")]
+    assert doctor.exit_code(broken) == 1
+    assert "FAIL  disk    full" in doctor.table(broken)
+    assert doctor.table(broken).endswith("1 to mend before a run; notes: 1\n")
