@@ -1,0 +1,233 @@
+"""What Gymnasium environments become as worlds: their missions, pictures, bins and endings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from interplay.env import registry
+from interplay.env.gymnasium_spaces import controls_of, fit, senses_of
+from interplay.env.task import InfeasibleTask, Task
+from interplay.env.world import Action, Start, World
+
+
+def gym_world(name: str, **settings: Any) -> World:
+    return registry.make("gymnasium", id=name, **settings)
+
+
+def carry_out(world: World, task: Task) -> bool:
+    """Lets the task's expert play to the end; was the mission done?"""
+    expert = task.expert(world)
+    while not world.step({"solver": expert.act(world)}, see=()).done:
+        if expert.finished:
+            break
+    return task.success(world.facts(), [])
+
+
+def test_babyai_solves_its_missions() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    rng = np.random.default_rng(0)
+    done = []
+    for seed in range(20):
+        world.reset(Start(seed=seed))
+        done.append(carry_out(world, world.tasks().sample("mission", rng)))
+    assert sum(done) >= 19
+
+
+def test_a_misled_babyai_solver_goes_elsewhere() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    rng = np.random.default_rng(0)
+    done = []
+    for seed in range(10):
+        world.reset(Start(seed=seed))
+        task = world.tasks().sample("mission", rng).confused(world, rng)
+        assert task.to_json()["instead"]["kind"] in ("box", "ball", "key")
+        done.append(carry_out(world, world.tasks().load(task.to_json())))
+    assert sum(done) <= 4  # it may touch the right thing on its way
+
+
+def test_misleading_leaves_the_mission_as_it_was() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    world.reset(Start(seed=3))
+    rng = np.random.default_rng(0)
+    task = world.tasks().sample("mission", rng)
+    task.confused(world, rng).expert(world)
+    assert carry_out(world, task)
+
+
+def test_the_solver_never_sees_the_mission_but_hears_it() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    views = world.reset(Start(seed=0))
+    task = world.tasks().sample("mission", np.random.default_rng(0))
+    assert task.instruction.startswith("go to")
+    assert views["solver"].heard == ""
+    heard = world.step({"setter": Action(world.spec.rest(), task.instruction)}).views["solver"].heard
+    assert heard == task.instruction
+
+
+def test_a_mission_is_asked_only_while_it_can_be_done() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    world.reset(Start(seed=0))
+    rng = np.random.default_rng(0)
+    assert carry_out(world, world.tasks().sample("mission", rng))
+    with pytest.raises(InfeasibleTask, match="reset the world"):
+        world.tasks().sample("mission", rng)
+    with pytest.raises(ValueError, match="no episode under way"):
+        world.step({})
+
+
+def test_rest_in_a_grid_changes_nothing() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    before = world.reset(Start(seed=0))["solver"].image
+    after = world.step({}).views["solver"].image
+    assert before is not None
+    assert after is not None
+    assert (before == after).all()
+
+
+def test_without_a_mission_nothing_can_be_asked() -> None:
+    world = gym_world("CartPole-v1")
+    world.reset(Start(seed=0))
+    assert world.tasks().kinds == ()
+    with pytest.raises(ValueError, match=r"env\.instruction"):
+        world.tasks().sample("mission", np.random.default_rng(0))
+
+
+def test_a_return_of_ones_succeeds_where_it_exceeds_the_bar() -> None:
+    world = gym_world("CartPole-v1", instruction="balance", success_return=5)
+    world.reset(Start(seed=0))
+    task = world.tasks().sample("mission", np.random.default_rng(0))
+    done = []
+    for step in range(7):
+        world.step({"solver": Action(np.array([[step % 2]], np.int8))})
+        done.append(task.success(world.facts(), []))
+    assert done == [False] * 5 + [True] * 2
+
+
+def test_a_negative_bar_is_passed_only_at_the_end() -> None:
+    world = gym_world("Pendulum-v1", instruction="swing up", success_return=-1e6, max_steps=3)
+    world.reset(Start(seed=0))
+    task = world.tasks().sample("mission", np.random.default_rng(0))
+    assert [(world.step({}).done, task.success(world.facts(), [])) for _ in range(3)] == [
+        (False, False),
+        (False, False),
+        (True, True),
+    ]
+
+
+def test_a_time_limit_ends_the_episode_and_says_so() -> None:
+    world = gym_world("Pendulum-v1", max_steps=2)
+    world.reset(Start(seed=0))
+    assert not world.step({}).done
+    outcome = world.step({})
+    assert outcome.done
+    assert outcome.info == {"truncated": True}
+
+
+def test_a_state_of_other_settings_is_refused() -> None:
+    world = gym_world("CartPole-v1")
+    world.reset(Start(seed=0))
+    with pytest.raises(ValueError, match=r"CartPole-v1.*this world is .*max_steps': 9"):
+        gym_world("CartPole-v1", max_steps=9).reset(Start(state=world.state()))
+
+
+def test_what_gymnasium_cannot_make_is_said_plainly() -> None:
+    with pytest.raises(ValueError, match=r"env\.id='CartPol-v1' cannot be made"):
+        gym_world("CartPol-v1")
+    with pytest.raises(ValueError, match=r"env\.id='no_such_module:X-v0' cannot be made"):
+        gym_world("no_such_module:X-v0")
+
+
+def test_an_environment_of_chance_is_refused() -> None:
+    gymnasium.register("Chance-v0", "gymnasium.envs.classic_control:CartPoleEnv", nondeterministic=True)
+    with pytest.raises(ValueError, match="not deterministic"):
+        gym_world("Chance-v0")
+
+
+def test_portraits_are_the_environments_own() -> None:
+    world = gym_world("BabyAI-GoToLocal-v0")
+    world.reset(Start(seed=0))
+    (picture,) = world.portrait(0, 0).values()
+    assert picture.shape[2] == 3
+    assert picture.std() > 0
+
+
+def test_small_pictures_grow_in_whole_multiples() -> None:
+    picture = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    fitted = fit(picture, (5, 7))
+    assert (fitted[0:4, 1:5] == picture.repeat(2, 0).repeat(2, 1)).all()
+    assert fitted[4].max() == fitted[:, 5:].max() == fitted[:, :1].max() == 0
+
+
+def test_large_pictures_are_sampled_down_in_their_proportions() -> None:
+    rows = np.repeat(np.arange(40, dtype=np.uint8)[:, None, None], 80, axis=1)
+    fitted = fit(rows, (10, 20))
+    assert fitted.shape == (10, 20, 3)
+    assert fitted[:, 0, 0].tolist() == list(range(0, 40, 4))
+
+
+def test_continuous_actions_are_cut_into_bins_with_a_rest_at_zero() -> None:
+    controls = controls_of(spaces.Box(np.float32([-2, 0]), np.float32([2, 1])), bins=5, rest=0)
+    assert [component.rest for component in controls.components] == [2, 0]
+    assert controls.action([0, 4]).tolist() == [-2, 1]
+    assert controls.action([3, 1]).tolist() == [1, 0.25]
+
+
+def test_discrete_actions_keep_their_start() -> None:
+    assert controls_of(spaces.Discrete(3, start=10), bins=5, rest=0).action([2]) == 12
+    assert controls_of(spaces.MultiDiscrete([[2, 3]], start=[[5, 6]]), bins=5, rest=0).action([1, 2]).tolist() == [
+        [6, 8]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (spaces.Box(-np.inf, np.inf, (1,)), "no bounds"),
+        (spaces.Discrete(200), "at most 127"),
+        (spaces.Text(5), "not supported"),
+    ],
+)
+def test_action_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        controls_of(space, bins=5, rest=0)
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (spaces.Sequence(spaces.Discrete(3)), "no fixed size"),
+        (spaces.Dict(a=spaces.Text(5), b=spaces.Text(5)), "texts"),
+        (spaces.Dict(a=spaces.Box(0, 255, (9, 9, 3), np.uint8), b=spaces.Box(0, 255, (9, 9, 3), np.uint8)), "pictures"),
+    ],
+)
+def test_observation_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        senses_of(space, None)
+
+
+def test_mixed_observations_are_sorted_into_parts() -> None:
+    space = spaces.Dict(
+        mission=spaces.Text(20),
+        camera=spaces.Box(0, 255, (4, 6, 1), np.uint8),
+        speed=spaces.Box(-1, 1, (2,), np.float32),
+        gear=spaces.Discrete(3),
+    )
+    senses = senses_of(space, (8, 12))
+    assert (senses.image, senses.vector) == ((8, 12, 3), 5)
+    observed = {
+        "mission": "go",
+        "camera": np.full((4, 6, 1), 9, np.uint8),
+        "speed": np.float32([0.5, -1]),
+        "gear": np.int64(2),
+    }
+    picture, vector, mission = senses.read(observed)
+    assert mission == "go"
+    assert picture is not None
+    assert picture.min() == picture.max() == 9
+    assert vector is not None
+    assert sorted(vector.tolist()) == [-1, 0, 0, 0.5, 1]
