@@ -16,10 +16,11 @@ FLOORS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes"
 # from the other side.
 _WINDOW = tuple(np.float32(x) for x in (0.48, 0.30, 0.82))
 _FILL = tuple(np.float32(x) for x in (-0.66, -0.60, 0.45))
-_AMBIENT, _WINDOW_SHARE, _FILL_SHARE = np.float32(0.52), np.float32(0.44), np.float32(0.16)
+_AMBIENT, _WINDOW_SHARE, _FILL_SHARE = np.float32(0.64), np.float32(0.35), np.float32(0.12)
 _NOTHING = (np.float32(206.0), np.float32(208.0), np.float32(212.0))
 _CEILING = (np.float32(240.0), np.float32(240.0), np.float32(236.0))
 _SKIRTING = (np.float32(225.0), np.float32(222.0), np.float32(214.0))
+_FINE = np.float32(0.02)  # metres: seams and weaves that are finer than a pixel would flicker
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 
@@ -37,22 +38,22 @@ def _fraction(x: Any) -> Any:
 
 
 @compiled
-def _floor(pattern: Any, x: Any, y: Any) -> Any:
-    """How bright a floor's pattern is at a place, in metres."""
+def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
+    """How bright a floor's pattern is at a place, in metres. `fine`: is a pixel small enough to show its seams?"""
     if pattern == 1:  # planks along x, shifted from row to row
         row = np.floor(y * np.float32(5.0))
         shift = _fraction(row * np.float32(0.381966))
         plank = np.floor(x * np.float32(0.7) + shift)
         tone = _fraction(row * np.float32(0.618034) + plank * np.float32(0.414214))
         seam = min(_fraction(y * np.float32(5.0)), _fraction(x * np.float32(0.7) + shift) * np.float32(7.0))
-        return np.float32(0.90) + np.float32(0.14) * tone - (np.float32(0.12) if seam < np.float32(0.06) else _ZERO)
+        return np.float32(0.90) + np.float32(0.14) * tone - (np.float32(0.12) if fine & (seam < np.float32(0.06)) else _ZERO)
     if pattern == 2:  # square tiles with pale joints
         joint = min(_fraction(x * np.float32(2.5)), _fraction(y * np.float32(2.5)))
-        return np.float32(1.12) if joint < np.float32(0.06) else np.float32(0.97)
+        return np.float32(1.12) if fine & (joint < np.float32(0.06)) else np.float32(0.97)
     if pattern == 3:
         odd = (int(np.floor(x * np.float32(2.0))) + int(np.floor(y * np.float32(2.0)))) & 1
         return np.float32(0.88) if odd else np.float32(1.08)
-    if pattern == 4:  # a carpet's weave
+    if pattern == 4 and fine:  # a carpet's weave
         return np.float32(0.96) + np.float32(0.06) * _fraction(
             np.floor(x * np.float32(16.0)) * np.float32(0.618034)
             + np.floor(y * np.float32(16.0)) * np.float32(0.414214)
@@ -129,14 +130,15 @@ def _corner(distance: Any) -> Any:
 
 
 @compiled
-def _room(x: Any, y: Any, z: Any, faces: Any, half: Any, centre: Any, pattern: Any, floor: Any, wall: Any) -> Any:
-    """The colour of a room's inside at the point x, y, z of its unit box."""
+def _room(x: Any, y: Any, z: Any, pixel: Any, look: Any) -> Any:
+    """The colour of a room's inside at the point x, y, z of its unit box. `pixel`: the size of one there, metres."""
+    faces, half, centre, pattern, floor, wall = look
     ax, ay, az = abs(x), abs(y), abs(z)
     if az >= ax and az >= ay:
         if z > _ZERO:
             return _CEILING
         shade = faces[5] * _corner(min((_ONE - ax) * half[0], (_ONE - ay) * half[1]))
-        shade *= _floor(pattern, centre[0] + x * half[0], centre[1] + y * half[1])
+        shade *= _floor(pattern, centre[0] + x * half[0], centre[1] + y * half[1], pixel < _FINE)
         return floor[0] * shade, floor[1] * shade, floor[2] * shade
     if ax >= ay:
         shade, along = (faces[0] if x > _ZERO else faces[1]), (_ONE - ay) * half[1]
@@ -182,11 +184,11 @@ def _paint_room(
     image: Any, light: Any, depth: Any, us: Any, y: Any, start: Any, stop: Any, o: Any, d: Any, e: Any, look: Any
 ) -> None:
     """Paints a run of pixels of one row that show one room; the ray in its unit box is o + t (d + u e)."""
-    faces, half, centre, pattern, floor, wall = look
+    slope = us[1] - us[0]
     for x in range(start, stop):
         u, t, bright = us[x], depth[y, x], light[y, x]
         qx, qy, qz = o[0] + t * (d[0] + u * e[0]), o[1] + t * (d[1] + u * e[1]), o[2] + t * (d[2] + u * e[2])
-        red, green, blue = _room(qx, qy, qz, faces, half, centre, pattern, floor, wall)
+        red, green, blue = _room(qx, qy, qz, t * slope, look)
         image[y, x, 0], image[y, x, 1], image[y, x, 2] = (
             _byte(red * bright),
             _byte(green * bright),

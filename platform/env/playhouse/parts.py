@@ -181,8 +181,12 @@ def _rooms(house: House, owner: int) -> _Rows:
         )
         for room in house.rooms
     ]
-    colours = np.array([room.floor_colour for room in house.rooms], np.float32) * np.float32(255.0)
-    return _upright(ROOM, boxes, owner, colours)
+    return _upright(ROOM, boxes, owner, washed([room.floor_colour for room in house.rooms]))
+
+
+def washed(colours: Sequence[RGB]) -> Floats:
+    """Colours of floors and walls [n, 3], 0 - 255, drawn towards a light grey: what lies before them stands out."""
+    return (np.array(colours, np.float32) * np.float32(0.6) + np.float32(0.34)) * np.float32(255.0)
 
 
 def _frames(doors: Sequence[DoorPlan], owner: int) -> _Rows:

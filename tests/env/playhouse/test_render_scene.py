@@ -1,0 +1,206 @@
+"""What the pictures of a house show, and that the same poses give the same bytes everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.catalogue import CATEGORIES, COLOURS, OBJECTS
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.layout import House, PlacedThing, make_house
+from interplay.env.playhouse.portrait import portrait
+from interplay.env.playhouse.rooms import RoomPlan
+from interplay.env.playhouse.scene import EYE_HEIGHT, Picture, Scene, start_poses, warm_up
+
+CONFIG = PlayhouseConfig()
+AWAY = (-1000.0, -1000.0, 0.0)
+
+
+def room_with(*things: tuple[str, str, tuple[float, float, float]]) -> House:
+    """One room of 6 x 6 m, nobody in it: category, colour and position of each thing."""
+    room = RoomPlan("bedroom", "bedroom", (0.0, 0.0), (6.0, 6.0), "wood", (0.55, 0.45, 0.36), (0.8, 0.76, 0.68))
+    placed = [PlacedThing(i, CATEGORIES[c], colour, "medium", 0, at, 0.4) for i, (c, colour, at) in enumerate(things)]
+    return House(0, (room,), (), (), tuple(placed), (AWAY, AWAY))
+
+
+def look(house: House, pitch: float = 0.0, size: tuple[int, int] = (72, 96), **options: Any) -> Picture:
+    """From (1, 3) along +x."""
+    eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+    return Scene(house, CONFIG).draw(*start_poses(house), eye, 0.0, pitch, 60.0, *size, **options)
+
+
+def on_floor(category: str, x: float, y: float = 3.0) -> tuple[float, float, float]:
+    return x, y, CATEGORIES[category].half_extents[2]
+
+
+def test_depth_is_the_distance_of_the_wall_ahead() -> None:
+    _, ids, depth = look(room_with())
+    np.testing.assert_allclose(depth[30:42, 40:56], 5.0, atol=1e-3)
+    assert (ids == -1).all()
+
+
+def test_a_thing_is_seen_where_it_is() -> None:
+    left, right = on_floor("ball", 4.0, 4.0), on_floor("ball", 4.0, 2.0)
+    _, ids, depth = look(room_with(("ball", "red", left), ("ball", "blue", right)), pitch=-0.4)
+    columns = [np.nonzero(ids == index)[1].mean() for index in (0, 1)]
+    assert columns[0] < 40 and columns[1] > 56
+    distance = math.cos(0.4) * 3.0 + math.sin(0.4) * (EYE_HEIGHT - left[2])
+    assert depth[ids == 0].mean() == pytest.approx(distance, abs=0.15)
+
+
+def test_the_nearer_thing_hides_the_other() -> None:
+    house = room_with(("wardrobe", "white", on_floor("wardrobe", 3.0)), ("ball", "red", on_floor("ball", 5.0)))
+    _, ids, _ = look(house)
+    assert (ids == 0).any() and not (ids == 1).any()
+
+
+@pytest.mark.parametrize("category", [category.name for category in OBJECTS])
+def test_every_object_can_be_made_out_at_three_metres(category: str) -> None:
+    _, ids, _ = look(room_with((category, "red", on_floor(category, 3.6))), pitch=-0.4)
+    assert (ids == 0).sum() >= 8
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("category", ["ball", "block", "duck", "car", "bin"])
+def test_an_object_looks_most_like_the_colour_it_is_named_by(category: str, colour: str) -> None:
+    image, ids, _ = look(room_with((category, colour, on_floor(category, 3.6))), pitch=-0.4)
+    pixels = image[ids == 0] / 255.0
+    names = list(COLOURS)
+    # A pixel is like a colour when some brightness between 0.5 and 1 of that colour comes close to it.
+    shades = np.array([[np.array(COLOURS[name]) * s for s in np.linspace(0.55, 1.0, 10)] for name in names])
+    apart = np.linalg.norm(pixels[:, None, None] - shades[None], axis=-1).min(axis=2)
+    votes = [names[n] for n in apart.argmin(axis=1)]
+    assert max(set(votes), key=votes.count) == colour
+
+
+def test_objects_differ_from_the_floor_they_lie_on() -> None:
+    for colour in COLOURS:
+        image, ids, _ = look(room_with(("block", colour, on_floor("block", 3.6))), pitch=-0.4)
+        block = image[ids == 0].mean(axis=0)
+        floor = image[60:][ids[60:] == -1].mean(axis=0)
+        assert np.abs(block - floor).max() > 40, colour
+
+
+def test_the_floor_is_darker_under_a_thing() -> None:
+    bare, _, _ = look(room_with(), pitch=-0.5)
+    image, ids, _ = look(room_with(("table", "white", on_floor("table", 3.2))), pitch=-0.5)
+    floor = ids == -1
+    assert (image[floor].astype(int) <= bare[floor]).all()
+    assert (bare[floor].astype(int) - image[floor]).max() > 40
+
+
+def test_avatars_are_seen_by_others_and_not_by_themselves() -> None:
+    house = room_with()
+    scene, (positions, quaternions, avatars) = Scene(house, CONFIG), start_poses(house)
+    avatars[:] = [[3.5, 3.6, math.pi, 0.0], [1.0, 3.0, 0.0, 0.0]]
+
+    def seen(hide: int | None, x: float) -> set[int]:
+        eye = np.array([x, 3.0, EYE_HEIGHT], np.float32)
+        picture = scene.draw(positions, quaternions, avatars, eye, 0.0, 0.0, 60.0, 72, 96, hide_role=hide)
+        return set(np.unique(picture[1]).tolist())
+
+    assert seen(1, 1.0) == {-1, -2}
+    assert seen(0, 0.2) == {-1, -3}
+    assert seen(None, 0.2) == {-1, -2, -3}
+
+
+def test_faces_tell_which_way_an_avatar_looks() -> None:
+    house = room_with()
+    scene, (positions, quaternions, avatars) = Scene(house, CONFIG), start_poses(house)
+    pictures = []
+    for yaw in (math.pi, 0.0, math.pi / 2):
+        avatars[0] = [3.0, 3.0, yaw, 0.0]
+        eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+        pictures.append(scene.draw(positions, quaternions, avatars, eye, 0.0, 0.0, 60.0, 72, 96)[0].astype(int))
+    front, back, side = pictures
+    assert (np.abs(front - back).max(axis=2) > 60).sum() > 12
+    assert (np.abs(front - side).max(axis=2) > 60).sum() > 12
+
+
+@pytest.mark.parametrize("size", [(8, 8), (37, 53), (480, 640)])
+def test_any_size(size: tuple[int, int]) -> None:
+    image, ids, depth = look(room_with(("ball", "red", on_floor("ball", 3.0))), pitch=-0.6, size=size)
+    assert image.shape == (*size, 3) and image.dtype == np.uint8
+    assert ids.shape == size and ids.dtype == np.int16
+    assert depth.shape == size and depth.dtype == np.float32
+
+
+def test_antialiasing_averages_four_rays() -> None:
+    house = room_with(("ball", "red", on_floor("ball", 3.0)))
+    large = look(house, pitch=-0.6, size=(144, 192))[0].astype(np.float64)
+    small, ids, depth = look(house, pitch=-0.6, antialias=True)
+    means = large.reshape(72, 2, 96, 2, 3).mean(axis=(1, 3))
+    assert np.abs(small - means).max() <= 0.5
+    assert ids.shape == depth.shape == (72, 96)
+
+
+def digest(seed: int) -> str:
+    """Of several pictures of one house."""
+    house = make_house(PlayhouseConfig(rooms=(3, 3)), seed)
+    scene, poses = Scene(house, CONFIG), start_poses(house)
+    total = hashlib.sha256()
+    for role in (0, 1):
+        x, y, yaw, _ = poses[2][role]
+        eye = np.array([x, y, EYE_HEIGHT], np.float32)
+        for turn in range(4):
+            for array in scene.draw(*poses, eye, yaw + 1.5 * turn, -0.3, 60.0, 72, 96, hide_role=role):
+                total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def test_another_process_draws_the_same_bytes() -> None:
+    here = Path(__file__)
+    code = f"import sys; sys.path.insert(0, {str(here.parent)!r}); import {here.stem} as t; print(t.digest(3))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == digest(3)
+
+
+def test_threads_draw_the_same_bytes() -> None:
+    alone = [digest(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(digest, range(4))) == alone
+
+
+def test_takes_read_only_and_wider_arrays_as_they_come() -> None:
+    house = room_with(("ball", "red", on_floor("ball", 3.0)))
+    scene, eye = Scene(house, CONFIG), np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+    poses = start_poses(house)
+    wide: list[NDArray[Any]] = [np.repeat(pose.astype(np.float64), 2, axis=0)[::2] for pose in poses]
+    for pose in wide:
+        pose.flags.writeable = False
+    expected = scene.draw(*poses, eye, 0.0, -0.6, 60.0, 72, 96)
+    given = scene.draw(wide[0], wide[1], wide[2], eye, 0.0, -0.6, 60.0, 72, 96)
+    for one, other in zip(expected, given, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_portrait_shows_both_eyes_the_house_and_a_map() -> None:
+    house = make_house(PlayhouseConfig(rooms=(2, 2)), 1)
+    scene, poses = Scene(house, CONFIG), start_poses(house)
+    pictures = portrait(scene, *poses, 120, 160)
+    assert list(pictures) == ["setter", "solver", "house", "map"]
+    assert all(picture.shape == (120, 160, 3) for picture in pictures.values())
+    assert len({picture.tobytes() for picture in pictures.values()}) == 4
+
+
+def test_map_has_y_upwards_and_shows_what_lies_on_the_floor() -> None:
+    house = room_with(("block", "red", on_floor("block", 1.0, 5.0)), ("block", "blue", on_floor("block", 5.0, 1.0)))
+    image = Scene(house, CONFIG).map(*start_poses(house), 120, 120).astype(int)
+    red = np.argwhere((image[..., 0] > 150) & (image[..., 1] < 60))
+    blue = np.argwhere((image[..., 2] > 150) & (image[..., 0] < 90))
+    assert (red.mean(axis=0) < 40).all() and (blue.mean(axis=0) > 80).all()
+
+
+def test_warming_up_says_so() -> None:
+    lines: list[str] = []
+    warm_up(lines.append)
+    assert len(lines) == 2 and "renderer" in lines[0]
