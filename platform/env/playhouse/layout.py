@@ -28,6 +28,7 @@ WALKABLE = 0.65  # metres between obstacles: an avatar is 0.44 wide
 APART = 0.3  # metres between the footprints of loose objects; halved where a room is too full
 FROM_WALL = 0.15
 DOOR_DEPTH = 0.9  # how far into a room its doorways are kept free
+START_VIEW = 1.2  # metres that a player can see ahead at the start
 START_CLEARANCE = 0.4  # metres from the middle of an avatar to the nearest footprint
 TRIES = 60
 
@@ -209,11 +210,12 @@ class _Placing:
         """Where the setter and the solver stand at the beginning."""
         spots: list[tuple[float, float, float]] = []
         for attempt in range(40 * TRIES):
-            middle = self._inside(int(self.rng.integers(len(self.rooms))), START_CLEARANCE)
+            room = int(self.rng.integers(len(self.rooms)))
+            middle = self._inside(room, START_CLEARANCE)
             clearance = START_CLEARANCE if attempt < 20 * TRIES else START_CLEARANCE / 1.5
             apart = all(math.dist(middle, spot[:2]) > 1.0 for spot in spots)
             if apart and self._free(middle, 0.0, clearance, keep_doors=False):
-                spots.append((*middle, self._any_yaw()))
+                spots.append((*middle, self._yaw_into(room, middle)))
                 if len(spots) == 2:
                     return tuple(spots)
         raise ValueError("no free floor for the players to stand on: lower objects or furniture, or raise room_size")
@@ -229,6 +231,15 @@ class _Placing:
         plan = self.rooms[room]
         x, y = (float(self.rng.uniform(plan.low[k] + margin, plan.high[k] - margin)) for k in (0, 1))
         return x, y
+
+    def _yaw_into(self, room: int, middle: XY) -> float:
+        """Any direction in which the wall is not right before one's nose."""
+        plan = self.rooms[room]
+        while True:
+            yaw = self._any_yaw()
+            ahead = middle[0] + START_VIEW * math.cos(yaw), middle[1] + START_VIEW * math.sin(yaw)
+            if all(plan.low[k] < ahead[k] < plan.high[k] for k in (0, 1)):
+                return yaw
 
     def _any_yaw(self) -> float:
         return float(self.rng.uniform(-math.pi, math.pi))

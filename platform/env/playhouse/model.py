@@ -19,6 +19,7 @@ from interplay.env.playhouse.rooms import WALL_HEIGHT, Wall
 
 TIMESTEP = 1 / 120  # seconds
 SUBSTEPS = 4  # in a frame
+AIR = 0.01  # N s / m, and N m s: what slows a loose thing; discs would wobble for seconds without it
 AVATAR_RADIUS = 0.22
 AVATAR_HALF_HEIGHT = 0.72
 AVATAR_MASS = 40.0  # kg
@@ -83,7 +84,7 @@ def _options(spec: mujoco.MjSpec) -> None:
     option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
     option.iterations = 8
     option.enableflags = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-    option.sleep_tolerance = 0.02  # metres a second: tall towers tremble longer than the default waits
+    option.sleep_tolerance = 0.005  # metres a second: smaller and towers tremble awake, larger and boxes sleep on edge
 
 
 def _shell(spec: mujoco.MjSpec, walls: Sequence[Wall]) -> Iterator[mujoco.MjsGeom]:
@@ -136,7 +137,8 @@ def _loose(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
     turn = (float(np.cos(thing.yaw / 2)), 0.0, 0.0, float(np.sin(thing.yaw / 2)))
     body = spec.worldbody.add_body(name=f"thing{thing.index}", pos=thing.position, quat=turn)
     body.sleep = mujoco.mjtSleepPolicy.mjSLEEP_INIT
-    body.add_freejoint()
+    joint = body.add_freejoint()
+    joint.damping = np.full(3, AIR)
     rolls = thing.category.shape in ("sphere", "cylinder")
     for part in thing.category.proxies:
         geom = _piece(body.add_geom(), thing, part, placed=False)

@@ -23,6 +23,7 @@ from interplay.env.playhouse.layout import House
 from interplay.env.playhouse.model import SUBSTEPS, TIMESTEP, HouseModel, build_model
 
 LOWEST_PITCH, HIGHEST_PITCH = math.radians(-75.0), math.radians(60.0)
+START_PITCH = math.radians(-20.0)  # level, an eye at 1.45 m would see the floor only from 2.5 m on
 FRAME_SECONDS = SUBSTEPS * TIMESTEP
 STILL = 0.05  # metres a second (and radians a second, times four) below which a thing is at rest
 
@@ -40,7 +41,7 @@ class Avatar:
     x: float
     y: float
     yaw: float
-    pitch: float = 0.0
+    pitch: float
 
     @property
     def eye(self) -> tuple[float, float, float]:
@@ -70,7 +71,7 @@ class Simulation:
         self.data = mujoco.MjData(self.model)
         self.first = len(house.furniture)  # the index of the first loose object
         self.hands = tuple(Hand(player, self.compiled, self.data) for player in range(2))
-        self.avatars = tuple(Avatar(x, y, yaw) for x, y, yaw in house.starts)
+        self.avatars = tuple(Avatar(x, y, yaw, START_PITCH) for x, y, yaw in house.starts)
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
         self._avatar_qpos = self.data.qpos[:4].reshape(2, 2)
