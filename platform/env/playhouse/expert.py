@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 STAND_OFF = 0.95  # metres from a thing's edge where going to it ends; a step is half a metre
 FACED = math.radians(12)
 ARM = 0.3  # metres short of the full reach, from which things are grasped
+FROM_WALL = 0.15  # metres inside a room, at least, of where one stands to take a thing from it
+ELSEWHERE = 1.0  # metres that being in another room adds to the distance from a thing
 TOO_CLOSE = 0.5  # metres from a thing's middle: step back to see it
 NECK = math.radians(-55)  # how far down one looks while walking
 CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
 CARRIED_NEXT_TO = 0.42  # metres from edge to edge at which a carried thing is close enough to be let go
+TOUCHING = 0.02  # metres from edge to edge at which it would be put on top
 DROP = 0.12  # metres above the floor from which a thing is let go
 LOWERING = 4  # steps after which it is let go anyhow
 ANSWER_WITHIN = 5  # steps to look before answering
@@ -77,9 +80,12 @@ class Errander(Expert):
         if body.holding is not None:
             return self._steering.hold()  # drops what is not wanted
         drop = body.eye_height - thing.position[2]
+        room = next((room for room in facts.rooms if room.name == thing.room), None)
 
         def distance(point: XY) -> float:
-            return math.hypot(math.dist(point, thing.xy), drop)
+            """From the eye; from another room, or its doorway, a thing is not to be had."""
+            elsewhere = 0.0 if room is None else ELSEWHERE * (queries.outside(room, point) > -FROM_WALL)
+            return math.hypot(math.dist(point, thing.xy), drop) + elsewhere
 
         arm = body.reach - ARM
         if distance(body.position) > arm or self._hidden > 2:
@@ -151,10 +157,9 @@ class Placer(Errander):
     def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
         """With the thing in hand: raises it, walks until it is beside the other, lowers it, lets it go."""
         body = facts.bodies[self.role]
-        close = queries.same_room(thing.room, other.room) and queries.gap(thing, other) <= CARRIED_NEXT_TO
-        faces = queries.in_front(body, other.xy, math.radians(40))
-        if close and faces:
-            return self._put_down(thing)
+        gap = queries.gap(thing, other)
+        if gap <= CARRIED_NEXT_TO and queries.same_room(thing.room, other.room):
+            return self._put_down(thing, other)
         self._lowering = 0
         ahead = math.dist(body.position, thing.xy)
 
@@ -163,17 +168,21 @@ class Placer(Errander):
 
         within = max(ahead + thing.radius + CARRIED_NEXT_TO - 0.25, 0.3)
         pitch = self._carrying_pitch(body, thing)
+        faces = queries.in_front(body, other.xy, math.radians(40))
         if distance(body.position) <= within - 0.3 and faces:  # it is held up on something: let it go here
-            return self._put_down(thing)
+            return self._put_down(thing, other)
         return self._walker.step(facts, other, distance, within, pitch=pitch, grasp=True)
 
-    def _put_down(self, thing: Thing) -> Movement:
+    def _put_down(self, thing: Thing, other: Thing) -> Movement:
+        """Lowers the thing and lets it go; if it would land on top of the other, steps back first."""
         low = queries.bottom(thing) <= DROP
         self._lowering += 1
-        if low or self._lowering > LOWERING:
-            self._lowering = 0
-            return self._steering.hold()
-        return self._steering.hold(pitch=math.radians(-12.5), grasp=True)
+        if not low and self._lowering <= LOWERING:
+            return self._steering.hold(pitch=math.radians(-12.5), grasp=True)
+        self._lowering = 0
+        if not low and queries.gap(thing, other) <= TOUCHING:
+            return self._steering.hold(forward=-1, yaw=math.radians(25), grasp=True)
+        return self._steering.hold()
 
     def _carrying_pitch(self, body: Body, thing: Thing) -> float:
         """The pitch that is missing for carrying a thing at the right height."""

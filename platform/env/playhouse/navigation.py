@@ -19,6 +19,7 @@ CELL = 0.2  # metres: side of a grid cell
 SPACING = 0.12  # metres between the samples of a straight line
 CLEARANCE = 0.27  # metres from an avatar's middle to anything it should not touch; its radius is 0.22
 HEADROOM = 1.6  # metres: what hangs higher than this is walked under
+THRESHOLD = 0.65  # metres before and beyond the middle of a doorway, to walk through it straight
 SILL = 0.35  # metres that a doorway's passage reaches into either room
 
 PRICE_OF_OBJECT, PRICE_OF_FURNITURE, PRICE_OF_WALL = 6.0, 40.0, 400.0  # as multiples of clear ground
@@ -118,14 +119,26 @@ def _floor(room: Room) -> tuple[float, float, float, float]:
 
 def _passage(doorway: Doorway, facts: HouseFacts) -> tuple[float, float, float, float]:
     """The same of a doorway, reaching into both rooms."""
-    first, second = (next(room for room in facts.rooms if room.name == name) for name in doorway.rooms)
     x, y = doorway.middle
-    half = doorway.width / 2 - CLEARANCE
-    beside = first.high[0] <= second.low[0] or second.high[0] <= first.low[0]
-    deep = SILL + CLEARANCE
-    if beside:  # one walks through along x
+    half, deep = doorway.width / 2 - CLEARANCE, SILL + CLEARANCE
+    if _leads_along_x(doorway, facts):
         return x - deep, y - half, x + deep, y + half
     return x - half, y - deep, x + half, y + deep
+
+
+def _leads_along_x(doorway: Doorway, facts: HouseFacts) -> bool:
+    first, second = (next(room for room in facts.rooms if room.name == name) for name in doorway.rooms)
+    return first.high[0] <= second.low[0] or second.high[0] <= first.low[0]
+
+
+def through(doorway: Doorway, facts: HouseFacts, start: XY) -> tuple[XY, XY]:
+    """Two points to walk to, one after the other, to get through a doorway from the side of `start`: before, beyond."""
+    x, y = doorway.middle
+    if _leads_along_x(doorway, facts):
+        step = math.copysign(THRESHOLD, x - start[0])
+        return (x - step, y), (x + step, y)
+    step = math.copysign(THRESHOLD, y - start[1])
+    return (x, y - step), (x, y + step)
 
 
 def _line(start: XY, goal: XY) -> Points:

@@ -121,13 +121,14 @@ def in_front(body: Body, point: XY, within: float) -> bool:
 
 def nearest_room(facts: HouseFacts, point: XY) -> Room:
     """The room a point is in, or else the nearest one."""
-    return min(facts.rooms, key=lambda room: _outside(room, point))
+    return min(facts.rooms, key=lambda room: outside(room, point))
 
 
-def _outside(room: Room, point: XY) -> float:
-    dx = max(room.low[0] - point[0], point[0] - room.high[0], 0.0)
-    dy = max(room.low[1] - point[1], point[1] - room.high[1], 0.0)
-    return math.hypot(dx, dy)
+def outside(room: Room, point: XY) -> float:
+    """How far a point is outside a room; negative within it: the distance to the nearest wall."""
+    dx = max(room.low[0] - point[0], point[0] - room.high[0])
+    dy = max(room.low[1] - point[1], point[1] - room.high[1])
+    return math.hypot(max(dx, 0.0), max(dy, 0.0)) if max(dx, dy) > 0.0 else max(dx, dy)
 
 
 def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:

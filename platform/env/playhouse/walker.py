@@ -6,13 +6,14 @@ import math
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
-from interplay.env.playhouse.navigation import Distance, Ground
+from interplay.env.playhouse.navigation import Distance, Ground, through
 from interplay.env.playhouse.steering import Steering
 from interplay.env.world import Movement
 
 AHEAD = math.radians(28)  # off its way by more than this, a walker turns on the spot
 ARRIVED = 0.35  # metres from a corner of the path at which the next one is taken
 MOVED = 0.05  # metres: a walker that got less far in a step is stuck
+TRUST = 3  # steps for which a way that was clear is not looked at again
 STUCK = 2  # stuck steps in a row before it backs off
 BACK_OFF = 2  # steps
 
@@ -24,6 +25,8 @@ class Walker:
         self._role = role
         self._steering = steering
         self._corners: list[XY] = []
+        self._aim: XY = (math.inf, math.inf)  # where the straight way led that was last found clear
+        self._trusted = 0  # steps for which it is still taken to be
         self._last: XY | None = None  # where it stood when it last set out forward
         self._stuck = 0
         self._backing = 0
@@ -54,20 +57,40 @@ class Walker:
             self._stuck += 1
             if self._stuck >= STUCK:
                 self._stuck, self._backing, self._last, self._corners = 0, BACK_OFF + 1, None, []
+                self._trusted = 0
                 return True
         elif self._last is not None:
             self._stuck = 0
         return False
 
     def _next_corner(self, facts: HouseFacts, body: Body, thing: Thing, distance: Distance, within: float) -> XY:
-        """Straight for the thing where that is clear; else along the path, which is made anew once it is walked."""
-        holding = (body.holding,) if body.holding is not None else ()
-        ground = Ground(facts, self._role, holding)
+        """Straight for the thing where that is clear; else for the next doorway; else along a path around what is in
+        the way, which is made anew once it is walked."""
+        if self._trusted > 0 and math.dist(self._aim, thing.xy) < MOVED:
+            self._trusted -= 1
+            return thing.xy
+        ground = Ground(facts, self._role, () if body.holding is None else (body.holding,))
         if ground.clear(body.position, thing.xy, distance, within):
-            self._corners = []
+            self._corners, self._aim, self._trusted = [], thing.xy, TRUST
             return thing.xy
         while self._corners and math.dist(body.position, self._corners[0]) < ARRIVED:
             del self._corners[0]
         if not self._corners:
-            self._corners = ground.path(body.position, distance, within)
+            self._corners = self._plan(ground, body, thing, distance, within)
         return self._corners[0] if self._corners else thing.xy
+
+    def _plan(self, ground: Ground, body: Body, thing: Thing, distance: Distance, within: float) -> list[XY]:
+        """The corners of a way to the next doorway and through it, or to the thing where there is none between."""
+        doorways = queries.route(ground.facts, body.position, thing.xy)
+        if not doorways:
+            return ground.path(body.position, distance, within)
+        before, beyond = through(doorways[0], ground.facts, body.position)
+
+        def to_doorway(point: XY) -> float:
+            return math.dist(point, before)
+
+        if math.dist(body.position, before) < ARRIVED:
+            return [beyond]
+        if ground.clear(body.position, before, to_doorway, 0.0):
+            return [before, beyond]
+        return [*ground.path(body.position, to_doorway, ARRIVED / 2), beyond]
