@@ -31,6 +31,7 @@ TOO_CLOSE = 0.5  # metres from a thing's middle: step back to see it
 NECK = math.radians(-55)  # how far down one looks while walking
 CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
 CARRIED_NEXT_TO = 0.42  # metres from edge to edge at which a carried thing is close enough to be let go
+STILL_NEXT_TO = 0.52  # the same, once it has begun to be lowered
 TOUCHING = 0.02  # metres from edge to edge at which it would be put on top
 DROP = 0.12  # metres above the floor from which a thing is let go
 LOWERING = 4  # steps after which it is let go anyhow
@@ -158,7 +159,7 @@ class Placer(Errander):
         """With the thing in hand: raises it, walks until it is beside the other, lowers it, lets it go."""
         body = facts.bodies[self.role]
         gap = queries.gap(thing, other)
-        if gap <= CARRIED_NEXT_TO and queries.same_room(thing.room, other.room):
+        if gap <= (STILL_NEXT_TO if self._lowering else CARRIED_NEXT_TO) and queries.same_room(thing.room, other.room):
             return self._put_down(thing, other)
         self._lowering = 0
         ahead = math.dist(body.position, thing.xy)
@@ -179,9 +180,9 @@ class Placer(Errander):
         self._lowering += 1
         if not low and self._lowering <= LOWERING:
             return self._steering.hold(pitch=math.radians(-12.5), grasp=True)
-        self._lowering = 0
         if not low and queries.gap(thing, other) <= TOUCHING:
             return self._steering.hold(forward=-1, yaw=math.radians(25), grasp=True)
+        self._lowering = 0
         return self._steering.hold()
 
     def _carrying_pitch(self, body: Body, thing: Thing) -> float:
