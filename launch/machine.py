@@ -6,8 +6,6 @@ import os
 import re
 from pathlib import Path
 
-NO_LIMIT = 1 << 60  # cgroup v1 writes "no limit" as a number near 2**63
-
 
 def usable_cores(root: Path) -> float:
     """Cores this process may use: its affinity, lowered by a container's quota (cgroup v2 or v1) under `root`."""
@@ -31,7 +29,7 @@ def free_memory(root: Path) -> int | None:
         (group / "memory/memory.limit_in_bytes", group / "memory/memory.usage_in_bytes"),
     ):
         most, now = _text(limit).strip(), _text(used).strip()
-        if most.isdigit() and now.isdigit() and int(most) < NO_LIMIT:
+        if most.isdigit() and now.isdigit():  # v2 says "max" for no limit, v1 a huge number
             free.append(int(most) - int(now))
     return min(free) if free else None
 

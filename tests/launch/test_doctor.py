@@ -9,7 +9,7 @@ import pytest
 
 from interplay.launch import doctor
 from interplay.launch.doctor import Check, Requirement
-from interplay.launch.machine import NO_LIMIT, free_memory, usable_cores
+from interplay.launch.machine import free_memory, usable_cores
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -110,7 +110,7 @@ def test_no_limit_in_either_kind_of_container(tmp_path: Path) -> None:
     write(tmp_path, "proc/meminfo", "MemAvailable: 1000 kB\n")
     write(tmp_path, "sys/fs/cgroup/memory.max", "max\n")
     write(tmp_path, "sys/fs/cgroup/memory.current", "5\n")
-    write(tmp_path, "sys/fs/cgroup/memory/memory.limit_in_bytes", f"{NO_LIMIT + 5}\n")
+    write(tmp_path, "sys/fs/cgroup/memory/memory.limit_in_bytes", f"{2**63 - 4096}\n")
     write(tmp_path, "sys/fs/cgroup/memory/memory.usage_in_bytes", "5\n")
     assert free_memory(tmp_path) == 1_024_000
 
