@@ -174,7 +174,9 @@ def _search(
             beyond = (cell[0] + i, cell[1] + j)
             if not (0 <= beyond[0] < len(prices) and 0 <= beyond[1] < len(prices[0])):
                 continue
-            spent = cost[cell] + length * (1.0 + prices[beyond[0]][beyond[1]])
+            # Beside its end, a diagonal step touches two more cells.
+            touched = max(prices[beyond[0]][beyond[1]], prices[cell[0]][beyond[1]], prices[beyond[0]][cell[1]])
+            spent = cost[cell] + length * (1.0 + touched)
             if spent < cost.get(beyond, math.inf):
                 cost[beyond], came[beyond] = spent, cell
                 heapq.heappush(queue, (spent + left(beyond), beyond))
