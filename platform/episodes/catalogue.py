@@ -155,10 +155,9 @@ class Catalogue:
         with self._writing() as database:
             database.execute("DELETE FROM deleted WHERE episode = ? AND purged IS NULL", [episode])
 
-    def deleted(self, *, purged: bool) -> list[str]:
-        """Episodes with the flag whose bytes are gone (`purged`) or still there."""
-        test = "IS NOT NULL" if purged else "IS NULL"
-        return [row[0] for row in self._rows(f"SELECT episode FROM deleted WHERE purged {test}")]
+    def deleted(self) -> list[str]:
+        """Episodes with the flag whose bytes are still to be purged."""
+        return [row[0] for row in self._rows("SELECT episode FROM deleted WHERE purged IS NULL")]
 
     def purged(self, episodes: Collection[str]) -> None:
         """Notes that the bytes of deleted episodes are gone."""

@@ -100,7 +100,7 @@ class EpisodeStore:
 
     def purge(self) -> list[str]:
         """Removes the files of all deleted episodes, snapshots that list them notwithstanding; returns their ids."""
-        doomed = self._catalogue.deleted(purged=False)
+        doomed = self._catalogue.deleted()
         paths = self._catalogue.paths()
         for episode in doomed:
             if episode in paths:
@@ -114,11 +114,10 @@ class EpisodeStore:
         """Brings the index in line with the files: those of killed writers and other processes are taken in."""
         swept = self._files.sweep(older_than=sweep_older_than)
         known = {path: episode for episode, path in self._catalogue.paths().items()}
-        purged = set(self._catalogue.deleted(purged=True))
         entries: list[Entry] = []
         unreadable: list[str] = []
         for relative, path in self._files.found():
-            if known.pop(relative, None) is not None or path.stem in purged:
+            if known.pop(relative, None) is not None:
                 continue
             try:
                 data = read_bytes(path)

@@ -58,7 +58,6 @@ class WandbSink(Tracker):
         self._wandb = wandb  # the module; imported when the run starts where None
         self._run: Any = None
         self._saved_id = run_id
-        self._failed = False
 
     @property
     def run_id(self) -> str | None:
@@ -109,12 +108,10 @@ class WandbSink(Tracker):
 
     def _guarded(self, doing: str, work: Any) -> None:
         """Runs `work`; where wandb fails, warns once and leaves it alone from then on."""
-        if self._failed:
-            return
         try:
             work()
         except Exception as error:  # noqa: BLE001 - wandb raises all sorts, and none may end a training run
-            self._failed, self._run = True, None
+            self._run = None
             log.warning(
                 "wandb failed to %s (%r): the run goes on without it, its numbers are in metrics.jsonl; "
                 "tracking.wandb=disabled leaves wandb out",
