@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from minigrid.core.constants import COLOR_NAMES
 
 from interplay.env import registry
 from interplay.env.gymnasium_spaces import controls_of, fit, senses_of
@@ -48,6 +49,21 @@ def test_a_misled_babyai_solver_goes_elsewhere() -> None:
         assert task.to_json()["instead"]["kind"] in ("box", "ball", "key")
         done.append(carry_out(world, world.tasks().load(task.to_json())))
     assert sum(done) <= 4  # it may touch the right thing on its way
+
+
+@pytest.mark.parametrize("name", ["BabyAI-GoToLocal-v0", "BabyAI-PickupLoc-v0"])
+def test_a_mistake_is_never_what_the_mission_could_mean(name: str) -> None:
+    world = gym_world(name)
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        world.reset(Start(seed=seed))
+        task = world.tasks().sample("mission", rng)
+        instead = task.confused(world, rng).to_json().get("instead", {"kind": "nothing", "colour": "nothing"})
+        kinds = [kind for kind in ("box", "ball", "key") if kind in task.instruction]
+        colours = [colour for colour in COLOR_NAMES if colour in task.instruction]
+        fits_kind = not kinds or instead["kind"] in kinds
+        fits_colour = not colours or instead["colour"] in colours
+        assert instead["kind"] == "nothing" or not (fits_kind and fits_colour), f"{task.instruction}: {instead}"
 
 
 def test_misleading_leaves_the_mission_as_it_was() -> None:

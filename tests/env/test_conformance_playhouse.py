@@ -1,0 +1,27 @@
+"""The Playhouse keeps the contract of a world."""
+
+from __future__ import annotations
+
+from interplay.env import registry
+from interplay.env.conformance import WorldConformance
+from interplay.env.world import World
+
+
+class TestPlayhouse(WorldConformance):
+    def make_world(self) -> World:
+        return registry.make("playhouse")
+
+
+class TestSmallPlayhouse(WorldConformance):
+    """As a laptop learns in it: one room, few movements, small pictures, a setter nobody sees."""
+
+    def make_world(self) -> World:
+        return registry.make(
+            "playhouse",
+            rooms=[1, 1],
+            objects=[4, 5],
+            unique_colours=True,
+            image=[48, 64],
+            components=["forward", "yaw", "pitch", "grasp"],
+            setter_visible=False,
+        )
