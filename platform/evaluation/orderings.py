@@ -29,10 +29,10 @@ def orderings(material: ReportMaterial) -> tuple[Ordering, ...]:
     probes = material.probes
     return (
         _reward_rises(material),
-        _compared("Reinforcement beats cloning on movement tasks", findings.joint_comparison, probes),
+        _compared("Reinforcement beats cloning", findings.joint_comparison, probes),
         _everywhere(probes),
         _compared(
-            "Reinforcement succeeds sooner (within half of the time)",
+            "Reinforcement succeeds sooner, within half of the time,",
             lambda results: findings.joint_comparison(findings.halved(results)),
             probes,
         ),
@@ -55,6 +55,8 @@ def _compared(
     found = compare(probes) if probes is not None else None
     if found is None:
         return Ordering(claim, None, "")
+    assert probes is not None
+    claim = f"{claim} on {' and '.join(probes.name(task) for task in found.tasks)}"
     shares = f"{percent(found.baseline.value)} → {percent(found.candidate.value)}"
     return Ordering(claim, found.verdict, f"{shares}, {times(found.ratio.value)}, p = {found.p_value:.2g}")
 

@@ -80,6 +80,10 @@ def test_paired_ratio_over_a_baseline_without_success_is_infinite() -> None:
     assert math.isnan(estimates.paired_ratio([0, 0], [0, 0], rng()).value)
 
 
+def test_resamples_without_any_success_show_no_difference() -> None:
+    assert estimates.paired_ratio([1, 0, 0], [1, 0, 0], rng()) == Estimate(1.0, 1.0, 1.0, 3)
+
+
 def test_strata_keep_the_number_of_episodes_of_each_task() -> None:
     # within a task all episodes agree: a resample that keeps the tasks' sizes can not vary
     ours, theirs = [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]

@@ -14,6 +14,7 @@ import pytest
 
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.curves import read_curves, smoothed
+from interplay.evaluation.filmstrip import chosen_rows, film_filmstrip
 from interplay.evaluation.material import (
     Curve,
     Filmstrip,
@@ -25,6 +26,7 @@ from interplay.evaluation.material import (
     Throughput,
     UtilityTrace,
 )
+from interplay.evaluation.probes import Film, Probe, ProbeResult
 from interplay.evaluation.report import page, plain, write_report
 
 VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
@@ -230,6 +232,19 @@ def test_plain_refuses_what_json_can_not_say() -> None:
 
 def test_the_same_material_writes_the_same_page() -> None:
     assert page(material()) == page(material())
+
+
+def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
+    probe = Probe("color", 3, 11, {"kind": "color"})
+    film = Film(probe, [picture(level) for level in range(11)])
+    with pytest.raises(ValueError, match="color 3 has not been played"):
+        film_filmstrip(film, title="A", seconds_per_step=0.5)
+    film.result = ProbeResult("color", 3, 11, "what colour is the cup", 10, ("red",), 10)
+    strip = film_filmstrip(film, title="A", seconds_per_step=0.5, frames=3)
+    assert [int(shot[0, 0, 0]) for shot in strip.pictures] == [0, 5, 10]
+    assert list(strip.captions) == ["0.0 s", "2.5 s", "5.0 s"]
+    assert strip.outcome == "solved in 5.0 s, said “red”"
+    assert chosen_rows(2, 8) == [0, 1]
 
 
 def test_metrics_are_read_back_past_a_torn_last_line(tmp_path: Path) -> None:
