@@ -138,7 +138,7 @@ def _loose(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
     body = spec.worldbody.add_body(name=f"thing{thing.index}", pos=thing.position, quat=turn)
     body.sleep = mujoco.mjtSleepPolicy.mjSLEEP_INIT
     joint = body.add_freejoint()
-    joint.damping = np.full(3, AIR)
+    joint.damping = (AIR, 0.0, 0.0)  # a polynomial of the speed
     rolls = thing.category.shape in ("sphere", "cylinder")
     for part in thing.category.proxies:
         geom = _piece(body.add_geom(), thing, part, placed=False)
