@@ -117,9 +117,11 @@ def test_a_deleted_episode_stays_deleted(tmp_path: Path) -> None:
     store.restore(ids[1])
     assert store.ids() == ids[1:]
     assert store.purge() == [ids[0]]
+    assert store.purge() == []
     assert not path.exists()
     shutil.copy(kept, path)
     store.reindex()
+    store.restore(ids[0])  # too late
     assert store.ids() == ids[1:]
     with pytest.raises(KeyError):
         store.delete("x")
