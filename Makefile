@@ -51,7 +51,8 @@ types: setup typing ## mypy, strict; fails too where mypy did not read every fil
 	exit $$verdict
 
 bench: setup ## how fast worlds, actors and learner are on this machine
-	$(BIN)/python -m benchmarks
+	@for benchmark in benchmarks/*.py; do \
+		echo "bench: $$benchmark"; $(ONE_THREAD) $(BIN)/python $$benchmark || exit 1; done
 
 # Type checkers are blind to setup.cfg's mapping of folders to the package, and then report success over nothing.
 # So they read .typing/interplay: a link for each subfolder of platform/, one for conf/ and one for launch/.
