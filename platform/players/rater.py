@@ -16,7 +16,7 @@ StepMark = tuple[int, int]  # the step it is set at, and its sign, +1 or -1
 class RaterConfig:
     """When a rater marks, and how well."""
 
-    threshold: float = 0.25  # rise or fall of progress, since its last mark, that is worth a mark
+    threshold: float = 0.2  # rise or fall of progress, since its last mark, that is worth a mark
     delay_steps: tuple[int, int] = (0, 2)  # least and most steps between what it saw and its mark
     misses: float = 0.05  # chance to set no mark where one is due
     errors: float = 0.1  # chance that a mark has the wrong sign

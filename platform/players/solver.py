@@ -29,7 +29,7 @@ class SolverConfig:
     dithers_for: Span = (2, 5)
     slips: float = 0.4  # rests for a step, and so drops what it holds
     slips_at: Span = (4, 16)
-    answers_wrong: float = 0.4  # gives a plausible wrong answer
+    answers_wrong: float = 0.35  # gives a plausible wrong answer
     says_nothing: float = 0.1  # gives no answer
 
     def __post_init__(self) -> None:

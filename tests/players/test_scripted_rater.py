@@ -4,7 +4,7 @@ from number_line import Walk
 
 from interplay.players.rater import RaterConfig, ScriptedRater, StepMark
 
-EXACT = RaterConfig(delay_steps=(0, 0), misses=0.0, errors=0.0)
+EXACT = RaterConfig(threshold=0.25, delay_steps=(0, 0), misses=0.0, errors=0.0)
 TASK = Walk("walk", "walk 8", 8, 0)
 QUESTION = Walk("say", "say 8", 8, 0, "8")
 
