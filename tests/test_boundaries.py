@@ -29,8 +29,8 @@ HOMES = {
     "omegaconf": ("launch", "conf"),
     "gymnasium": ("env/gymnasium_world.py", "env/gymnasium_spaces.py", "env/babyai.py"),
     "minigrid": ("env/babyai.py",),
-    "mujoco": ("env/playhouse",),
-    "numba": ("env/playhouse",),
+    "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps
+    "numba": ("env/playhouse", "launch/doctor.py"),
 }
 
 
