@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
+from interplay.env.playhouse.facts import Body, HouseFacts, Thing
+from interplay.env.playhouse.navigation import Distance
 from interplay.env.playhouse.steering import Steering
 from interplay.env.playhouse.walker import Walker
 from interplay.env.task import Expert
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 STAND_OFF = 0.95  # metres from a thing's edge where going to it ends; a step is half a metre
 FACED = math.radians(12)
 ARM = 0.3  # metres short of the full reach, from which things are grasped
-FROM_WALL = 0.15  # metres inside a room, at least, of where one stands to take a thing from it
-ELSEWHERE = 1.0  # metres that being in another room adds to the distance from a thing
+FROM_WALL = 0.15  # metres inside a room, at least, of where one stands to reach for what is in it
+ELSEWHERE = 2.0  # metres that being outside its room adds to the distance from a thing
 TOO_CLOSE = 0.5  # metres from a thing's middle: step back to see it
 NECK = math.radians(-55)  # how far down one looks while walking
 CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
@@ -64,10 +64,8 @@ class Errander(Expert):
         """Walks up to a thing and faces it."""
         body = facts.bodies[self.role]
 
-        def distance(point: XY) -> float:
-            return queries.edge_distance(point, thing)
-
-        if distance(body.position) > STAND_OFF or not queries.same_room(body.room, thing.room):
+        distance = _within_its_room(facts, thing, lambda point: queries.edge_distance(point, thing))
+        if distance(body.position) > STAND_OFF:
             return self._walk(facts, thing, distance, STAND_OFF)
         if not queries.in_front(body, thing.xy, FACED):
             return self._steering.hold(yaw=queries.bearing(body, thing.xy), pitch=self._gaze(body, thing))
@@ -81,13 +79,7 @@ class Errander(Expert):
         if body.holding is not None:
             return self._steering.hold()  # drops what is not wanted
         drop = body.eye_height - thing.position[2]
-        room = next((room for room in facts.rooms if room.name == thing.room), None)
-
-        def distance(point: XY) -> float:
-            """From the eye; from another room, or its doorway, a thing is not to be had."""
-            elsewhere = 0.0 if room is None else ELSEWHERE * (queries.outside(room, point) > -FROM_WALL)
-            return math.hypot(math.dist(point, thing.xy), drop) + elsewhere
-
+        distance = _within_its_room(facts, thing, lambda point: math.hypot(math.dist(point, thing.xy), drop))
         arm = body.reach - ARM
         if distance(body.position) > arm or self._hidden > 2:
             self._hidden = max(self._hidden - 1, 0) if distance(body.position) > TOO_CLOSE + 0.4 else 0
@@ -104,13 +96,21 @@ class Errander(Expert):
         self._hidden += abs(turn) < 0.02 and abs(pitch) < 0.02
         return self._steering.hold(yaw=turn, pitch=pitch)
 
-    def _walk(self, facts: HouseFacts, thing: Thing, distance: Callable[[XY], float], within: float) -> Movement:
+    def _walk(self, facts: HouseFacts, thing: Thing, distance: Distance, within: float) -> Movement:
         body = facts.bodies[self.role]
         return self._walker.step(facts, thing, distance, within, pitch=self._gaze(body, thing), grasp=False)
 
     def _gaze(self, body: Body, thing: Thing) -> float:
         """The pitch that is missing for looking at a thing, as far as one's neck goes while walking."""
         return max(queries.elevation(body, thing), NECK) - body.pitch
+
+
+def _within_its_room(facts: HouseFacts, thing: Thing, distance: Distance) -> Distance:
+    """A distance from a thing that counts as more from outside its room: through a wall, nothing is near."""
+    room = next((room for room in facts.rooms if room.name == thing.room), None)
+    if room is None or len(facts.rooms) == 1:
+        return distance
+    return lambda point: distance(point) + ELSEWHERE * (queries.outside(room, point) > -FROM_WALL)
 
 
 class Goer(Errander):
@@ -164,9 +164,7 @@ class Placer(Errander):
         self._lowering = 0
         ahead = math.dist(body.position, thing.xy)
 
-        def distance(point: XY) -> float:
-            return queries.edge_distance(point, other)
-
+        distance = _within_its_room(facts, other, lambda point: queries.edge_distance(point, other))
         within = max(ahead + thing.radius + CARRIED_NEXT_TO - 0.25, 0.3)
         pitch = self._carrying_pitch(body, thing)
         faces = queries.in_front(body, other.xy, math.radians(40))
