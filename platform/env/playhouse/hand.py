@@ -26,7 +26,7 @@ PUSH_STEP = 0.02  # metres a frame
 ROTATE_STEP = 0.08  # radians a frame
 THROW_SPEED = 4.5  # metres a second
 NEIGHBOUR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
-NUDGE = 1e-9  # metres a second: wakes a sleeping object and moves nothing
+NUDGE = 1e-9  # newtons: moves nothing, but what a force acts on does not sleep
 NOTHING = -1
 
 
@@ -58,6 +58,7 @@ class Hand:
         self._qpos = data.qpos[4:].reshape(objects, 7)
         self._qvel = data.qvel[4:].reshape(objects, 6)
         self._body = compiled.avatar_bodies[player]
+        self._bodies = [int(self.model.geom_bodyid[geoms[0]]) for geoms in compiled.object_geoms]
         self._position = data.mocap_pos[player]
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
@@ -117,7 +118,7 @@ class Hand:
         self.holds = obj
         self.data.eq_active[self.compiled.weld(self.player, obj)] = 1
         self._collide(obj, False)
-        self._qvel[obj, 2] += NUDGE
+        self.data.xfrc_applied[self._bodies[obj], 2] = NUDGE
 
     def _carry(self, eye: XYZ, look: XYZ, turned: float, move: Sequence[float]) -> None:
         assert self.holds is not None
@@ -136,7 +137,6 @@ class Hand:
         turn = turned + ROTATE_STEP * move[ROTATE]
         if turn:
             self._turn(turn)
-        self._qvel[self.holds, 2] += NUDGE  # a hand does not wake what it carries
 
     def _turn(self, angle: float) -> None:
         """Turns what it carries about the vertical."""
@@ -157,7 +157,7 @@ class Hand:
         """Opens; the object goes on ignoring its holder until the two no longer overlap."""
         assert self.holds is not None
         self.data.eq_active[self.compiled.weld(self.player, self.holds)] = 0
-        self._qvel[self.holds, 2] += NUDGE
+        self.data.xfrc_applied[self._bodies[self.holds], 2] = 0.0
         self.leaving, self.holds = self.holds, None
 
     def _part_from(self, eye: XYZ) -> None:

@@ -272,7 +272,7 @@ def _radius(category: Category, size: str) -> float:
 
 
 def _fits(category: Category, radius: float) -> bool:
-    return category.surface is not None and radius <= min(category.surface.half) + 0.02
+    return category.surface is not None and radius <= min(category.surface.half)
 
 
 def _footprint(category: Category, quarter: int) -> tuple[float, float]:

@@ -1,0 +1,131 @@
+"""Houses are the same from the same seed, and everything in them can be reached."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from interplay.env.playhouse.catalogue import CATEGORIES, OBJECTS
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.layout import House, PlacedThing, make_house
+
+CELL = 0.1  # metres
+BODY = 0.24  # metres: an avatar's radius and a little air
+
+
+def _corners(thing: PlacedThing) -> tuple[tuple[float, float], tuple[float, float]]:
+    x, y, _ = thing.half_extents
+    half = (x, y) if abs(math.cos(thing.yaw)) > 0.5 else (y, x)
+    low = (thing.position[0] - half[0], thing.position[1] - half[1])
+    return low, (thing.position[0] + half[0], thing.position[1] + half[1])
+
+
+def _walkable(house: House) -> tuple[np.ndarray, np.ndarray]:
+    """Cells [n, 2] on which an avatar can stand among walls and furniture, and which of them the solver can reach."""
+    low = np.min([room.low for room in house.rooms], axis=0)
+    high = np.max([room.high for room in house.rooms], axis=0)
+    grid = np.stack(np.meshgrid(*(np.arange(low[k], high[k], CELL) for k in (0, 1)), indexing="ij"), axis=-1)
+    free = np.zeros(grid.shape[:2], bool)
+    for room in house.rooms:
+        free |= ((grid >= np.array(room.low) - 0.1) & (grid <= np.array(room.high) + 0.1)).all(-1)
+    blocks = [(np.array(w.centre[:2]), np.array(w.half[:2])) for w in house.walls if w.centre[2] - w.half[2] < 1.5]
+    for thing in house.furniture:
+        a, b = (np.array(corner) for corner in _corners(thing))
+        blocks.append(((a + b) / 2, (b - a) / 2))
+    for centre, half in blocks:
+        gap = np.maximum(np.abs(grid - centre) - half, 0.0)
+        free &= np.hypot(gap[..., 0], gap[..., 1]) > BODY
+    reached = np.zeros_like(free)
+    start = np.abs(grid - house.starts[1][:2]).sum(-1).argmin()
+    reached.flat[start] = True
+    while True:
+        grown = reached.copy()
+        grown[1:] |= reached[:-1]
+        grown[:-1] |= reached[1:]
+        grown[:, 1:] |= reached[:, :-1]
+        grown[:, :-1] |= reached[:, 1:]
+        grown &= free
+        if (grown == reached).all():
+            return grid[free], grid[reached]
+        reached = grown
+
+
+def test_a_seed_makes_one_house() -> None:
+    config = PlayhouseConfig()
+    assert make_house(config, 5) == make_house(config, 5)
+    assert make_house(config, 5) != make_house(config, 6)
+
+
+@pytest.mark.parametrize("rooms", [1, 2, 3])
+def test_every_object_can_be_walked_to(rooms: int) -> None:
+    config = PlayhouseConfig(rooms=(rooms, rooms), furniture=(3, 3), objects=(6, 6))
+    for seed in range(6):
+        house = make_house(config, seed)
+        _, reached = _walkable(house)
+        for thing in house.objects:
+            nearest = np.hypot(*(reached - thing.position[:2]).T).min()
+            assert nearest < 1.2, (seed, thing)
+        for start in house.starts:
+            assert np.hypot(*(reached - start[:2]).T).min() < 0.2, (seed, start)
+        for door in house.doorways:
+            assert np.hypot(*(reached - door.middle).T).min() < 0.2, (seed, door)
+
+
+def test_nothing_stands_in_anything_else() -> None:
+    for seed in range(20):
+        house = make_house(PlayhouseConfig(rooms=(2, 3), furniture=(3, 3), objects=(8, 12)), seed)
+        floor = [thing for thing in house.objects if thing.position[2] <= thing.half_extents[2] + 1e-9]
+        for i, thing in enumerate(floor):
+            room = house.rooms[thing.room]
+            for k in (0, 1):
+                assert room.low[k] + thing.radius < thing.position[k] < room.high[k] - thing.radius
+            for other in floor[:i]:
+                apart = math.dist(thing.position[:2], other.position[:2])
+                assert apart > thing.radius + other.radius, (seed, thing, other)
+            for furniture in house.furniture:
+                low, high = _corners(furniture)
+                gaps = [max(low[k] - thing.position[k], thing.position[k] - high[k], 0.0) for k in (0, 1)]
+                assert math.hypot(*gaps) > thing.radius, (seed, thing, furniture)
+
+
+def test_some_objects_lie_on_furniture() -> None:
+    config = PlayhouseConfig(furniture=(3, 3), on_surfaces=1.0)
+    raised = [
+        t for seed in range(10) for t in make_house(config, seed).objects if t.position[2] > t.half_extents[2] + 0.01
+    ]
+    assert len(raised) > 20
+    never = PlayhouseConfig(furniture=(3, 3), on_surfaces=0.0)
+    assert all(t.position[2] == t.half_extents[2] for seed in range(10) for t in make_house(never, seed).objects)
+
+
+def test_unique_colours_are_unique() -> None:
+    config = PlayhouseConfig(unique_colours=True, objects=(10, 10), rooms=(2, 2))
+    for seed in range(5):
+        assert len({thing.colour for thing in make_house(config, seed).objects}) == 10
+
+
+def test_what_is_touched_has_the_size_that_is_told() -> None:
+    for category in CATEGORIES.values():
+        reach = np.zeros(3)
+        for part in category.proxies:
+            reach = np.maximum(reach, np.abs(part.offset) + np.abs(part.rotation()) @ np.array(part.half))
+        told = np.array(category.half_extents)
+        decorated = category.name == "lamp"  # its shade is not touched
+        assert (reach < told + 0.015).all(), category.name
+        assert decorated or (reach > told - 0.015).all(), category.name
+    assert len(OBJECTS) >= 30
+
+
+def test_all_that_is_wrong_with_a_config_is_said_at_once() -> None:
+    with pytest.raises(ValueError) as error:
+        PlayhouseConfig(categories=("bal", "block"), colours=("rot",), rooms=(3, 2), image=(4, 96))
+    message = str(error.value)
+    for words in ("did you mean 'ball'", "'rot' is unknown", "rooms=(3, 2)", "image=(4, 96)"):
+        assert words in message
+
+
+def test_more_unique_colours_than_there_are_is_refused() -> None:
+    with pytest.raises(ValueError, match="unique_colours=True with up to 5 objects"):
+        PlayhouseConfig(colours=("red", "blue"), unique_colours=True, objects=(2, 5))
