@@ -2,6 +2,9 @@
 
 A compiled function is stored under the date of its own file alone, so it calls no compiled function of another file:
 an edit there would go unnoticed.
+
+No fast-math: compiled afresh and loaded from disk, a function may be two different machine codes (one inlines what the
+other calls), and only strict arithmetic makes both give the same bits.
 """
 
 from __future__ import annotations
@@ -13,13 +16,7 @@ from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "cache": True,
-    "error_model": "numpy",
-    # Comparisons with inf and nan are meant (rays parallel to a face): only the rewrites that keep them.
-    "fastmath": {"contract", "nsz", "arcp", "reassoc"},
-}
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
 def compiled(function: F) -> F:

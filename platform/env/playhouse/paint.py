@@ -46,7 +46,11 @@ def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
         plank = np.floor(x * np.float32(0.7) + shift)
         tone = _fraction(row * np.float32(0.618034) + plank * np.float32(0.414214))
         seam = min(_fraction(y * np.float32(5.0)), _fraction(x * np.float32(0.7) + shift) * np.float32(7.0))
-        return np.float32(0.90) + np.float32(0.14) * tone - (np.float32(0.12) if fine & (seam < np.float32(0.06)) else _ZERO)
+        return (
+            np.float32(0.90)
+            + np.float32(0.14) * tone
+            - (np.float32(0.12) if fine & (seam < np.float32(0.06)) else _ZERO)
+        )
     if pattern == 2:  # square tiles with pale joints
         joint = min(_fraction(x * np.float32(2.5)), _fraction(y * np.float32(2.5)))
         return np.float32(1.12) if fine & (joint < np.float32(0.06)) else np.float32(0.97)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from interplay.env.playhouse.hand import EYE_HEIGHT
 from interplay.env.playhouse.raycast import Floats
-from interplay.env.playhouse.scene import EYE_HEIGHT, Image, Scene
+from interplay.env.playhouse.scene import Image, Scene
 
 
 def portrait(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.camera import Camera, above, beside
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.culling import cull
+from interplay.env.playhouse.hand import EYE_HEIGHT
 from interplay.env.playhouse.layout import House, make_house
 from interplay.env.playhouse.paint import FLOORS, halve, paint
 from interplay.env.playhouse.parts import AVATARS, gather, washed
@@ -19,7 +20,6 @@ from interplay.env.playhouse.raycast import Floats, cast
 from interplay.env.playhouse.rooms import WALL_HEIGHT, WALL_THICKNESS
 
 Image = NDArray[np.uint8]
-EYE_HEIGHT = 1.45  # metres
 _SLIVER = 0.001  # metres by which openings are smaller than their linings, so that no ray slips between the two
 
 Picture = tuple[Image, NDArray[np.int16], Floats]

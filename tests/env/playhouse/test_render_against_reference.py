@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.camera import Camera
 from interplay.env.playhouse.category import Part
 from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.hand import EYE_HEIGHT
 from interplay.env.playhouse.layout import House, make_house
 from interplay.env.playhouse.rooms import WALL_HEIGHT
-from interplay.env.playhouse.scene import EYE_HEIGHT, Scene, start_poses
+from interplay.env.playhouse.scene import Scene, start_poses
 
 CONFIG = PlayhouseConfig(rooms=(3, 3), furniture=(2, 3), objects=(8, 8))
 Rays = NDArray[np.float64]  # [3, H, W]

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.catalogue import CATEGORIES, COLOURS, OBJECTS
 from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.hand import EYE_HEIGHT
 from interplay.env.playhouse.layout import House, PlacedThing, make_house
 from interplay.env.playhouse.portrait import portrait
 from interplay.env.playhouse.rooms import RoomPlan
-from interplay.env.playhouse.scene import EYE_HEIGHT, Picture, Scene, start_poses, warm_up
+from interplay.env.playhouse.scene import Picture, Scene, start_poses, warm_up
 
 CONFIG = PlayhouseConfig()
 AWAY = (-1000.0, -1000.0, 0.0)
