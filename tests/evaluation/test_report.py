@@ -175,7 +175,9 @@ def test_three_lucky_episodes_are_no_evidence() -> None:
 
 def test_half_of_the_time_forgets_later_successes() -> None:
     late = ProbeResults({"BC": {"go": np.array([5.0, 6.0, np.nan])}}, steps=10, seconds_per_step=1.0)
-    np.testing.assert_array_equal(findings.halved(late).success_step["BC"]["go"], [5, np.nan, np.nan])
+    halved = findings.halved(late)
+    np.testing.assert_array_equal(halved.success_step["BC"]["go"], [5, np.nan, np.nan])
+    assert halved.steps == 5
 
 
 def test_a_task_only_one_agent_played_is_shown_but_not_compared() -> None:
@@ -183,7 +185,35 @@ def test_a_task_only_one_agent_played_is_shown_but_not_compared() -> None:
     more = replace(both, success_step={**both.success_step, "scripted": {"count": np.array([1.0])}})
     assert more.tasks == ("go", "lift", "count")
     assert more.compared == ("go", "lift")
-    assert "not run" in page(ReportMaterial(probes=more)).split("Success on probe tasks")[2]
+    assert page(ReportMaterial(probes=more)).count("<td>not run</td>") == 4 + 3  # agents and tasks; findings
+
+
+def test_every_task_must_be_won_for_a_yes() -> None:
+    won, even = probes(0.2, 0.9).success_step, probes(0.5, 0.5).success_step
+    mixed = {agent: {"go": won[agent]["go"], "lift": even[agent]["lift"], agent: np.ones(1)} for agent in won}
+    results = ProbeResults(mixed, steps=10, seconds_per_step=0.5)
+    assert results.compared == ("go", "lift")  # not what one of the two played alone
+    found = orderings.orderings(ReportMaterial(probes=results))[2]
+    assert (found.verdict, found.seen) == (0, "better: Go; not clear: Lift")
+
+
+def test_a_swapped_instruction_must_cost_return() -> None:
+    model = reward_model()
+    gained = replace(model, swapped_returns=model.returns + 0.5)
+    assert orderings.orderings(ReportMaterial(reward_model=model))[5].verdict == 1
+    assert orderings.orderings(ReportMaterial(reward_model=gained))[5].verdict == -1
+
+
+def test_a_right_answer_must_earn_something() -> None:
+    ordered = {"correct": [-0.1, -0.2], "plausible": [-1.0, -1.1]}
+    assert orderings.orderings(ReportMaterial(answer_rewards=ordered))[4].verdict == 0
+
+
+def test_material_that_does_not_fit_together_is_refused() -> None:
+    with pytest.raises(ValueError, match="1 pictures and 2 captions"):
+        Filmstrip("A", "go", "solved", [picture(1)], ["0 s", "1 s"])
+    with pytest.raises(ValueError, match="got 20, 20, 20, 20 and 3"):
+        replace(reward_model(), swapped_returns=np.zeros(3))
 
 
 def test_probe_results_refuse_unpaired_episodes() -> None:
@@ -230,8 +260,8 @@ def test_plain_refuses_what_json_can_not_say() -> None:
         plain({"tags": {1}})
 
 
-def test_the_same_material_writes_the_same_page() -> None:
-    assert page(material()) == page(material())
+def test_the_same_material_writes_the_same_page(whole: str) -> None:
+    assert page(material()) == whole
 
 
 def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
