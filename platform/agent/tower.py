@@ -10,6 +10,7 @@ from torch.nn import functional
 from interplay.agent.sizes import AgentConfig
 
 SMALLEST_SIDE = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
+GREY, CONTRAST = 102.0, 64.0  # choice: pixels become about zero on average and one in spread; raw ones learn slowly
 
 
 class Seen(NamedTuple):
@@ -19,15 +20,22 @@ class Seen(NamedTuple):
     plain: Tensor  # [N, C]: the mean over the grid before any text touched it
 
 
+def convolution(before: int, after: int, size: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
+    """A convolution that keeps the spread of what passes through it and a ReLU (He's initialisation)."""
+    layer = nn.Conv2d(before, after, size, stride=stride, padding=padding)
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    nn.init.zeros_(cast(Tensor, layer.bias))
+    return layer
+
+
 class Residual(nn.Module):
     """Two 3x3 convolutions beside a shortcut. The second starts at zero, so that depth needs no normalisation."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        self.first = convolution(channels, channels, 3, padding=1)
+        self.second = convolution(channels, channels, 3, padding=1)
         nn.init.zeros_(self.second.weight)
-        nn.init.zeros_(cast(Tensor, self.second.bias))
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, h, w] -> the same shape."""
@@ -46,13 +54,13 @@ class Tower(nn.Module):
         height, width, depth = image
         patch = max(p for p in range(1, config.patch + 1) if p == 1 or min(height, width) // p >= SMALLEST_SIDE)
         height, width = height // patch, width // patch
-        self.stem = nn.Conv2d(depth, config.channels[0], patch, stride=patch)
+        self.stem = convolution(depth, config.channels[0], patch, stride=patch)
         self.shrink = nn.ModuleList()
         self.stages = nn.ModuleList([nn.Sequential(*(Residual(config.channels[0]) for _ in range(config.blocks[0])))])
         for before, channels, blocks in zip(config.channels, config.channels[1:], config.blocks[1:], strict=False):
             stride = 2 if (min(height, width) + 1) // 2 >= SMALLEST_SIDE else 1
             height, width = -(-height // stride), -(-width // stride)
-            self.shrink.append(nn.Conv2d(before, channels, 3, stride=stride, padding=1))
+            self.shrink.append(convolution(before, channels, 3, stride=stride, padding=1))
             self.stages.append(nn.Sequential(*(Residual(channels) for _ in range(blocks))))
         self.channels = config.channels[-1]
         self.cells = height * width
@@ -60,7 +68,7 @@ class Tower(nn.Module):
 
     def forward(self, image: Tensor, text: Tensor | None) -> Seen:
         """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None."""
-        x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).div_(255.0))
+        x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(functional.relu(stage(x)))
         plain = functional.relu(x).mean(dim=(2, 3))

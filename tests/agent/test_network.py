@@ -203,9 +203,10 @@ def test_movement_log_probs_against_each_components_own_softmax() -> None:
 def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, greedy: bool) -> None:
     agent = agent_of(spec(), config)
     assert agent.language is not None
-    with torch.no_grad():
-        agent.language.gate.bias.fill_(0.0)
     observations = observations_of(agent.layout, 5, 8)
+    output, _ = agent(observations, agent.initial_state(8))
+    with torch.no_grad():  # so that about half of the steps speak
+        agent.language.gate.bias.sub_(output.gate.median())
     output, _ = agent(observations, agent.initial_state(8))
     assert output.movement is not None and output.gate is not None
     state, generator = agent.initial_state(8), torch.Generator().manual_seed(1)
