@@ -154,21 +154,21 @@ _NEIGHBOURS = [(i, j, math.hypot(i, j) * CELL) for i in (-1, 0, 1) for j in (-1,
 def _search(
     prices: list[list[float]], first: tuple[int, int], left: Callable[[tuple[int, int]], float]
 ) -> list[tuple[int, int]]:
-    """A*: the cheapest cells from `first` to one where nothing is `left`. `left` never overestimates."""
+    """A*: the cheapest cells from `first` to one where nothing is `left`. Cheapest where `left` never overestimates."""
     cost = {first: 0.0}
     came: dict[tuple[int, int], tuple[int, int]] = {}
-    queue = [(left(first), first)]
+    remaining = {first: left(first)}
+    queue = [(remaining[first], first)]
     closed: set[tuple[int, int]] = set()
-    nearest, nearest_left = first, left(first)
+    nearest = first
     while queue:
         _, cell = heapq.heappop(queue)
         if cell in closed:
             continue
         closed.add(cell)
-        remaining = left(cell)
-        if remaining < nearest_left:
-            nearest, nearest_left = cell, remaining
-        if remaining == 0.0:
+        if remaining[cell] < remaining[nearest]:
+            nearest = cell
+        if remaining[cell] == 0.0:
             break
         for i, j, length in _NEIGHBOURS:
             beyond = (cell[0] + i, cell[1] + j)
@@ -179,7 +179,9 @@ def _search(
             spent = cost[cell] + length * (1.0 + touched)
             if spent < cost.get(beyond, math.inf):
                 cost[beyond], came[beyond] = spent, cell
-                heapq.heappush(queue, (spent + left(beyond), beyond))
+                if beyond not in remaining:
+                    remaining[beyond] = left(beyond)
+                heapq.heappush(queue, (spent + remaining[beyond], beyond))
     cells = [nearest]
     while cells[-1] in came:
         cells.append(came[cells[-1]])
