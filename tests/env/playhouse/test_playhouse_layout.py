@@ -9,7 +9,7 @@ import pytest
 
 from interplay.env.playhouse.catalogue import CATEGORIES, OBJECTS
 from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.layout import House, PlacedThing, make_house
+from interplay.env.playhouse.layout import WALKABLE, House, PlacedThing, make_house
 
 CELL = 0.1  # metres
 BODY = 0.24  # metres: an avatar's radius and a little air
@@ -88,6 +88,21 @@ def test_nothing_stands_in_anything_else() -> None:
                 low, high = _corners(furniture)
                 gaps = [max(low[k] - thing.position[k], thing.position[k] - high[k], 0.0) for k in (0, 1)]
                 assert math.hypot(*gaps) > thing.radius, (seed, thing, furniture)
+
+
+def test_one_can_walk_between_any_two_pieces_of_furniture() -> None:
+    for seed in range(20):
+        house = make_house(PlayhouseConfig(rooms=(2, 2), furniture=(3, 4)), seed)
+        for i, thing in enumerate(house.furniture):
+            low, high = _corners(thing)
+            room = house.rooms[thing.room]
+            at_wall = [min(low[k] - room.low[k], room.high[k] - high[k]) for k in (0, 1)]
+            for gap in at_wall:
+                assert gap > WALKABLE - 1e-6 or (thing.category.against_wall and abs(gap) < 1e-6), (seed, thing)
+            for other in house.furniture[:i]:
+                other_low, other_high = _corners(other)
+                gaps = [max(low[k] - other_high[k], other_low[k] - high[k]) for k in (0, 1)]
+                assert max(gaps) > WALKABLE - 1e-6, (seed, thing, other)
 
 
 def test_some_objects_lie_on_furniture() -> None:

@@ -223,3 +223,15 @@ def test_a_held_object_passes_its_holder_and_is_solid_again_once_clear() -> None
     assert int(simulation.model.geom_conaffinity[geom]) != solid
     _solver(simulation, 60)
     assert int(simulation.model.geom_conaffinity[geom]) == solid
+
+
+def test_what_sleeps_is_saved_where_it_lies_now() -> None:
+    simulation = _room_with("block")
+    _stand_before(simulation, 0, 0.8)
+    _solver(simulation, 20, forward=1)  # pushes it
+    _solver(simulation, 60)
+    assert simulation.data.tree_asleep[2] >= 0
+    simulation.save()
+    geom = simulation.compiled.object_geoms[0][0]
+    assert simulation.data.geom_xpos[geom] == pytest.approx(simulation.data.qpos[4:7], abs=1e-9)
+    assert math.dist(simulation.data.qpos[4:6], simulation.house.things[0].position[:2]) > 0.2
