@@ -127,6 +127,17 @@ def test_faces_tell_which_way_an_avatar_looks() -> None:
     assert (np.abs(front - side).max(axis=2) > 60).sum() > 12
 
 
+def test_an_avatar_that_looks_down_shows_its_hair() -> None:
+    scene, (positions, quaternions, avatars) = Scene(room_with(), CONFIG), start_poses(room_with())
+    hair = []
+    for pitch in (-0.6, 0.6):
+        avatars[0] = [2.0, 3.0, math.pi, pitch]
+        eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+        image, ids, _ = scene.draw(positions, quaternions, avatars, eye, 0.0, 0.0, 60.0, 72, 96)
+        hair.append(int((image[:48][ids[:48] == -2].max(axis=1) < 60).sum()))
+    assert hair[0] > 2 * hair[1]
+
+
 @pytest.mark.parametrize("size", [(8, 8), (37, 53), (480, 640)])
 def test_any_size(size: tuple[int, int]) -> None:
     image, ids, depth = look(room_with(("ball", "red", on_floor("ball", 3.0))), pitch=-0.6, size=size)
