@@ -1,0 +1,123 @@
+"""From what is typed to the dataclasses that configure a run. Hydra composes; nothing behind this door knows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_module
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from interplay.agent.sizes import SIZES
+from interplay.env import registry
+from interplay.env.settings import SettingsError, build_config, did_you_mean
+from interplay.stages.config import Config
+
+GROUPS = ("env", "agent", "experiment")
+KEY = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
+
+
+def compose(overrides: Sequence[str]) -> Config:
+    """The configuration that these overrides make, as `KEY=VALUE` and `GROUP=CHOICE`.
+
+    Raises:
+        SettingsError: one or more of them are wrong; the message lists every one, with the nearest known name.
+    """
+    try:
+        with initialize_config_module("interplay.conf", version_base=None):
+            composed = hydra_compose("config", overrides=_translated(overrides))
+        settings = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise SettingsError([_first_line(error)]) from error
+    assert isinstance(settings, dict)
+    return build_settings({str(key): value for key, value in settings.items()})
+
+
+def build_settings(settings: Mapping[str, Any]) -> Config:
+    """The configuration from plain values, all of it checked.
+
+    Raises:
+        SettingsError: see `compose`.
+    """
+    problems: list[str] = []
+    settings = {key: value for key, value in settings.items() if value is not None}
+    for part, check in (("env", _env), ("agent", _agent)):
+        try:
+            settings = {**settings, part: check(settings.get(part, {}))}
+        except SettingsError as error:
+            problems += error.problems
+            settings = {key: value for key, value in settings.items() if key != part}
+    defaults = {"env": {"name": "playhouse"}, "agent": asdict(SIZES["nano"])}
+    try:
+        config = build_config(Config, {**defaults, **settings})
+    except SettingsError as error:
+        problems += error.problems
+    if problems:
+        raise SettingsError(problems)
+    return config
+
+
+def _translated(overrides: Sequence[str]) -> list[str]:
+    """Overrides as Hydra takes them.
+
+    Hydra refuses keys that no file holds; here the dataclasses are what is known, and they refuse with a suggestion.
+    So `a.b=c` becomes `++a.b=c`, and `env=NAME` of a world that a package offers becomes the plugin group.
+    """
+    translated = []
+    for override in overrides:
+        match = KEY.match(override)
+        if match is None:
+            if override[:1] in "+~":
+                translated.append(override)
+                continue
+            raise SettingsError(
+                [f"{override!r} is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"]
+            )
+        key, value = match.groups()
+        if "." in key:
+            translated.append(f"++{override}")
+        elif key == "env" and value not in ("playhouse", "gymnasium"):
+            if value not in registry.names():
+                known = registry.names()
+                raise SettingsError([f"env: no world is called {value!r}.{did_you_mean(value, known)}"])
+            translated += ["env=plugin", f"++env.name={value}"]
+        elif key in GROUPS:
+            translated.append(override)
+        else:
+            sections = [field.name for field in fields(Config)]
+            if key in sections:
+                raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={value}"])
+            raise SettingsError([f"{key}: unknown setting.{did_you_mean(key, [*GROUPS, *sections])}"])
+    return translated
+
+
+def _env(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked by the world that is named; its defaults filled in."""
+    rest = dict(settings)
+    name = rest.pop("name", None)
+    if not isinstance(name, str):
+        raise SettingsError([f"env.name names a world, got {name!r}. Worlds: {', '.join(registry.names())}"])
+    try:
+        of = registry.config_type(name)
+    except (ValueError, ModuleNotFoundError) as error:
+        raise SettingsError([f"env: {error}"]) from error
+    return {"name": name, **(rest if of is None else asdict(build_config(of, rest, "env")))}
+
+
+def _agent(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A size by name, and what differs from it."""
+    rest = dict(settings)
+    size = str(rest.pop("size", "nano"))
+    if size not in SIZES:
+        raise SettingsError([f"agent: no size is called {size!r}.{did_you_mean(size, list(SIZES))}"])
+    return {**asdict(SIZES[size]), **rest}
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:2]) if lines else type(error).__name__

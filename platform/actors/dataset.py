@@ -1,0 +1,98 @@
+"""The dataset actor: lanes of recorded episodes as [T + 1, b] unrolls, for cloning, CSS and marks.
+
+Each lane goes through its episodes window by window, without overlap, and every window is as long as an unroll. With
+several raters, each passage through an episode carries the marks of one of them, so raters never cancel out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interplay.actors.rows import RowWriter
+from interplay.actors.unroll import Unroll, allocate_demonstrated
+from interplay.agent.observation import Arrays, Layout
+from interplay.episodes.lanes import LaneReader
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.reward.augmentation import AugmentationConfig, MarkedWindow, augment
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """How much is read at once."""
+
+    lanes: int = 16
+    steps: int = 50  # T; an unroll has T + 1 rows
+    blocks: int = 2  # unrolls that may be in use at once
+    cache_mb: int = 2048  # of decoded episodes; what does not fit is drawn or read again
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "blocks", "cache_mb"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        if self.lanes < 2:
+            raise ValueError(
+                f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
+            )
+
+
+class DatasetActor:
+    """Reads unrolls; see the module."""
+
+    def __init__(
+        self,
+        *,
+        reader: LaneReader,
+        layout: Layout,
+        vocabulary: Vocabulary,
+        config: DatasetConfig,
+        rng: np.random.Generator,
+        augmentation: AugmentationConfig | None = None,
+    ) -> None:
+        self._reader = reader
+        self._writer = RowWriter(layout, vocabulary)
+        self._config = config
+        self._rng = rng
+        self._augmentation = augmentation
+        self._blocks = [allocate_demonstrated(layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        self._turn = 0
+
+    def unroll(self) -> Unroll:
+        """The next window of every lane. Its arrays are refilled after `config.blocks` more calls."""
+        block = self._blocks[self._turn % len(self._blocks)]
+        self._turn += 1
+        episodes = []
+        for lane in range(self._config.lanes):
+            pieces = self._reader.next(lane, self._config.steps + 1)
+            at = 0
+            for piece in pieces:
+                self._writer.write(block, lane, at, piece)
+                at += piece.stop - piece.start
+            episodes.append(pieces[0].episode.meta.id)
+        if self._augmentation is not None:
+            block = self._augmented(block, self._augmentation)
+        return Unroll(block, {}, 0, episodes)
+
+    def state(self) -> dict[str, Any]:
+        """What a resume needs."""
+        return {"reader": self._reader.state(), "turn": self._turn, "rng": self._rng.bit_generator.state}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned."""
+        self._reader.load_state(state["reader"])
+        self._turn = state["turn"]
+        self._rng.bit_generator.state = state["rng"]
+
+    def _augmented(self, block: Arrays, config: AugmentationConfig) -> Arrays:
+        window = MarkedWindow(**{name: block[name] for name in MarkedWindow._fields})
+        changed = augment(window=window, config=config, rng=self._rng)
+        untouched = changed.untouched
+        return {
+            **block,
+            **changed.window._asdict(),
+            "untouched": untouched,
+            "cloned": block["cloned"] & untouched,
+        }

@@ -1,0 +1,143 @@
+"""Plays whole episodes in several worlds side by side and hands them out as they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from interplay.actors.seats import SolverSeat
+from interplay.env.world import Action, Start, View, World
+from interplay.episodes.episode import Episode
+from interplay.episodes.recorder import EpisodeRecorder
+from interplay.players.setter import ScriptedSetter
+
+
+@dataclass(frozen=True)
+class Booking:
+    """An episode to be recorded: where it starts, in which split it belongs, and who sets."""
+
+    seed: int
+    split: str
+    setter: ScriptedSetter
+
+
+@dataclass(frozen=True)
+class RecordingConfig:
+    """How long an episode goes on."""
+
+    steps: int  # at most
+    linger: int  # steps after the task is done or the solver has finished, so that the end is seen
+
+
+@dataclass
+class _Lane:
+    world: World
+    booking: Booking | None = None
+    recorder: EpisodeRecorder | None = None
+    setter_view: View = field(default_factory=View)
+    said: list[str] = field(default_factory=list)
+    step: int = 0
+    over_at: int | None = None
+
+
+class EpisodeMaker:
+    """Takes bookings and makes episodes of them, one a lane at a time."""
+
+    def __init__(
+        self,
+        *,
+        worlds: Sequence[World],
+        seat: SolverSeat,
+        config: RecordingConfig,
+        world_config: Mapping[str, Any],
+        round: int = 0,  # noqa: A002 - the word for a round of the pipeline everywhere
+    ) -> None:
+        self._lanes = [_Lane(world) for world in worlds]
+        self._worlds = worlds
+        self._seat = seat
+        self._config = config
+        self._world_config = world_config
+        self._round = round
+        spec = worlds[0].spec
+        self._solver, self._setter = spec.solver, spec.roles[0]
+        pictures = seat.needs_pictures or not spec.poses
+        self._see = (self._solver,) if pictures else ()
+
+    def make(self, bookings: Iterable[Booking]) -> Iterator[tuple[Booking, Episode]]:
+        """Yields episodes as they end, which need not be the order of their bookings."""
+        waiting = iter(bookings)
+        active = {index for index in range(len(self._lanes)) if self._begin(index, waiting)}
+        while active:
+            actions = self._decide(active)
+            for index in sorted(active):
+                lane = self._lanes[index]
+                self._step(index, actions[index])
+                if lane.over_at is not None and lane.step >= lane.over_at:
+                    assert lane.booking is not None
+                    assert lane.recorder is not None
+                    yield lane.booking, lane.recorder.finish()
+                    if not self._begin(index, waiting):
+                        active.discard(index)
+
+    def _decide(self, active: set[int]) -> list[Action]:
+        # Lanes that have run out of bookings still take part in the batch; nobody carries out what they decide.
+        return self._seat.decide(self._worlds)
+
+    def _begin(self, index: int, waiting: Iterator[Booking]) -> bool:
+        booking = next(waiting, None)
+        if booking is None:
+            return False
+        lane = self._lanes[index]
+        views = lane.world.reset(Start(seed=booking.seed), see=self._see)
+        lane.recorder = EpisodeRecorder(
+            lane.world,
+            players={
+                self._setter: {"kind": booking.setter.kind, **booking.setter.describe()},
+                self._solver: {"kind": self._seat.kind, **self._seat.describe()},
+            },
+            world_config=self._world_config,
+            round=self._round,
+            split=booking.split,
+        )
+        lane.recorder.begin(seed=booking.seed, views=views)
+        lane.booking, lane.step, lane.said = booking, 0, []
+        lane.over_at = None
+        booking.setter.begin(lane.world, self._setter)
+        setter = booking.setter
+        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.task)
+        return True
+
+    def _step(self, index: int, action: Action) -> None:
+        lane = self._lanes[index]
+        assert lane.booking is not None
+        assert lane.recorder is not None
+        setter = lane.booking.setter
+        asked_before = setter.task
+        actions = {self._solver: action, self._setter: setter.act(View(), lane.world)}
+        if setter.task is not None and asked_before is None:
+            lane.recorder.ask(setter.task.to_json())
+        elif setter.task is not None and action.utterance is not None:
+            lane.said.append(action.utterance)
+        outcome = lane.world.step(actions, see=self._see)
+        lane.recorder.record(actions, outcome)
+        lane.step += 1
+        self._seat.see(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
+        if lane.over_at is None and self._is_over(index):
+            lane.over_at = min(lane.step + self._config.linger, self._config.steps)
+        if outcome.done or lane.step >= self._config.steps:
+            lane.over_at = lane.step
+
+    def _is_over(self, index: int) -> bool:
+        lane = self._lanes[index]
+        assert lane.booking is not None
+        task = lane.booking.setter.task
+        if task is None:
+            return False
+        answered = task.answer is not None and bool(lane.said)
+        return answered or self._seat.finished(index) or task.success(lane.world.facts(), lane.said)
+
+
+def heard_only(views: Mapping[str, View], setter: ScriptedSetter) -> View:
+    """The view of a solver for whom no picture was drawn: what it has heard."""
+    return View(heard=setter.task.instruction if setter.task is not None else "")

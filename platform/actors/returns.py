@@ -1,0 +1,47 @@
+"""The returns of episodes that end within a stream of unrolls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interplay.actors.unroll import Unroll
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Episodes that ended: what they earned, and whether their task was done in truth (NaN where nobody knows)."""
+
+    returns: NDArray[np.float32]  # [episodes]
+    success: NDArray[np.float32]  # [episodes]
+
+
+class EpisodeReturns:
+    """Adds up rewards lane by lane, from one unroll to the next."""
+
+    def __init__(self, lanes: int) -> None:
+        self._sums = np.zeros(lanes, np.float32)
+
+    def add(self, unroll: Unroll, reward: NDArray[np.float32]) -> Ended:
+        """Takes in an unroll and its reward [T, b]; returns what ended in rows 0 .. T - 1 of it."""
+        returns, success = [], []
+        last, truth = unroll.arrays["last"], unroll.arrays["success"]
+        for t in range(unroll.steps):
+            for lane in np.flatnonzero(last[t]):
+                returns.append(self._sums[lane])
+                success.append(truth[t, lane])
+                self._sums[lane] = 0
+            self._sums += np.where(last[t], 0, reward[t])
+        return Ended(np.array(returns, np.float32), np.array(success, np.float32))
+
+    def state(self) -> Any:
+        """What a resume needs."""
+        return torch.from_numpy(self._sums.copy())
+
+    def load_state(self, state: Any) -> None:
+        """Goes on from what `state` returned."""
+        self._sums = state.numpy().copy()

@@ -1,0 +1,102 @@
+"""The solver's seat over several worlds, behind one interface: an agent decides for all lanes at once, scripted
+players decide lane by lane."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from interplay.agent.playing import PlayingAgent
+from interplay.env.task import Task
+from interplay.env.world import Action, View, World
+from interplay.players.solver import ScriptedSolver, SolverConfig
+
+Asked = Callable[[], Task | None]
+
+
+class SolverSeat(ABC):
+    """Who plays the solver in a number of lanes."""
+
+    kind: str  # what episodes record about this seat
+    needs_pictures: bool
+
+    @abstractmethod
+    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+        """An episode has started; `asked` tells the setter's task to players who may know the truth."""
+
+    @abstractmethod
+    def see(self, lane: int, view: View) -> None:
+        """What the lane's solver observes after a step."""
+
+    @abstractmethod
+    def decide(self, worlds: Sequence[World]) -> list[Action]:
+        """The coming step of every lane."""
+
+    def finished(self, lane: int) -> bool:
+        """The solver believes that it has done what was asked."""
+        return False
+
+    def describe(self) -> Mapping[str, str]:
+        """What an episode's metadata should say about this seat, besides its kind."""
+        return {}
+
+
+class AgentSeat(SolverSeat):
+    """A network plays."""
+
+    kind = "agent"
+    needs_pictures = True
+
+    def __init__(self, playing: PlayingAgent, checkpoint: str) -> None:
+        self._playing = playing
+        self._checkpoint = checkpoint
+
+    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+        self._playing.begin(lane)
+        self._playing.see(lane, view)
+
+    def see(self, lane: int, view: View) -> None:
+        self._playing.see(lane, view)
+
+    def decide(self, worlds: Sequence[World]) -> list[Action]:
+        return self._playing.decide()[0]
+
+    def describe(self) -> Mapping[str, str]:
+        return {"checkpoint": self._checkpoint}
+
+
+class ScriptedSeat(SolverSeat):
+    """A scripted solver plays, with mistakes of its own in each lane."""
+
+    kind = "scripted"
+    needs_pictures = False
+
+    def __init__(self, config: SolverConfig, lanes: int, rng: np.random.Generator) -> None:
+        self._config = config
+        self._rng = rng
+        self._players: list[ScriptedSolver | None] = [None] * lanes
+        self._views = [View()] * lanes
+
+    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+        player = ScriptedSolver(self._config, self._rng, asked)
+        player.begin(world, world.spec.solver)
+        self._players[lane], self._views[lane] = player, view
+
+    def see(self, lane: int, view: View) -> None:
+        self._views[lane] = view
+
+    def decide(self, worlds: Sequence[World]) -> list[Action]:
+        actions = []
+        for player, view, world in zip(self._players, self._views, worlds, strict=True):
+            assert player is not None, "begin() comes before decide()"
+            actions.append(player.act(view, world))
+        return actions
+
+    def finished(self, lane: int) -> bool:
+        player = self._players[lane]
+        return player is not None and player.finished
+
+    def describe(self) -> Mapping[str, str]:
+        return {"skill": f"{self._config.skill:g}"}

@@ -1,0 +1,208 @@
+"""The actor of reinforcement learning: the agent acts freely in worlds where recorded setters are replayed.
+
+For each lane: draw an episode, rebuild its initial state exactly, replay the setter's actions and utterances step by
+step while the agent plays the solver for `episode_steps` steps; then the next episode. All lanes share one batched
+forward a step. A plain class: where it runs, and who asks it, is not its business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from interplay.actors.setters import SetterEpisodes
+from interplay.actors.unroll import Unroll, allocate_played
+from interplay.agent.memory import state_to_arrays
+from interplay.agent.observation import Arrays
+from interplay.agent.playing import PlayingAgent
+from interplay.agent.policy import Decision
+from interplay.agent.weights import Weights, load_weights
+from interplay.env.task import Task
+from interplay.env.world import Action, Start, View, World
+from interplay.episodes.episode import Episode
+from interplay.players.replayed import ReplayedSetter
+
+
+@dataclass(frozen=True)
+class SetterReplayConfig:
+    """How much is played at once."""
+
+    lanes: int = 16  # worlds, and lanes of an unroll
+    steps: int = 50  # T of an unroll
+    episode_steps: int = 40  # the agent's time in each episode
+    progress: bool = False  # also read the task's true progress at every row: what `reward=scripted` pays for
+    blocks: int = 2  # unrolls that may be in use at once; the arrays of one are refilled `blocks` unrolls later
+
+    def __post_init__(self) -> None:
+        for name in ("lanes", "steps", "episode_steps", "blocks"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+
+
+@dataclass
+class _Lane:
+    """One world, and where it stands in which episode."""
+
+    world: World
+    setter: ReplayedSetter | None = None
+    episode: Episode | None = None
+    task: Task | None = None
+    asked: int = 0  # the step at which the task was asked
+    row: int = 0
+    ended: bool = False  # the present row is the episode's terminal observation
+    answered: float = 0.0  # what the first answer to a question was worth
+    said: list[str] = field(default_factory=list)  # by the agent, since the task was asked
+    views: Mapping[str, View] = field(default_factory=dict)
+
+
+class SetterReplayActor:
+    """Plays unrolls; see the module."""
+
+    def __init__(
+        self, *, playing: PlayingAgent, worlds: Sequence[World], episodes: SetterEpisodes, config: SetterReplayConfig
+    ) -> None:
+        assert len(worlds) == config.lanes, (len(worlds), config.lanes)
+        self._playing = playing
+        self._episodes = episodes
+        self._config = config
+        self._version = 0
+        self._lanes = [_Lane(world) for world in worlds]
+        self._solver = worlds[0].spec.solver
+        self._blocks = [allocate_played(playing.agent.layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        self._turn = 0
+
+    @property
+    def lanes(self) -> int:
+        """b."""
+        return self._config.lanes
+
+    def load_weights(self, weights: Weights, version: int) -> None:
+        """From the next step on, acts with these."""
+        load_weights(self._playing.agent, weights)
+        self._version = version
+
+    def unroll(self) -> Unroll:
+        """The next T steps of every lane. Its arrays are refilled after `config.blocks` more calls."""
+        for index, lane in enumerate(self._lanes):
+            if lane.episode is None:
+                self._begin(index)
+        block = self._blocks[self._turn % len(self._blocks)]
+        self._turn += 1
+        hidden, cell = (part.copy() for part in state_to_arrays(self._playing.memory))
+        episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
+        for t in range(self._config.steps):
+            self._write_row(block, t)
+            actions, decision = self._playing.decide()
+            _write_decision(block, t, decision)
+            for index, action in enumerate(actions):
+                block["env_reward"][t, index] = self._advance(index, action)
+        self._write_row(block, self._config.steps)
+        return Unroll(block, {"hidden": hidden, "cell": cell}, self._version, episodes)
+
+    def state(self) -> dict[str, Any]:
+        """What a resume needs: the worlds as they stand, and where each lane is in its episode."""
+        lanes: list[dict[str, Any] | None] = []
+        for lane in self._lanes:
+            if lane.episode is None:
+                lanes.append(None)
+                continue
+            fields = {name: getattr(lane, name) for name in ("asked", "row", "ended", "answered")}
+            lanes.append(
+                fields | {"world": lane.world.state(), "episode": lane.episode.meta.id, "said": list(lane.said)}
+            )
+        return {
+            "lanes": lanes,
+            "playing": self._playing.state(),
+            "episodes": self._episodes.state(),
+            "turn": self._turn,
+            "version": self._version,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned; the weights are loaded separately."""
+        self._episodes.load_state(state["episodes"])
+        self._turn, self._version = state["turn"], state["version"]
+        for index, saved in enumerate(state["lanes"]):
+            if saved is not None:
+                self._restore(index, saved)
+        self._playing.load_state(state["playing"])
+
+    def _begin(self, index: int) -> None:
+        """The lane's next episode, at its start."""
+        lane = self._lanes[index]
+        episode = self._episodes.draw()
+        lane.views = lane.world.reset(Start(state=episode.initial_state), see=(self._solver,))
+        self._seat(lane, episode)
+        lane.row, lane.ended, lane.answered, lane.said = 0, False, 0.0, []
+        self._playing.begin(index)
+        self._playing.see(index, lane.views[self._solver])
+
+    def _restore(self, index: int, saved: Mapping[str, Any]) -> None:
+        lane = self._lanes[index]
+        lane.views = lane.world.reset(Start(state=saved["world"]), see=(self._solver,))
+        self._seat(lane, self._episodes.get(saved["episode"]))
+        assert lane.setter is not None
+        for _ in range(saved["row"]):
+            lane.setter.act(View(), lane.world)  # what it did before the save
+        lane.row, lane.ended, lane.answered = saved["row"], saved["ended"], saved["answered"]
+        lane.asked, lane.said = saved["asked"], list(saved["said"])
+
+    def _seat(self, lane: _Lane, episode: Episode) -> None:
+        """Seats the episode's setter in the lane's world, which stands at the episode's start."""
+        lane.episode = episode
+        lane.setter = ReplayedSetter(episode)
+        lane.setter.begin(lane.world, lane.world.spec.roles[0])
+        lane.task = None
+        if episode.meta.tasks:
+            frame, fields = episode.meta.tasks[0]
+            lane.asked = frame // episode.meta.frames_per_step
+            lane.task = lane.world.tasks().load(fields)
+
+    def _advance(self, index: int, action: Action) -> float:
+        """Carries out one step of one lane; returns what the world paid for it."""
+        lane = self._lanes[index]
+        if lane.ended:
+            self._begin(index)
+            return 0.0
+        assert lane.setter is not None
+        actions = {self._solver: action}
+        setter = lane.world.spec.roles[0]
+        if setter != self._solver:
+            actions[setter] = lane.setter.act(lane.views.get(setter, View()), lane.world)
+        outcome = lane.world.step(actions, see=(self._solver,))
+        if action.utterance is not None and lane.row > lane.asked:  # it has heard the setter only after that step
+            if lane.task is not None and not lane.said:
+                lane.answered = float(lane.task.rate_answer(action.utterance))
+            lane.said.append(action.utterance)
+        lane.views = outcome.views
+        lane.row += 1
+        lane.ended = outcome.done or lane.row >= self._config.episode_steps
+        self._playing.see(index, outcome.views[self._solver])
+        return outcome.env_reward
+
+    def _write_row(self, block: Arrays, t: int) -> None:
+        """The observations of row t, and the truth about it."""
+        self._playing.inputs.store(block, t)
+        for index, lane in enumerate(self._lanes):
+            block["last"][t, index] = lane.ended
+            block["row"][t, index] = lane.row
+            block["success"][t, index] = block["progress"][t, index] = np.nan
+            if lane.task is None:
+                continue
+            if lane.ended:
+                block["success"][t, index] = lane.task.success(lane.world.facts(), lane.said)
+            if self._config.progress:
+                block["progress"][t, index] = lane.task.progress(lane.world.facts()) + lane.answered
+
+
+def _write_decision(block: Arrays, t: int, decision: Decision) -> None:
+    if "movement" in block:
+        block["movement"][t] = decision.movement
+    if "spoke" in block:
+        block["spoke"][t] = decision.speak
+        block["tokens"][t] = decision.tokens
+    block["movement_log_prob"][t] = decision.movement_log_prob
+    block["language_log_prob"][t] = decision.language_log_prob

@@ -1,0 +1,100 @@
+"""The unit of data: T consecutive steps of b lanes, as one block of numpy arrays that its maker refills.
+
+Arrays are time-major with T + 1 rows. An episode of N actions fills N + 1 rows: its last row (`last`) is the terminal
+observation, where no action is taken; the row after it (`first`) begins the next episode. Beside the observations
+(see `interplay.agent.observation`):
+
+| key | dtype | shape | meaning |
+|---|---|---|---|
+| last | bool | [T+1, b] | terminal observation: the action of this row is ignored by every loss |
+| movement | int8 | [T+1, b, A, K] | the action taken (or demonstrated) at this row |
+| spoke | bool | [T+1, b] | something was said at this row |
+| tokens | int16 | [T+1, b, L] | what was said, padded with 0 |
+| row | int32 | [T+1, b] | the row's number in its episode |
+| movement_log_prob | float32 | [T+1, b] | of the actor's own policy (played unrolls only) |
+| language_log_prob | float32 | [T+1, b] | gate, and tokens where it spoke (played unrolls only) |
+| env_reward | float32 | [T+1, b] | what the world paid for the action of this row |
+| progress | float32 | [T+1, b] | the task's true progress; NaN where nobody asked for it (played unrolls only) |
+| success | float32 | [T+1, b] | at terminal rows 1 or 0: was the task done, in truth; NaN elsewhere (played only) |
+| positive, negative | int8 | [T+1, b] | marks of one rater that lie at this row (dataset unrolls only) |
+| cloned | bool | [T+1, b] | a person or a script steered here, not an agent: worth cloning (dataset unrolls only) |
+
+In a played unroll row T is row 0 of the lane's next unroll; dataset unrolls do not overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from interplay.agent.observation import Arrays, Layout
+
+
+@dataclass
+class Unroll:
+    """A block of [T+1, b] arrays, the recurrent state its first row starts from, and where it comes from."""
+
+    arrays: Arrays
+    state: Arrays  # by name [b, D]: the actor's recurrent state before row 0; empty for dataset unrolls
+    version: int = 0  # of the weights that acted
+    episodes: list[str] = field(default_factory=list)  # the episode each lane is in at row 0
+
+    @property
+    def steps(self) -> int:
+        """T."""
+        return int(self.arrays["first"].shape[0]) - 1
+
+    @property
+    def lanes(self) -> int:
+        """b."""
+        return int(self.arrays["first"].shape[1])
+
+
+def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:
+    """The arrays that every unroll has, [steps + 1, lanes, ...]."""
+    lead = (steps + 1, lanes)
+    arrays = layout.observations(*lead)
+    arrays |= {
+        "last": np.zeros(lead, bool),
+        "row": np.zeros(lead, np.int32),
+        "env_reward": np.zeros(lead, np.float32),
+    }
+    if layout.world.movement:
+        arrays["movement"] = np.zeros((*lead, layout.actions_per_step, layout.components), np.int8)
+    if layout.world.utterances:
+        arrays["spoke"] = np.zeros(lead, bool)
+        arrays["tokens"] = np.zeros((*lead, layout.utterance_length), np.int16)
+    return arrays
+
+
+def allocate_played(layout: Layout, steps: int, lanes: int) -> Arrays:
+    """The arrays of an unroll that an agent played."""
+    arrays = allocate(layout, steps, lanes)
+    lead = (steps + 1, lanes)
+    arrays |= {
+        "movement_log_prob": np.zeros(lead, np.float32),
+        "language_log_prob": np.zeros(lead, np.float32),
+        "progress": np.full(lead, np.nan, np.float32),
+        "success": np.full(lead, np.nan, np.float32),
+    }
+    return arrays
+
+
+def allocate_demonstrated(layout: Layout, steps: int, lanes: int) -> Arrays:
+    """The arrays of an unroll read from recorded episodes."""
+    arrays = allocate(layout, steps, lanes)
+    lead = (steps + 1, lanes)
+    arrays |= {
+        "positive": np.zeros(lead, np.int8),
+        "negative": np.zeros(lead, np.int8),
+        "cloned": np.zeros(lead, bool),
+    }
+    return arrays
+
+
+def join_lanes(blocks: Sequence[Arrays]) -> Arrays:
+    """Blocks side by side along the lane axis; keys that not every block has are dropped."""
+    keys = set.intersection(*(set(block) for block in blocks))
+    return {key: np.concatenate([block[key] for block in blocks], axis=1) for key in sorted(keys)}

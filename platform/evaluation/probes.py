@@ -1,0 +1,205 @@
+"""Probe tasks: scripted, procedurally generated tasks with a hard-coded success test, in houses never trained on.
+
+Every agent plays the very same episodes (house, task, wording), so agents are compared pair by pair. A probe is over
+when the task is done, when a question has been answered, or when its time is up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.actors.seats import SolverSeat
+from interplay.env.task import InfeasibleTask, Task
+from interplay.env.world import Action, Start, View, World
+
+Picture = NDArray[np.uint8]
+TRIES = 100  # houses drawn for one probe until one of them allows the task
+
+
+@dataclass(frozen=True)
+class ProbesConfig:
+    """Which probes are played, and how."""
+
+    episodes: int = 50  # a kind of task
+    kinds: tuple[str, ...] = ()  # empty: all that the world offers
+    steps: int = 40  # the time limit
+    lanes: int = 16
+    seed: int = 20221121  # of the houses and tasks; the same for every run, so that runs can be compared
+    greedy: bool = False  # take the likeliest action and not a drawn one
+    expert: bool = True  # also let a scripted solver without mistakes play them: what is possible
+
+    def __post_init__(self) -> None:
+        for name in ("episodes", "steps", "lanes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One episode to be played: the house of `seed`, and the task as its JSON fields."""
+
+    kind: str
+    index: int
+    seed: int
+    task: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """How an agent did on a probe."""
+
+    kind: str
+    index: int
+    seed: int
+    instruction: str
+    success_step: int | None  # steps taken when the test first held; None: never
+    said: tuple[str, ...]
+    steps: int
+
+
+@dataclass
+class Film:
+    """What the solver saw, for a few of the probes."""
+
+    probe: Probe
+    pictures: list[Picture] = field(default_factory=list)
+    result: ProbeResult | None = None
+
+
+def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
+    """The probes, the same wherever they are drawn.
+
+    Raises:
+        ValueError: the world has no probes, does not know a kind, or hardly ever allows one.
+    """
+    offered = world.tasks().probes
+    kinds = config.kinds or offered
+    if not kinds:
+        raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
+    if unknown := sorted(set(kinds) - set(offered)):
+        raise ValueError(f"evaluate.kinds names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
+    return [
+        _draw(world, config.seed, number, kind, index)
+        for number, kind in enumerate(kinds)
+        for index in range(config.episodes)
+    ]
+
+
+def _draw(world: World, seed: int, number: int, kind: str, index: int) -> Probe:
+    refusal = ""
+    for attempt in range(TRIES):
+        rng = np.random.default_rng([seed, number, index, attempt])
+        house = int(rng.integers(2**31))
+        world.reset(Start(seed=house), see=())
+        try:
+            task = world.tasks().sample(kind, rng)
+        except InfeasibleTask as error:
+            refusal = str(error)
+            continue
+        return Probe(kind, index, house, dict(task.to_json()))
+    raise ValueError(f"none of {TRIES} houses allows the probe {kind!r}; the last one: {refusal}")
+
+
+@dataclass
+class _Lane:
+    world: World
+    probe: Probe | None = None
+    task: Task | None = None
+    said: list[str] = field(default_factory=list)
+    step: int = 0
+    film: Film | None = None
+
+
+class ProbePlayer:
+    """Plays probes in several worlds side by side."""
+
+    def __init__(self, *, worlds: Sequence[World], seat: SolverSeat, steps: int) -> None:
+        self._lanes = [_Lane(world) for world in worlds]
+        self._worlds = worlds
+        self._seat = seat
+        self._steps = steps
+        spec = worlds[0].spec
+        self._solver, self._setter = spec.solver, spec.roles[0]
+        self._see = (self._solver,) if seat.needs_pictures else ()
+
+    def play(
+        self, probes: Sequence[Probe], filmed: Callable[[Probe], bool] = lambda _: False
+    ) -> Iterator[tuple[ProbeResult, Film | None]]:
+        """Yields results as probes end, with what was seen in those that `filmed` picks."""
+        waiting = iter(probes)
+        active = {index for index in range(len(self._lanes)) if self._begin(index, waiting, filmed)}
+        while active:
+            actions = self._seat.decide(self._worlds)
+            for index in sorted(active):
+                result = self._step(index, actions[index])
+                if result is None:
+                    continue
+                film = self._lanes[index].film
+                if film is not None:
+                    film.result = result
+                yield result, film
+                if not self._begin(index, waiting, filmed):
+                    active.discard(index)
+
+    def _begin(self, index: int, waiting: Iterator[Probe], filmed: Callable[[Probe], bool]) -> bool:
+        probe = next(waiting, None)
+        if probe is None:
+            return False
+        lane = self._lanes[index]
+        views = lane.world.reset(Start(seed=probe.seed), see=self._see)
+        task = lane.world.tasks().load(probe.task)
+        lane.probe, lane.task, lane.step, lane.said = probe, task, 0, []
+        lane.film = Film(probe) if filmed(probe) and self._see else None
+        view = views.get(self._solver, View())
+        self._keep(lane, view)
+        self._seat.begin(index, lane.world, view, lambda: task)
+        return True
+
+    def _step(self, index: int, action: Action) -> ProbeResult | None:
+        """One step of one lane; the result where it was the last."""
+        lane = self._lanes[index]
+        assert lane.probe is not None
+        assert lane.task is not None
+        actions = {self._solver: action}
+        if self._setter != self._solver and lane.step == 0:
+            actions[self._setter] = Action(lane.world.spec.rest(), lane.task.instruction)
+        elif action.utterance is not None:
+            lane.said.append(action.utterance)
+        outcome = lane.world.step(actions, see=self._see)
+        lane.step += 1
+        view = outcome.views.get(self._solver, View(heard=lane.task.instruction))
+        self._keep(lane, view)
+        self._seat.see(index, view)
+        success = lane.task.success(lane.world.facts(), lane.said)
+        answered = lane.task.answer is not None and bool(lane.said)
+        if not (success or answered or outcome.done or lane.step >= self._steps):
+            return None
+        return ProbeResult(
+            kind=lane.probe.kind,
+            index=lane.probe.index,
+            seed=lane.probe.seed,
+            instruction=lane.task.instruction,
+            success_step=lane.step if success else None,
+            said=tuple(lane.said),
+            steps=lane.step,
+        )
+
+    def _keep(self, lane: _Lane, view: View) -> None:
+        if lane.film is not None and view.image is not None:
+            lane.film.pictures.append(view.image.copy())
+
+
+def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:
+    """By kind of task, when each probe succeeded in steps, NaN where never; [episodes], in the order of `index`."""
+    by_kind: dict[str, NDArray[np.float64]] = {}
+    for kind in dict.fromkeys(result.kind for result in results):
+        steps = {
+            r.index: np.nan if r.success_step is None else float(r.success_step) for r in results if r.kind == kind
+        }
+        by_kind[kind] = np.array([steps[index] for index in sorted(steps)])
+    return by_kind

@@ -1,0 +1,74 @@
+"""An agent out of a checkpoint, and what a checkpoint must say for that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from interplay.agent.network import Agent
+from interplay.agent.observation import Layout
+from interplay.agent.sizes import AgentConfig
+from interplay.env.settings import build_config
+from interplay.env.world import WorldSpec
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
+
+
+def identity(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
+    """What a checkpoint says about its agent: enough to build it again."""
+    described = {
+        "agent": asdict(agent.config),
+        "world": asdict(agent.layout.world),
+        "vocabulary": vocabulary.to_json(),
+        "utility": agent.utility is not None,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(described))  # tuples become lists, as they will when read back
+    return plain
+
+
+def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
+    """Holds a checkpoint against what `identity` says of the agent that should take it.
+
+    Raises:
+        CheckpointError: it is of another agent; the message lists what differs.
+    """
+    different = []
+    for part in ("agent", "world"):
+        theirs, ours = checkpoint.description[part], wanted[part]
+        different += [
+            f"{part}.{key} is {theirs.get(key)!r} there, {ours.get(key)!r} here"
+            for key in sorted({*theirs, *ours})
+            if theirs.get(key) != ours.get(key)
+        ]
+    if checkpoint.description["vocabulary"] != wanted["vocabulary"]:
+        different.append("the vocabularies differ")
+    if different:
+        raise CheckpointError(
+            f"the checkpoint {checkpoint.path} is of another agent: {'; '.join(different)}. "
+            "Choose the agent and world that it was trained with, or train this one from its own start."
+        )
+
+
+def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
+    """A new agent as a checkpoint describes it, weights not yet loaded; with a utility head where asked for."""
+    config = build_config(AgentConfig, description["agent"], "agent")
+    world = build_config(WorldSpec, description["world"], "world")
+    vocabulary = Vocabulary.from_json(description["vocabulary"])
+    layout = Layout(world, config.utterance_length, config.actions_per_step)
+    head = description["utility"] if utility is None else utility
+    return Agent(config, layout, len(vocabulary), utility=head), vocabulary
+
+
+def load_agent(path: Path) -> tuple[Agent, Vocabulary]:
+    """The agent of the newest checkpoint at `path`.
+
+    Raises:
+        CheckpointError: there is none, or it can't be read.
+    """
+    checkpoint = read(path)
+    agent, vocabulary = build_agent(checkpoint.description)
+    agent.load_state_dict(checkpoint.weights())
+    return agent, vocabulary

@@ -1,0 +1,133 @@
+"""Checkpoints: one atomic directory that holds everything a run needs to go on.
+
+    checkpoints/000000400/
+        checkpoint.json   format version, step, what agent this is (size, layout, vocabulary), resolved config
+        agent.pt          the agent's weights, nothing else: what another stage loads
+        training.pt       optimiser, random states, cursors, lane states: what only a resume needs
+
+A directory is written under a temporary name, synced and renamed: it is whole or it is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+FORMAT_VERSION = 1
+
+
+class CheckpointError(ValueError):
+    """A checkpoint is missing, damaged, of another format, or of another agent."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint on disk, its description read, its tensors not yet."""
+
+    path: Path
+    step: int
+    description: Mapping[str, Any]
+
+    def weights(self) -> dict[str, Tensor]:
+        """The agent's weights by name, on the CPU."""
+        loaded: dict[str, Tensor] = _load(self.path / "agent.pt")
+        return loaded
+
+    def training(self) -> dict[str, Any]:
+        """What only a resume needs, as it was saved."""
+        loaded: dict[str, Any] = _load(self.path / "training.pt")
+        return loaded
+
+
+def save(
+    root: Path,
+    *,
+    step: int,
+    description: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    training: Mapping[str, Any],
+    keep: int = 2,
+) -> Path:
+    """Writes `root/<step>` atomically and removes all but the newest `keep` checkpoints.
+
+    `training` may nest dicts, lists, tensors, numbers, strings and bytes.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    final, temporary = root / f"{step:09d}", root / f".tmp-{step:09d}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    text = json.dumps({"format": FORMAT_VERSION, "step": step, **description}, indent=1, sort_keys=True)
+    (temporary / "checkpoint.json").write_text(text)
+    torch.save(dict(weights), temporary / "agent.pt")
+    torch.save(dict(training), temporary / "training.pt")
+    for file in temporary.iterdir():
+        _sync(file)
+    _sync(temporary)
+    if final.exists():  # the same step saved twice, as when a stage ends on its interval
+        shutil.rmtree(final)
+    temporary.rename(final)
+    _sync(root)
+    for old in _complete(root)[:-keep]:
+        shutil.rmtree(old)
+    return final
+
+
+def latest(root: Path) -> Checkpoint | None:
+    """The newest whole checkpoint under `root`, or None where there is none yet."""
+    found = _complete(root)
+    return read(found[-1]) if found else None
+
+
+def read(path: Path) -> Checkpoint:
+    """Describes the checkpoint at `path`: one checkpoint's own folder, or a folder of them (then its newest).
+
+    Raises:
+        CheckpointError: there is none, or it is damaged, or of a format that this version does not know.
+    """
+    file = path / "checkpoint.json"
+    if not file.exists():
+        if _complete(path):
+            return read(_complete(path)[-1])
+        raise CheckpointError(f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt")
+    try:
+        description = json.loads(file.read_text())
+    except json.JSONDecodeError as error:
+        raise CheckpointError(f"{file} is damaged: {error}") from error
+    if description.get("format") != FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path} has checkpoint format {description.get('format')!r}; this version of interplay reads "
+            f"{FORMAT_VERSION}. Use the version that wrote it, or train again."
+        )
+    return Checkpoint(path, int(description["step"]), description)
+
+
+def _complete(root: Path) -> list[Path]:
+    if not root.is_dir():
+        return []
+    return sorted(p for p in root.iterdir() if p.name.isdigit() and (p / "checkpoint.json").exists())
+
+
+def _load(file: Path) -> Any:
+    try:
+        # weights_only: a checkpoint is data; it must not run code.
+        return torch.load(file, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{file} is missing: the checkpoint is not whole") from error
+    except (RuntimeError, EOFError, OSError) as error:
+        raise CheckpointError(f"{file} is damaged: {error}") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,40 @@
+"""The cloned policy as it was when reinforcement began: the reference of the gate's KL penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interplay.actors.unroll import Unroll
+from interplay.agent.memory import State
+from interplay.agent.network import Agent
+
+
+class FrozenGate:
+    """The cloned policy as it was: the logits of its gate along the played lanes, for the KL penalty."""
+
+    def __init__(self, agent: Agent, lanes: int) -> None:
+        self.agent = agent.eval()
+        self._lanes = agent.initial_state(lanes)
+
+    def logits(self, unroll: Unroll) -> NDArray[np.float32] | None:
+        """[T + 1, b] for the lanes' next unroll; None where the world has no utterances."""
+        observations = {key: torch.from_numpy(unroll.arrays[key]) for key in self.agent.layout.observations(0, 0)}
+        with torch.inference_mode():
+            upto, between = self.agent({key: value[:-1] for key, value in observations.items()}, self._lanes)
+            end, _ = self.agent({key: value[-1:] for key, value in observations.items()}, between)
+        self._lanes = between
+        return None if upto.gate is None else torch.cat([upto.gate, end.gate]).numpy()
+
+    def state(self) -> Any:
+        """What a resume needs: its weights, too, so that the reference stays what it was."""
+        return {"weights": self.agent.state_dict(), "lanes": [part.clone() for part in self._lanes]}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned."""
+        self.agent.load_state_dict(state["weights"])
+        self._lanes = State(*state["lanes"])

@@ -1,0 +1,67 @@
+"""What the agent is paid for an unroll, behind one interface: by the learned model, or by the task's true progress."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interplay.actors.unroll import Unroll
+from interplay.agent.observation import Arrays
+from interplay.reward.ibt import utility_reward
+from interplay.reward.service import RewardService
+
+
+class Payment(ABC):
+    """Pays lanes unroll after unroll."""
+
+    @abstractmethod
+    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
+        """The reward of the lanes' next unroll, float32 [T, b]."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """What a resume needs."""
+
+    @abstractmethod
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned."""
+
+
+class LearnedPayment(Payment):
+    """Asks the reward service, and carries the lanes' states for it."""
+
+    def __init__(self, service: RewardService, lanes: int) -> None:
+        self._service = service
+        self._lanes: Arrays = service.initial_state(lanes)
+
+    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
+        scored = self._service.score(unroll.arrays, self._lanes)
+        self._lanes = scored.state
+        return scored.reward
+
+    def state(self) -> dict[str, Any]:
+        return {name: torch.from_numpy(array.copy()) for name, array in self._lanes.items()}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self._lanes = {name: tensor.numpy() for name, tensor in state.items()}
+
+
+class ScriptedPayment(Payment):
+    """The change of the task's true progress: an upper bound, and what the paper's agents on probe rewards had."""
+
+    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
+        progress = torch.from_numpy(unroll.arrays["progress"])
+        if torch.isnan(progress).any():
+            raise ValueError("these unrolls carry no true progress; set reinforce.actor.progress=true")
+        return utility_reward(utility=progress, last=torch.from_numpy(unroll.arrays["last"])).numpy()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        assert not state, "the scripted payment keeps nothing"

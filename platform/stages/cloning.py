@@ -1,0 +1,74 @@
+"""Clone: the agent learns to do and say what people did (behavioural cloning), and what belongs together (CSS)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import torch
+
+from interplay.agent.network import Agent
+from interplay.agent.observation import Layout
+from interplay.episodes.catalogue import Where
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.learner import Learner
+from interplay.runtime.seeding import seed_of, torch_stream
+from interplay.stages.imitation import Imitation
+from interplay.stages.parts import PEOPLE, dataset_actor
+from interplay.stages.run import Run
+from interplay.stages.snapshots import freeze_once
+from interplay.stages.training import Loop, train
+
+STAGE = "clone"
+
+
+def clone(run: Run) -> None:
+    """Trains `runs/<name>/clone`, or goes on with it; does nothing where it is done.
+
+    Raises:
+        ValueError: there are no episodes of people to clone.
+        Interrupted: asked to stop; saved.
+    """
+    folder, config = run.stage(STAGE), run.config.clone
+    clock = folder.begin({"agent": asdict(run.config.agent), "clone": asdict(config), "seed": run.seed})
+    if folder.finished:
+        return
+    snapshot = freeze_once(run, STAGE, Where(split="train", kinds=PEOPLE), "interplay collect")
+    trainee = build(run, snapshot)
+    loop = Loop(
+        folder=folder,
+        clock=clock,
+        config=config.training,
+        description={"stage": STAGE, "snapshot": snapshot.hash, "config": asdict(run.config)},
+        tracking=run.config.tracking,
+        show={"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"},
+    )
+    try:
+        train(trainee, loop)
+    finally:
+        trainee.close()
+    clock.finish(episodes=len(snapshot), vocabulary=len(trainee.vocabulary))
+
+
+def build(run: Run, snapshot: Snapshot) -> Imitation:
+    """A new agent, its vocabulary from the data, and what feeds it."""
+    config, world = run.config.clone, run.make_world()
+    texts = (said.text for episode in snapshot.ids for said in snapshot.read(episode).meta.utterances)
+    vocabulary = Vocabulary.build(texts)
+    layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of(run.seed, STAGE, "weights"))
+        agent = Agent(run.config.agent, layout, len(vocabulary))
+    learner = Learner(
+        agent,
+        config.learner,
+        dataset_lanes=config.dataset.lanes,
+        generator=torch_stream(run.seed, STAGE, "learner"),
+    )
+    return Imitation(
+        agent=agent,
+        vocabulary=vocabulary,
+        learner=learner,
+        dataset=dataset_actor(run, STAGE, snapshot, agent, vocabulary, config.dataset),
+        overlap=run.config.runtime.overlap,
+    )

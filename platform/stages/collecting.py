@@ -1,0 +1,88 @@
+"""Collect: episodes are recorded. A setter asks; a scripted solver or an agent of this run acts and answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
+from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
+from interplay.agent.playing import PlayingAgent
+from interplay.env.world import World
+from interplay.learner.agents import load_agent
+from interplay.players.setter import ScriptedSetter
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.seeding import numpy_stream, seed_of, torch_stream
+from interplay.stages.config import CollectConfig
+from interplay.stages.parts import checkpoint_of
+from interplay.stages.run import Run
+from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+
+def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
+    """Records `config.episodes` episodes for training and `config.heldout` held-out ones into the run's store.
+
+    Goes on where it stopped: the k-th episode of a split starts from the same house and instruction whenever it is
+    recorded. `stage` names what is recorded, so that demonstrations and an agent's episodes are counted apart.
+
+    Raises:
+        CheckpointError: `solver: agent` and its checkpoint is missing.
+        Interrupted: asked to stop; every episode that had ended is stored.
+    """
+    folder = run.stage(stage)
+    clock = folder.begin({"collect": asdict(config), "solver": asdict(run.config.solver), "seed": run.seed})
+    if folder.finished:
+        return
+    with run.store() as store, StopRequest() as stop:
+        store.reindex()  # takes in what a killed writer had finished, before counting
+        recorded = {(meta.split, meta.seed) for meta in (store.read(found).meta for found in store.ids())}
+        waiting = [b for b in _bookings(run, config, stage) if (b.split, b.seed) not in recorded]
+        total = config.episodes + config.heldout
+        progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
+        missing, steps = len(waiting), 0
+        if waiting:
+            worlds = [run.make_world() for _ in range(min(config.lanes, len(waiting)))]
+            maker = EpisodeMaker(
+                worlds=worlds,
+                seat=_seat(run, config, stage, worlds),
+                config=RecordingConfig(config.steps, config.linger),
+                world_config=run.config.env,
+            )
+            for _, episode in maker.make(_until(stop, waiting)):
+                store.append(episode)
+                missing -= 1
+                steps += episode.meta.steps
+                progress.log(total - missing, {"steps": steps})
+        progress.close()
+        clock.save(new_steps=steps)
+        if missing:
+            raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command goes on")
+        clock.finish(episodes=config.episodes, heldout_episodes=config.heldout)
+
+
+def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[Booking]:
+    for split, count in (("train", config.episodes), ("heldout", config.heldout)):
+        for index in range(count):
+            seed = seed_of(run.seed, stage, split, index)
+            rng = numpy_stream(run.seed, stage, split, index, "setter")
+            yield Booking(seed, split, ScriptedSetter(config.setter, rng))
+
+
+def _until(stop: StopRequest, bookings: list[Booking]) -> Iterator[Booking]:
+    """Hands out bookings until asked to stop; episodes under way still end, and are kept."""
+    for booking in bookings:
+        if stop.requested:
+            return
+        yield booking
+
+
+def _seat(run: Run, config: CollectConfig, stage: str, worlds: list[World]) -> SolverSeat:
+    if config.solver == "scripted":
+        return ScriptedSeat(run.config.solver, len(worlds), numpy_stream(run.seed, stage, "solver"))
+    path = checkpoint_of(run, config.checkpoint).path
+    agent, vocabulary = load_agent(path)
+    playing = PlayingAgent(agent, vocabulary, len(worlds), torch_stream(run.seed, stage, "agent"))
+    return AgentSeat(playing, checkpoint=str(path))

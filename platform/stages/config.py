@@ -1,0 +1,166 @@
+"""The whole configuration of a run, as frozen dataclasses; `conf/` mirrors it field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from interplay.actors.dataset import DatasetConfig
+from interplay.actors.setter_replay import SetterReplayConfig
+from interplay.agent.sizes import AgentConfig
+from interplay.evaluation.probes import ProbesConfig
+from interplay.learner.learner import LearnerConfig
+from interplay.players.rater import RaterConfig
+from interplay.players.setter import SetterConfig
+from interplay.players.solver import SolverConfig
+from interplay.reward.augmentation import AugmentationConfig
+from interplay.tracking.wandb_sink import TrackingConfig
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Which run this is, and where it lives: `dir/name`."""
+
+    name: str = "run"
+    dir: str = "runs"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.name or "/" in self.name:
+            raise ValueError(
+                f"run.name names one folder under run.dir, got {self.name!r}; type for example run.name=mine"
+            )
+
+
+@dataclass(frozen=True)
+class RuntimeConfig:
+    """How parts are placed. In process: the same classes, inline, deterministic."""
+
+    kind: Literal["in_process"] = "in_process"
+    threads: int = 2  # torch's intra-operation threads while one thing runs at a time
+    overlap: bool = True  # play the next unroll while the learner learns from this one; policy lag exactly one
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ValueError(f"runtime.threads is at least 1, got {self.threads}")
+
+
+@dataclass(frozen=True)
+class CollectConfig:
+    """How episodes are recorded: who sits where, how many, how long."""
+
+    episodes: int = 600  # for training
+    heldout: int = 100  # from other houses, never trained on
+    steps: int = 40  # at most, an episode
+    lanes: int = 16  # worlds side by side
+    solver: Literal["scripted", "agent"] = "scripted"
+    checkpoint: str = "clone"  # a stage of this run, or a path: who plays where solver=agent
+    linger: int = 3  # steps that go on after the setter is content, so that the end is seen
+    setter: SetterConfig = field(default_factory=SetterConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "lanes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"collect.{name} is at least 1, got {getattr(self, name)}")
+        for name in ("episodes", "heldout", "linger"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"collect.{name} is at least 0, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long a training stage goes on, and how often it tells and saves."""
+
+    updates: int = 1000
+    checkpoint_every: int = 200
+    log_every: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("updates", "checkpoint_every", "log_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class CloneConfig:
+    """Behavioural cloning with CSS."""
+
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+
+
+@dataclass(frozen=True)
+class MarkConfig:
+    """Who rates: scripted raters by name, each with its own seed."""
+
+    raters: tuple[str, ...] = ("rater-1",)
+    rater: RaterConfig = field(default_factory=RaterConfig)
+
+    def __post_init__(self) -> None:
+        if not self.raters:
+            raise ValueError("mark.raters is empty; name at least one, as mark.raters=[rater-1]")
+
+
+@dataclass(frozen=True)
+class RewardConfig:
+    """Training of the reward model."""
+
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    augmentation: AugmentationConfig = field(default_factory=AugmentationConfig)
+    heldout_episodes: int = 200  # on which pair accuracy is measured as training goes on
+    measure_every: int = 100  # updates between measurements
+    start: str = "clone"  # whose weights it starts from
+
+
+@dataclass(frozen=True)
+class ReinforceConfig:
+    """Reinforcement learning on the reward."""
+
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
+    dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    passes: int = 1  # updates from each unroll
+    reward: Literal["ibt", "scripted"] = "ibt"
+    heldout_every: int = 50  # updates between measurements of the modelled return on held-out episodes
+    heldout_episodes: int = 32  # how many of them
+    start: str = "clone"
+
+
+def _agent_plays() -> CollectConfig:
+    return CollectConfig(solver="agent", linger=10_000)  # to the end: what comes after success is worth marking, too
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything. `env` is checked by the world that it names."""
+
+    env: Mapping[str, Any]
+    agent: AgentConfig
+    run: RunConfig = field(default_factory=RunConfig)
+    runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
+    tracking: TrackingConfig = field(default_factory=TrackingConfig)
+    solver: SolverConfig = field(default_factory=SolverConfig)  # the scripted one
+    collect: CollectConfig = field(default_factory=CollectConfig)
+    collect_agent: CollectConfig = field(default_factory=_agent_plays)
+    clone: CloneConfig = field(default_factory=CloneConfig)
+    mark: MarkConfig = field(default_factory=MarkConfig)
+    reward: RewardConfig = field(default_factory=RewardConfig)
+    reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
+    evaluate: ProbesConfig = field(default_factory=ProbesConfig)
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.reinforce.actor.steps != self.reinforce.dataset.steps:
+            problems.append(
+                f"reinforce.actor.steps={self.reinforce.actor.steps} and reinforce.dataset.steps="
+                f"{self.reinforce.dataset.steps} differ; all lanes share one forward, so set both alike"
+            )
+        if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
+            problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
+        if problems:
+            raise ValueError("; ".join(problems))

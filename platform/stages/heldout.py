@@ -1,0 +1,69 @@
+"""Held-out episodes, decoded once, for measuring a reward model while it is trained and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.actors.rows import RowWriter
+from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays
+from interplay.env.world import World
+from interplay.episodes.decoded import Decoded, lived
+from interplay.episodes.episode import Episode
+from interplay.episodes.revisit import revisit
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.reward.examination import Agreement, agreement, returns, swapped, utilities
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Whole episodes as arrays [N + 1, 1, ...], and what is true about them."""
+
+    decoded: Sequence[Decoded]
+    arrays: Sequence[Arrays]
+    success: NDArray[np.bool_]  # [episodes]: was the task done at the end, in truth
+
+    def agreement(self, model: Agent) -> Agreement:
+        """How far the model orders moments as the raters did."""
+        return agreement(utilities(model, self.arrays), self.arrays)
+
+    def returns(self, model: Agent, *, swap: bool = False) -> NDArray[np.float64]:
+        """Modelled returns [episodes]; with `swap`, as if each had been asked for something else."""
+        return returns(utilities(model, swapped(self.arrays) if swap else self.arrays))
+
+    def metrics(self, model: Agent) -> Mapping[str, float]:
+        """What is logged while the model is trained."""
+        utility = utilities(model, self.arrays)
+        model.train()
+        return {"heldout_pair_accuracy": agreement(utility, self.arrays).accuracy}
+
+
+def read_heldout(snapshot: Snapshot, ids: Sequence[str], world: World, agent: Agent, vocabulary: Vocabulary) -> HeldOut:
+    """Decodes these episodes of a snapshot."""
+    writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
+    decoded, success = [], []
+    for identifier in ids:
+        episode = snapshot.read(identifier)
+        decoded.append(lived(episode, role, marks=snapshot.marks([identifier]), world=world))
+        success.append(succeeded(world, episode))
+    arrays = [writer.whole(episode, passage) for passage, episode in enumerate(decoded)]
+    return HeldOut(decoded, arrays, np.array(success, bool))
+
+
+def succeeded(world: World, episode: Episode) -> bool:
+    """Was the episode's task done at its end, in truth."""
+    if not episode.meta.tasks:
+        return False
+    frame, fields = episode.meta.tasks[0]
+    asked = frame // episode.meta.frames_per_step
+    said = [text for text in episode.said(world.spec.solver)[asked + 1 :] if text is not None]
+    done = False
+    for row, _, present in revisit(world, episode, see=()):
+        if row == episode.meta.steps:
+            done = present.tasks().load(fields).success(present.facts(), said)
+    return done

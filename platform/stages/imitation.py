@@ -1,0 +1,70 @@
+"""What the stages that learn from recorded episodes alone put into the training loop: cloning, and the reward model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+
+from interplay.actors.dataset import DatasetActor
+from interplay.actors.unroll import Unroll
+from interplay.agent.network import Agent
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.agents import identity
+from interplay.learner.learner import Learner
+from interplay.runtime.ahead import Ahead
+
+Measure = Callable[[], Mapping[str, float]]
+
+
+class Imitation:
+    """One learner fed by one dataset actor; now and then it measures itself."""
+
+    def __init__(
+        self,
+        *,
+        agent: Agent,
+        vocabulary: Vocabulary,
+        learner: Learner,
+        dataset: DatasetActor,
+        overlap: bool,
+        measure: Measure | None = None,
+        measure_every: int = 1,
+    ) -> None:
+        self.agent = agent
+        self.vocabulary = vocabulary
+        self.learner = learner
+        self.dataset = dataset
+        self.steps = 0
+        self._ahead: Ahead[Unroll] = Ahead(overlap)
+        self._measure = measure
+        self._measure_every = measure_every
+
+    def step(self, ahead: bool) -> Mapping[str, float]:
+        unroll = self._ahead.take(self.dataset.unroll)
+        if ahead:
+            self._ahead.begin(self.dataset.unroll)
+        metrics = self.learner.update(demonstrated=unroll)
+        self.steps += unroll.lanes * (unroll.steps + 1)
+        if self._measure is not None and self.learner.updates % self._measure_every == 0:
+            metrics |= self._measure()
+        return metrics
+
+    def identity(self) -> Mapping[str, Any]:
+        return identity(self.agent, self.vocabulary)
+
+    def weights(self) -> Mapping[str, Tensor]:
+        return self.agent.state_dict()
+
+    def state(self) -> Mapping[str, Any]:
+        return {"learner": self.learner.state(), "dataset": self.dataset.state()}
+
+    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
+        self.agent.load_state_dict(weights)
+        self.learner.load_state(state["learner"])
+        self.dataset.load_state(state["dataset"])
+        self.steps = state["steps"]
+
+    def close(self) -> None:
+        self._ahead.close()

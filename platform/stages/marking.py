@@ -1,0 +1,87 @@
+"""Mark: scripted raters watch what was recorded, by the simulator's truth, and mark progress and slips."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import numpy as np
+
+from interplay.env.world import World
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.revisit import revisit
+from interplay.players.rater import RaterConfig, ScriptedRater
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.seeding import numpy_stream
+from interplay.stages.run import Run
+from interplay.tracking.progress import Progress
+
+STAGE = "mark"
+AT_ONCE = 25  # episodes whose marks are stored in one transaction
+
+
+def mark(run: Run) -> None:
+    """Lets every rater of `config.mark` watch every episode of the store, each once.
+
+    May be run again when more has been recorded. A mark's id follows from its episode, rater and place, so an episode
+    that is watched again after a kill gets no mark twice.
+
+    Raises:
+        ValueError: the store is empty.
+        Interrupted: asked to stop; the marks of every watched episode are stored.
+    """
+    config, folder = run.config.mark, run.stage(STAGE)
+    clock = folder.begin({"mark": asdict(config), "seed": run.seed})
+    ledger = folder.path / "watched.txt"
+    watched = set(ledger.read_text().split()) if ledger.exists() else set()
+    with run.store() as store, StopRequest() as stop, ledger.open("a") as written:
+        store.reindex()
+        everything = [(rater, episode) for rater in config.raters for episode in store.ids()]
+        if not everything:
+            raise ValueError(f"{store.root} has no episodes to mark; type: interplay collect run.name={run.root.name}")
+        waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
+        done = len(everything) - len(waiting)
+        progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
+        world = run.make_world()
+        for start in range(0, len(waiting), AT_ONCE):
+            if stop.requested:
+                progress.close()
+                raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command goes on")
+            batch = waiting[start : start + AT_ONCE]
+            marks = [m for rater, e in batch for m in _rated(run, world, store.read(e), rater, config.rater)]
+            store.add_marks(marks)
+            written.writelines(f"{rater}/{episode}\n" for rater, episode in batch)
+            written.flush()
+            done += len(batch)
+            progress.log(done, {"marks": len(marks) / len(batch)})
+        progress.close()
+        clock.finish(episodes=len(everything) // len(config.raters), marks=len(store.marks()))
+
+
+def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:
+    rng = numpy_stream(run.seed, STAGE, rater, episode.meta.seed)
+    return list(watch(world, episode, rater, config, rng))
+
+
+def watch(world: World, episode: Episode, rater: str, config: RaterConfig, rng: np.random.Generator) -> Iterator[Mark]:
+    """The marks of a scripted rater who watches a recorded episode, from when its task was asked."""
+    if not episode.meta.tasks:
+        return
+    frame, fields = episode.meta.tasks[0]
+    asked = frame // episode.meta.frames_per_step
+    said = episode.said(world.spec.solver)
+    person = ScriptedRater(config, rng)
+    number = 0
+    for row, _, present in revisit(world, episode, see=()):
+        if row == asked:
+            person.begin(present.tasks().load(fields), present.facts())
+        if row <= asked:
+            continue
+        step = row - 1
+        utterance = said[step] if step > asked else None  # what was said while the setter still spoke is no answer
+        for at, sign in person.observe(step, present.facts(), utterance):
+            frame = (min(at, episode.meta.steps - 1) + 1) * episode.meta.frames_per_step - 1
+            name = uuid.uuid5(uuid.NAMESPACE_OID, f"{episode.meta.id}/{rater}/{number}").hex
+            yield Mark(episode.meta.id, rater, frame, sign, id=name)
+            number += 1

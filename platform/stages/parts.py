@@ -1,0 +1,79 @@
+"""The parts that several stages are made of: the dataset actor over a snapshot, and agents from other stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.agent.network import Agent
+from interplay.episodes.catalogue import Where
+from interplay.episodes.lanes import LaneReader
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.agents import build_agent
+from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
+from interplay.reward.augmentation import AugmentationConfig
+from interplay.runtime.seeding import numpy_stream, seed_of
+from interplay.stages.run import Run
+
+PEOPLE = {"solver": ("human", "scripted")}  # whose solving is worth cloning
+
+
+def checkpoint_of(run: Run, name: str) -> Checkpoint:
+    """The newest checkpoint of a stage of this run by its name ("clone"), or at a path.
+
+    Raises:
+        CheckpointError: there is none; the message says what to type.
+    """
+    folder = run.stage(name).checkpoints
+    if folder.exists():
+        return read(folder)
+    if "/" in name or Path(name).exists():
+        return read(Path(name))
+    raise CheckpointError(
+        f"{run.root} has no checkpoint of the stage {name!r}; type: interplay {name} run.name={run.root.name}, "
+        "or give the path of a checkpoint"
+    )
+
+
+def start_from(run: Run, name: str, *, utility: bool = False) -> tuple[Agent, Vocabulary]:
+    """A new agent with the weights of another stage; with `utility`, a reward model whose new head is untrained."""
+    found = checkpoint_of(run, name)
+    agent, vocabulary = build_agent(found.description, utility=utility)
+    missing = agent.load_state_dict(found.weights(), strict=False)
+    lost = [key for key in missing.missing_keys if not key.startswith("utility.")]
+    if lost or missing.unexpected_keys:
+        raise CheckpointError(f"{found.path} does not fit: it lacks {lost}, and has {missing.unexpected_keys} too much")
+    return agent, vocabulary
+
+
+def dataset_actor(
+    run: Run,
+    stage: str,
+    snapshot: Snapshot,
+    agent: Agent,
+    vocabulary: Vocabulary,
+    config: DatasetConfig,
+    *,
+    where: Where | None = None,
+    augmentation: AugmentationConfig | None = None,
+) -> DatasetActor:
+    """A dataset actor over the snapshot's episodes that satisfy `where`."""
+    world = run.make_world()
+    reader = LaneReader(
+        snapshot,
+        config.lanes,
+        seed_of(run.seed, stage, "order"),
+        world=world,
+        role=world.spec.solver,
+        where=where,
+        cache_bytes=config.cache_mb * 2**20,
+    )
+    return DatasetActor(
+        reader=reader,
+        layout=agent.layout,
+        vocabulary=vocabulary,
+        config=config,
+        rng=numpy_stream(run.seed, stage, "dataset"),
+        augmentation=augmentation,
+    )

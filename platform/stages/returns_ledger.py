@@ -1,0 +1,63 @@
+"""Modelled returns through reinforcement, on training episodes as on held-out ones (Fig. 4 of the paper)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from interplay.actors.returns import Ended, EpisodeReturns
+from interplay.actors.setter_replay import SetterReplayActor
+from interplay.agent.weights import Weights
+from interplay.reward.payment import Payment
+
+Played = tuple[SetterReplayActor, Payment]
+
+
+class ReturnsLedger:
+    """Writes `returns.jsonl`: one row a measurement, with the training episodes that ended since the last one.
+
+    `heldout` makes an actor that plays each of its lanes' held-out episodes once in one unroll, always the same
+    episodes with the same random numbers, and what pays it.
+    """
+
+    def __init__(self, path: Path, *, every: int, heldout: Callable[[], Played] | None) -> None:
+        self._path = path
+        self._every = every
+        self._heldout = heldout
+        self._training: list[float] = []
+
+    def go_on_from(self, update: int) -> None:
+        """Drops the rows after an update: they will be lived through again."""
+        rows = [row for row in read_returns(self._path) if row["update"] <= update]
+        temporary = self._path.with_name(f".tmp-{self._path.name}")
+        temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        temporary.replace(self._path)
+
+    def __call__(self, update: int, weights: Callable[[], Weights], ended: Ended) -> Mapping[str, float]:
+        self._training += [float(value) for value in ended.returns]
+        if update % self._every:
+            return {}
+        heldout = self._measure(weights(), update) if self._heldout is not None else []
+        row = {"update": update, "training": self._training, "heldout": heldout}
+        with self._path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        self._training = []
+        return {"heldout_return": sum(heldout) / len(heldout)} if heldout else {}
+
+    def _measure(self, weights: Weights, update: int) -> list[float]:
+        assert self._heldout is not None
+        actor, payment = self._heldout()
+        actor.load_weights(weights, update)
+        unroll = actor.unroll()
+        ended = EpisodeReturns(actor.lanes).add(unroll, payment.pay(unroll))
+        return [float(value) for value in ended.returns]
+
+
+def read_returns(path: Path) -> list[dict[str, Any]]:
+    """The rows of a ledger; none where there is no file. A last line cut short by a kill is left out."""
+    if not path.exists():
+        return []
+    lines = path.read_text().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]

@@ -1,0 +1,81 @@
+"""Reward: a model of what raters mark, from the agent's own weights, by IBT beside cloning and CSS."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from interplay.episodes.catalogue import Where
+from interplay.learner.learner import Learner
+from interplay.runtime.seeding import torch_stream
+from interplay.stages.heldout import read_heldout
+from interplay.stages.imitation import Imitation
+from interplay.stages.parts import checkpoint_of, dataset_actor, start_from
+from interplay.stages.run import Run
+from interplay.stages.snapshots import freeze_once
+from interplay.stages.training import Loop, train
+
+STAGE = "reward"
+
+
+def train_reward(run: Run) -> None:
+    """Trains `runs/<name>/reward`, or goes on with it; does nothing where it is done.
+
+    Trains on the marked episodes of the split "train"; how well the model orders the marked moments of held-out
+    episodes is measured as it goes on.
+
+    Raises:
+        ValueError: there are no marked episodes.
+        CheckpointError: there is nothing to start from.
+        Interrupted: asked to stop; saved.
+    """
+    folder, config = run.stage(STAGE), run.config.reward
+    clock = folder.begin({"reward": asdict(config), "start": config.start, "seed": run.seed})
+    if folder.finished:
+        return
+    start = checkpoint_of(run, config.start)
+    snapshot = freeze_once(run, STAGE, Where(marked=True), "interplay mark")
+    train_on = Where(split="train", marked=True)
+    agent, vocabulary = start_from(run, config.start, utility=True)
+    ids = snapshot.select(Where(split="heldout", marked=True))[: config.heldout_episodes]
+    heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary)
+    trainee = Imitation(
+        agent=agent,
+        vocabulary=vocabulary,
+        learner=Learner(
+            agent,
+            config.learner,
+            dataset_lanes=config.dataset.lanes,
+            generator=torch_stream(run.seed, STAGE, "learner"),
+        ),
+        dataset=dataset_actor(
+            run,
+            STAGE,
+            snapshot,
+            agent,
+            vocabulary,
+            config.dataset,
+            where=train_on,
+            augmentation=config.augmentation,
+        ),
+        overlap=run.config.runtime.overlap,
+        measure=(lambda: heldout.metrics(agent)) if ids else None,
+        measure_every=config.measure_every,
+    )
+    loop = Loop(
+        folder=folder,
+        clock=clock,
+        config=config.training,
+        description={
+            "stage": STAGE,
+            "snapshot": snapshot.hash,
+            "start": {"path": str(start.path), "step": start.step},
+            "config": asdict(run.config),
+        },
+        tracking=run.config.tracking,
+        show={"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"},
+    )
+    try:
+        train(trainee, loop)
+    finally:
+        trainee.close()
+    clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))

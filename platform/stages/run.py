@@ -1,0 +1,140 @@
+"""A run: one folder in which every stage finds what the stages before it left.
+
+runs/<name>/
+    config.json          the resolved configuration
+    store/               episodes, marks, snapshots
+    <stage>/             one a stage: stage.json, metrics.jsonl, checkpoints/
+    report.html, summary.json
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from interplay.env import registry
+from interplay.env.world import World
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.config import Config
+
+logger = logging.getLogger(__name__)
+
+
+class StageConflict(ValueError):
+    """A stage was begun with other settings than it is asked to go on with."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a run lives and what it was asked for."""
+
+    root: Path
+    config: Config
+
+    @property
+    def seed(self) -> int:
+        return self.config.run.seed
+
+    def make_world(self) -> World:
+        """A new world of this run."""
+        settings = dict(self.config.env)
+        return registry.make(settings.pop("name"), **settings)
+
+    def store(self) -> EpisodeStore:
+        """The run's episode store; one process at a time may hold it."""
+        return EpisodeStore(self.root / "store")
+
+    def stage(self, name: str) -> StageFolder:
+        """The folder of a stage."""
+        return StageFolder(self.root / name)
+
+
+def open_run(config: Config) -> Run:
+    """Makes the run's folder, or finds it again, and writes the configuration down."""
+    root = Path(config.run.dir) / config.run.name
+    root.mkdir(parents=True, exist_ok=True)
+    write_json(root / "config.json", asdict(config))
+    return Run(root, config)
+
+
+@dataclass(frozen=True)
+class StageFolder:
+    """What one stage leaves behind."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def record(self) -> dict[str, Any]:
+        """What `stage.json` says so far; empty where the stage has not begun."""
+        file = self.path / "stage.json"
+        if not file.exists():
+            return {}
+        loaded: dict[str, Any] = json.loads(file.read_text())
+        return loaded
+
+    @property
+    def finished(self) -> bool:
+        return bool(self.record().get("finished"))
+
+    def begin(self, settings: Mapping[str, Any]) -> StageClock:
+        """Starts the stage, or goes on with it.
+
+        Raises:
+            StageConflict: it was begun with other settings.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        settings = json.loads(json.dumps(settings))  # tuples become lists, as they will when read back
+        before = self.record()
+        if before and before["settings"] != settings:
+            changed = ", ".join(_differences(before["settings"], settings))
+            raise StageConflict(
+                f"{self.path} was begun with other settings ({changed}). Go on with the old ones, or give the new "
+                f"ones a run of their own with run.name=..., or remove {self.path}"
+            )
+        clock = StageClock(self, {"seconds": 0.0, "finished": False, **before, "settings": settings})
+        clock.save()
+        return clock
+
+
+class StageClock:
+    """Keeps `stage.json`: the settings, the time taken over all resumes, and what the stage has to say."""
+
+    def __init__(self, folder: StageFolder, record: dict[str, Any]) -> None:
+        self._folder = folder
+        self._record = record
+        self._before = float(record["seconds"])
+        self._started = time.monotonic()
+
+    def save(self, **facts: Any) -> None:
+        """Writes down the time so far, and these facts."""
+        self._record |= {**facts, "seconds": self._before + time.monotonic() - self._started}
+        write_json(self._folder.path / "stage.json", self._record)
+
+    def finish(self, **facts: Any) -> None:
+        """The stage is done."""
+        self.save(finished=True, **facts)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes JSON atomically: the old file, or the whole new one."""
+    temporary = path.with_name(f".tmp-{path.name}")
+    temporary.write_text(json.dumps(value, indent=1, sort_keys=True, default=str))
+    temporary.replace(path)
+
+
+def _differences(old: Any, new: Any, where: str = "") -> list[str]:
+    """The leaves in which two nested mappings differ, as 'name: old -> new'."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = []
+        for key in sorted({*old, *new}):
+            found += _differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)
+        return found
+    return [] if old == new else [f"{where}: {old!r} -> {new!r}"]

@@ -1,0 +1,24 @@
+"""What a training stage trains on: frozen once, when the stage begins, and found again when it is resumed."""
+
+from __future__ import annotations
+
+from interplay.episodes.catalogue import Where
+from interplay.episodes.snapshot import Snapshot
+from interplay.stages.run import Run
+
+
+def freeze_once(run: Run, name: str, where: Where, remedy: str) -> Snapshot:
+    """The snapshot of this name, frozen now where it is not there yet. `remedy`: what to type where it is empty.
+
+    Raises:
+        ValueError: no episode satisfies `where`.
+    """
+    path = run.root / "store" / "snapshots" / f"{name}.db"
+    if path.exists():
+        return Snapshot(path)
+    with run.store() as store:
+        if not store.ids(split=where.split, kinds=where.kinds, marked=where.marked):
+            raise ValueError(
+                f"{store.root} has no episodes for the stage {name!r}; type: {remedy} run.name={run.root.name}"
+            )
+        return store.snapshot(name, where)

@@ -1,0 +1,149 @@
+"""The one training loop: every stage that learns goes through it.
+
+resume? -> step, step, ... -> log every few -> checkpoint every many -> Ctrl-C? save and stop -> done
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from interplay.learner import checkpoint
+from interplay.learner.agents import same_agent
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.stages.config import TrainingConfig
+from interplay.stages.run import StageClock, StageFolder
+from interplay.tracking.opening import open_trackers
+from interplay.tracking.progress import Progress
+from interplay.tracking.tracker import Tracker
+from interplay.tracking.wandb_sink import TrackingConfig
+
+logger = logging.getLogger(__name__)
+
+
+class Trainee(Protocol):
+    """What a training stage puts into the loop."""
+
+    steps: int  # agent steps learned from so far
+
+    def step(self, ahead: bool) -> Mapping[str, float]:
+        """One update; returns metrics by name. With `ahead`, work for the next one may begin already: not before a
+        checkpoint, which holds the state between two updates."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """What agent is being trained: see `interplay.learner.agents.identity`."""
+
+    def weights(self) -> Mapping[str, Tensor]:
+        """The agent's weights."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Everything else a resume needs."""
+
+    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
+        """Goes on from a checkpoint."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Where the loop writes, and how often."""
+
+    folder: StageFolder
+    clock: StageClock
+    config: TrainingConfig
+    description: Mapping[str, Any]  # of the run, for the checkpoints: its resolved configuration, what it started from
+    tracking: TrackingConfig
+    show: Mapping[str, str]  # the numbers that matter, for the progress line: label -> metric
+
+
+def resume(trainee: Trainee, folder: StageFolder) -> int:
+    """Loads the newest checkpoint, if any; returns the update it was saved at.
+
+    Raises:
+        CheckpointError: it is damaged or of another agent.
+    """
+    found = checkpoint.latest(folder.checkpoints)
+    if found is None:
+        return 0
+    same_agent(found, trainee.identity())
+    trainee.load(found.weights(), found.training())
+    logger.info("%s goes on from update %d", folder.path.name, found.step)
+    return found.step
+
+
+def train(trainee: Trainee, loop: Loop) -> None:
+    """Resumes where there is a checkpoint, and trains up to `config.updates`.
+
+    Raises:
+        Interrupted: a signal asked to stop; everything is saved.
+    """
+    done = resume(trainee, loop.folder)
+    config, title = loop.config, loop.folder.path.name
+    tracker = open_trackers(
+        loop.folder.path,
+        loop.tracking,
+        run=loop.folder.path.parent.name,
+        progress=Progress(config.updates, "updates", loop.show, title=title, start=done),
+        settings=loop.description,
+        resume_step=done or None,
+    )
+    try:
+        with StopRequest() as stop:
+            _updates(trainee, loop, done, tracker, stop)
+    finally:
+        tracker.close()
+
+
+def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: StopRequest) -> None:
+    config, averages = loop.config, _Averages()
+    started, from_steps = time.monotonic(), trainee.steps
+    for update in range(done + 1, config.updates + 1):
+        stopping = stop.requested
+        last = update == config.updates or stopping
+        saves = last or update % config.checkpoint_every == 0
+        averages.add(trainee.step(ahead=not saves))
+        if last or update % config.log_every == 0:
+            metrics = averages.take()
+            metrics["steps"] = trainee.steps
+            metrics["steps_per_second"] = (trainee.steps - from_steps) / (time.monotonic() - started)
+            tracker.log(update, metrics)
+        if saves:
+            save(trainee, loop, update)
+        if stopping and update < config.updates:
+            raise Interrupted(f"stopped and saved at update {update} of {config.updates}; the same command goes on")
+
+
+def save(trainee: Trainee, loop: Loop, update: int) -> None:
+    """Writes a checkpoint, and the time taken so far."""
+    checkpoint.save(
+        loop.folder.checkpoints,
+        step=update,
+        description={**trainee.identity(), **loop.description},
+        weights=trainee.weights(),
+        training={"steps": trainee.steps, **trainee.state()},
+    )
+    loop.clock.save(updates=update, steps=trainee.steps)
+
+
+class _Averages:
+    """Means of metrics between two logs; a metric counts in the updates that reported it."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, float] = defaultdict(float)
+        self._counts: dict[str, int] = defaultdict(int)
+
+    def add(self, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            self._sums[name] += value
+            self._counts[name] += 1
+
+    def take(self) -> dict[str, float]:
+        means = {name: total / self._counts[name] for name, total in self._sums.items()}
+        self._sums.clear()
+        self._counts.clear()
+        return means
