@@ -1,13 +1,17 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
 
-from interplay.agent.heads import gate_log_prob, movement_entropy, movement_log_probs
+from interplay.agent.heads import choose, gate_log_prob, movement_entropy, movement_log_probs
 from interplay.agent.memory import state_from_arrays, state_to_arrays
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.policy import act
 from interplay.agent.sizes import SIZES, AgentConfig
+from interplay.agent.tower import Tower
+from interplay.agent.transformer import IMPOSSIBLE
 from interplay.agent.weights import load_weights, weights_of
 from interplay.env.world import Component, WorldSpec
 
@@ -179,7 +183,7 @@ def test_padding_is_not_read(config: AgentConfig) -> None:
     observations["heard"][0, 0] = torch.tensor([5, 6, 3, 0, 0, 0], dtype=torch.int16)
     before, _ = agent(observations, agent.initial_state(2))
     with torch.no_grad():
-        agent.encoder.words.word.weight[0] += 1.0  # the embedding of padding
+        agent.encoder.words.word.weight[0] += torch.randn(config.width)  # the embedding of padding
     after, _ = agent(observations, agent.initial_state(2))
     torch.testing.assert_close(before.value[0, 0], after.value[0, 0])
 
@@ -229,15 +233,29 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
     assert 0 < speeches < 40
 
 
-def test_acting_is_drawn_from_the_policy() -> None:
-    agent = agent_of(spec(bins=(3,)))
-    observations = {key: value.expand(1, 4000, *value.shape[2:]) for key, value in
-                    observations_of(agent.layout, 1, 1).items()}  # fmt: skip
-    output, _ = agent(observations, agent.initial_state(4000))
-    assert output.movement is not None
-    decision = act(agent, observations, agent.initial_state(4000), torch.Generator().manual_seed(0))
-    seen = torch.bincount(torch.from_numpy(decision.movement[:, 1, 0]).long(), minlength=3) / 4000
-    torch.testing.assert_close(seen, output.movement[0, 0, 1, 0].softmax(-1), rtol=0.0, atol=0.03)
+def test_choices_are_drawn_by_their_probabilities() -> None:
+    logits = torch.tensor([0.0, 1.0, -1.0, IMPOSSIBLE])
+    drawn = choose(logits.expand(8000, 4), torch.Generator().manual_seed(0), greedy=False)
+    seen = torch.bincount(drawn, minlength=4) / 8000
+    torch.testing.assert_close(seen, logits.softmax(-1), rtol=0.0, atol=0.02)
+    assert (choose(logits.expand(5, 4), torch.Generator(), greedy=True) == 1).all()
+
+
+def test_the_gates_log_prob_is_a_bernoullis() -> None:
+    gate, speak = torch.tensor([-3.0, -3.0, 2.0, 2.0]), torch.tensor([True, False, True, False])
+    expected = torch.distributions.Bernoulli(logits=gate).log_prob(speak.float())
+    torch.testing.assert_close(gate_log_prob(gate, speak), expected)
+
+
+@pytest.mark.parametrize(
+    ("config", "image", "cells"),
+    [("nano", (48, 64, 3), 6 * 8), ("71m", (72, 96, 3), 9 * 12), ("nano", (7, 7, 3), 16), ("71m", (5, 6, 3), 5 * 6)],
+)
+def test_small_pictures_are_shrunk_less(config: str, image: tuple[int, int, int], cells: int) -> None:
+    tower = Tower(replace(SIZES[config], blocks=(0,) * len(SIZES[config].blocks)), image, None)
+    assert tower.cells == cells
+    grid, _ = tower(torch.zeros(2, *image, dtype=torch.uint8), None)
+    assert grid.shape[2] * grid.shape[3] == cells
 
 
 def test_a_reward_model_starts_from_an_agents_weights() -> None:
