@@ -1,33 +1,158 @@
-"""The `interplay` command: `interplay VERB [KEY=VALUE ...]`."""
+"""The `interplay` command: `interplay VERB [KEY=VALUE ...]`, one verb a stage and a few for people."""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
+import torch
+
+from interplay.env.settings import SettingsError, did_you_mean
+from interplay.env.task import InfeasibleTask
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.launch import doctor, looking
 from interplay.launch.compose import compose
-from interplay.stages.cloning import clone
-from interplay.stages.collecting import collect
-from interplay.stages.marking import mark
-from interplay.stages.reinforcing import reinforce
-from interplay.stages.rewarding import train_reward
-from interplay.stages.run import Run, open_run
+from interplay.launch.pipeline import STAGES, demo
+from interplay.learner.checkpoint import CheckpointError
+from interplay.runtime.interruption import Interrupted
+from interplay.stages.config import Config
+from interplay.stages.reporting import report
+from interplay.stages.run import Run, StageConflict, open_run
 
-STAGES: Mapping[str, Callable[[Run], None]] = {
-    "collect": lambda run: collect(run, run.config.collect),
-    "clone": clone,
-    "collect-agent": lambda run: collect(run, run.config.collect_agent, "collect-agent"),
-    "mark": mark,
-    "reward": train_reward,
-    "reinforce": reinforce,
-}
+# What a user can cause and mend: told in a line, without a traceback. Everything else is ours, and keeps its own.
+USERS_ERRORS = (
+    SettingsError,
+    CheckpointError,
+    StageConflict,
+    InfeasibleTask,
+    DamagedEpisode,
+    UnknownFormat,
+    ModuleNotFoundError,
+    ValueError,
+)
+INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+
+
+@dataclass(frozen=True)
+class Verb:
+    """What can be typed after `interplay`."""
+
+    does: str
+    act: Callable[[Config], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one verb; returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    if not typed or typed[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_usage())
+        return 0
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
-    verb, overrides = typed[0], typed[1:]
-    run = open_run(compose(overrides))
-    STAGES[verb](run)
+    name, overrides = typed[0], typed[1:]
+    if name not in VERBS:
+        sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
+        return 2
+    try:
+        preset = ["experiment=demo"] if name == "demo" and not _chosen("experiment", overrides) else []
+        return VERBS[name].act(compose([*preset, *overrides]))
+    except Interrupted as stopped:
+        sys.stderr.write(f"interplay {name}: {stopped}\n")
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
+        return INTERRUPTED
+    except SettingsError as error:
+        sys.stderr.write(f"interplay {name}: {error}\n")
+        return 2
+    except USERS_ERRORS as error:
+        sys.stderr.write(f"interplay {name}: {error}\n")
+        logging.getLogger(__name__).debug("where it was raised", exc_info=True)
+        return 1
+
+
+def _stage(name: str) -> Callable[[Config], int]:
+    def act(config: Config) -> int:
+        run = _open(config)
+        STAGES[name](run)
+        record = run.stage(name).record()
+        sys.stdout.write(f"{name}: done in {record['seconds']:.0f} s; {run.stage(name).path}\n")
+        return 0
+
+    return act
+
+
+def _demo(config: Config) -> int:
+    path = demo(_open(config))
+    sys.stdout.write(_findings(path.with_name("summary.json")))
+    sys.stdout.write(f"\nThe report: {path.resolve()}\n")
     return 0
+
+
+def _report(config: Config) -> int:
+    sys.stdout.write(f"The report: {report(_open(config)).resolve()}\n")
+    return 0
+
+
+def _look(config: Config) -> int:
+    run = _open(config)
+    path = looking.look(run.make_world(), seed=run.seed, path=run.root / "look.png")
+    sys.stdout.write(f"What the players see, the house and its map: {path.resolve()}\n")
+    return 0
+
+
+def _doctor(config: Config) -> int:
+    checks = doctor.doctor(Path(config.run.dir))
+    sys.stdout.write(doctor.table(checks))
+    return doctor.exit_code(checks)
+
+
+def _print_config(config: Config) -> int:
+    sys.stdout.write(json.dumps(asdict(config), indent=2) + "\n")
+    return 0
+
+
+VERBS: Mapping[str, Verb] = {
+    "demo": Verb("everything below in turn, small, and a report (experiment=demo)", _demo),
+    "collect": Verb("record episodes of scripted players", _stage("collect")),
+    "clone": Verb("train an agent to do and say what was recorded", _stage("clone")),
+    "collect-agent": Verb("record episodes of the cloned agent", _stage("collect-agent")),
+    "mark": Verb("let raters mark what was recorded", _stage("mark")),
+    "reward": Verb("train the reward model on the marks", _stage("reward")),
+    "reinforce": Verb("improve the agent on the reward", _stage("reinforce")),
+    "evaluate": Verb("let every agent play the probe tasks", _stage("evaluate")),
+    "report": Verb("write report.html and summary.json of what has run", _report),
+    "look": Verb("draw a house as its players and as a visitor see it", _look),
+    "doctor": Verb("say what is installed and what works here", _doctor),
+    "print-config": Verb("show the whole resolved configuration", _print_config),
+}
+
+
+def _open(config: Config) -> Run:
+    # With overlap two things run at a time, on one thread each; more would only get in each other's way.
+    torch.set_num_threads(1 if config.runtime.overlap else config.runtime.threads)
+    return open_run(config)
+
+
+def _chosen(group: str, overrides: Sequence[str]) -> bool:
+    return any(override.startswith(f"{group}=") for override in overrides)
+
+
+def _findings(summary: Path) -> str:
+    """The headlines of a report, as text."""
+    lines = ["\nWhat the run found:\n"]
+    for finding in json.loads(summary.read_text())["results"]["headlines"]:
+        lines.append(f"  {finding['label']}: {finding['number'] or 'not run'}\n    {finding['sentence']}\n")
+    return "".join(lines)
+
+
+def _usage() -> str:
+    lines = ["usage: interplay VERB [KEY=VALUE ...]\n\n"]
+    lines += [f"  {name:<14} {verb.does}\n" for name, verb in VERBS.items()]
+    return "".join(lines) + (
+        "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
+        "print-config shows them all. A stage that was stopped goes on when it is typed again.\n"
+    )

@@ -57,7 +57,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
                 steps += episode.meta.steps
                 progress.log(total - missing, {"steps": steps})
         progress.close()
-        clock.save(new_steps=steps)
+        clock.save(steps=clock.fact("steps", 0) + steps)
         if missing:
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command goes on")
         clock.finish(episodes=config.episodes, heldout_episodes=config.heldout)

@@ -113,6 +113,10 @@ class StageClock:
         self._before = float(record["seconds"])
         self._started = time.monotonic()
 
+    def fact(self, name: str, default: Any) -> Any:
+        """What was written down before."""
+        return self._record.get(name, default)
+
     def save(self, **facts: Any) -> None:
         """Writes down the time so far, and these facts."""
         self._record |= {**facts, "seconds": self._before + time.monotonic() - self._started}

@@ -1,0 +1,47 @@
+"""The stages by name, and all of them in turn."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from interplay.stages.cloning import clone
+from interplay.stages.collecting import collect
+from interplay.stages.evaluating import evaluate
+from interplay.stages.marking import mark
+from interplay.stages.reinforcing import reinforce
+from interplay.stages.reporting import report
+from interplay.stages.rewarding import train_reward
+from interplay.stages.run import Run
+
+logger = logging.getLogger(__name__)
+
+# In the order in which one round goes through them.
+STAGES: Mapping[str, Callable[[Run], None]] = {
+    "collect": lambda run: collect(run, run.config.collect),
+    "clone": clone,
+    "collect-agent": lambda run: collect(run, run.config.collect_agent, "collect-agent"),
+    "mark": mark,
+    "reward": train_reward,
+    "reinforce": reinforce,
+    "evaluate": evaluate,
+}
+
+SAYS = {
+    "collect": "scripted players are recorded: a setter asks, a solver with human-like mistakes acts and answers",
+    "clone": "an agent learns to do and say the same (behavioural cloning, CSS)",
+    "collect-agent": "the clone plays, and is recorded",
+    "mark": "a rater marks progress and slips in all that was recorded",
+    "reward": "a reward model learns utility from the marks (inter-temporal Bradley-Terry)",
+    "reinforce": "the clone improves on that reward by V-trace, while recorded setters are replayed",
+    "evaluate": "both agents play the same probe tasks in houses that they have never seen",
+}
+
+
+def demo(run: Run) -> Path:
+    """One agent through every stage; stages that are done are passed over. Returns the path of the report."""
+    for number, (name, stage) in enumerate(STAGES.items(), 1):
+        logger.info("[%d/%d] %s: %s", number, len(STAGES), name, SAYS[name])
+        stage(run)
+    return report(run)

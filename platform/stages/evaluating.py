@@ -1,0 +1,164 @@
+"""Evaluate: every agent of the run plays the same probe tasks, in houses that nobody was trained in."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
+from interplay.agent.playing import PlayingAgent
+from interplay.env.world import World
+from interplay.evaluation.probes import Film, Probe, ProbePlayer, ProbeResult, ProbesConfig, draw_probes
+from interplay.learner.agents import load_agent
+from interplay.learner.checkpoint import CheckpointError
+from interplay.players.solver import SolverConfig
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.seeding import numpy_stream, torch_stream
+from interplay.stages.parts import checkpoint_of
+from interplay.stages.run import Run, StageFolder
+from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+STAGE = "evaluate"
+AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # what summary.json calls them: the stage whose checkpoint they are
+EXPERT = "expert"  # the scripted solver without mistakes
+FILMED = 12  # probes of each kind, the first ones, of which pictures are kept until the report has chosen
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one agent did on every probe."""
+
+    agent: str
+    results: Sequence[ProbeResult]
+
+
+def evaluate(run: Run) -> None:
+    """Plays the probes with every agent that the run has, and keeps the results under `runs/<name>/evaluate`.
+
+    Goes on where it stopped, agent by agent. Agents are sampled, not greedy, unless `evaluate.greedy`.
+
+    Raises:
+        CheckpointError: the run has no agent yet.
+        Interrupted: asked to stop; what finished agents did is kept.
+    """
+    config, folder = run.config.evaluate, run.stage(STAGE)
+    agents = {name: stage for name, stage in AGENTS.items() if run.stage(stage).checkpoints.exists()}
+    if not agents:
+        raise CheckpointError(f"{run.root} has no agent to evaluate; type: interplay clone run.name={run.root.name}")
+    steps = {name: checkpoint_of(run, stage).step for name, stage in agents.items()}
+    clock = folder.begin({"evaluate": asdict(config), "seed": run.seed})
+    worlds = [run.make_world() for _ in range(config.lanes)]
+    probes = draw_probes(worlds[0], config)
+    seated: list[str] = [*agents, *([EXPERT] if config.expert else [])]
+    with StopRequest() as stop:
+        for name in seated:
+            trained = steps.get(name, 0)
+            if _finished(folder, name, trained, len(probes)):
+                continue
+            seat = _seat(run, name, worlds, config)
+            results, films = _play(worlds, seat, probes, config, name, stop)
+            if stop.requested:
+                raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
+            _write(folder, name, trained, results)
+            _keep_films(folder, name, films)
+    rates = {name: _share(read_results(folder, name)) for name in seated}
+    clock.finish(episodes=len(probes) * len(seated), **{f"success_{name}": rate for name, rate in rates.items()})
+
+
+def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
+    """What an agent did, as it was written; empty where it has not played."""
+    file = folder.path / f"{agent}.json"
+    if not file.exists():
+        return []
+    rows = json.loads(file.read_text())["results"]
+    return [ProbeResult(**{**row, "said": tuple(row["said"])}) for row in rows]
+
+
+def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) -> list[Film]:
+    """The kept pictures of an agent's probes; empty where there are none."""
+    file = folder.path / f"{agent}.npz"
+    if not file.exists():
+        return []
+    by_key = {f"{result.kind}/{result.index}": result for result in results}
+    films = []
+    with np.load(file) as archive:
+        for key in archive.files:
+            result = by_key[key]
+            probe = Probe(result.kind, result.index, result.seed, {})
+            films.append(Film(probe, list(archive[key]), result))
+    return films
+
+
+def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) -> SolverSeat:
+    if name == EXPERT:
+        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_stream(config.seed, STAGE, name))
+    path = checkpoint_of(run, AGENTS[name]).path
+    agent, vocabulary = load_agent(path)
+    generator = torch_stream(config.seed, STAGE, name, run.seed)
+    return AgentSeat(PlayingAgent(agent, vocabulary, len(worlds), generator, config.greedy), str(path))
+
+
+def _play(
+    worlds: Sequence[World],
+    seat: SolverSeat,
+    probes: Sequence[Probe],
+    config: ProbesConfig,
+    name: str,
+    stop: StopRequest,
+) -> tuple[list[ProbeResult], list[Film]]:
+    player = ProbePlayer(worlds=worlds, seat=seat, steps=config.steps)
+    progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
+    results: list[ProbeResult] = []
+    films: list[Film] = []
+    for result, film in player.play(probes, filmed=lambda probe: probe.index < FILMED):
+        results.append(result)
+        if film is not None:
+            films.append(film)
+        progress.log(len(results), {"success": _share(results)})
+        if stop.requested:
+            break
+    progress.close()
+    return results, films
+
+
+def _share(results: Sequence[ProbeResult]) -> float:
+    return float(np.mean([result.success_step is not None for result in results]))
+
+
+def _finished(folder: StageFolder, name: str, trained: int, probes: int) -> bool:
+    """Has this agent, as it was trained, played all probes?"""
+    file = folder.path / f"{name}.json"
+    if not file.exists():
+        return False
+    written = json.loads(file.read_text())
+    return bool(written["update"] == trained and len(written["results"]) == probes)
+
+
+def _write(folder: StageFolder, name: str, trained: int, results: Sequence[ProbeResult]) -> None:
+    ordered = sorted(results, key=lambda result: (result.kind, result.index))
+    rows: list[Mapping[str, object]] = [asdict(result) for result in ordered]
+    _replace(folder.path / f"{name}.json", json.dumps({"update": trained, "results": rows}).encode())
+
+
+def _keep_films(folder: StageFolder, name: str, films: Sequence[Film]) -> None:
+    if not films:
+        return
+    file = folder.path / f"{name}.npz"
+    pictures = {f"{film.probe.kind}/{film.probe.index}": np.stack(film.pictures) for film in films}
+    temporary = file.with_name(f".tmp-{file.name}")
+    with temporary.open("wb") as opened:
+        np.savez_compressed(opened, **pictures)  # type: ignore[arg-type]  # numpy's stub takes them for its options
+    temporary.replace(file)
+
+
+def _replace(file: Path, data: bytes) -> None:
+    temporary = file.with_name(f".tmp-{file.name}")
+    temporary.write_bytes(data)
+    temporary.replace(file)

@@ -1,0 +1,145 @@
+"""Examines the run's reward model on held-out episodes: agreement with raters, with the truth, and with the words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.actors.rows import RowWriter
+from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays
+from interplay.env.world import Start, World
+from interplay.episodes.catalogue import Where
+from interplay.episodes.decoded import Decoded
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.evaluation.filmstrip import chosen_rows
+from interplay.evaluation.material import RewardModelResults, UtilityTrace
+from interplay.learner.agents import load_agent
+from interplay.reward.examination import utilities
+from interplay.runtime.seeding import numpy_stream
+from interplay.stages.heldout import HeldOut, read_heldout
+from interplay.stages.run import Run
+
+CORRECT, PLAUSIBLE, INCOHERENT = "correct", "plausible but wrong", "incoherent"
+PICTURES = 6  # shown beside a utility trace
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What the report says about the reward model."""
+
+    results: RewardModelResults | None  # of the agent's held-out episodes
+    traces: Sequence[UtilityTrace]
+    answers: Mapping[str, Sequence[float]]  # reward of an answer, by what kind of answer it is
+
+
+def examine(run: Run) -> Examination | None:
+    """The examination of `runs/<name>/reward`; None where it has not been trained or there is nothing held out."""
+    folder = run.stage("reward")
+    file = run.root / "store" / "snapshots" / "reward.db"
+    if not folder.checkpoints.exists() or not file.exists():
+        return None
+    snapshot = Snapshot(file)
+    model, vocabulary = load_agent(folder.checkpoints)
+    world = run.make_world()
+    ids = snapshot.select(Where(split="heldout", kinds={"solver": ("agent",)}))
+    ids = ids or snapshot.select(Where(split="heldout"))
+    if not ids:
+        return None
+    heldout = read_heldout(snapshot, ids, world, model, vocabulary)
+    agreed = heldout.agreement(model)
+    answers = _answers(run, world, snapshot, model, vocabulary, heldout)
+    results = None
+    if agreed.pairs.sum():
+        results = RewardModelResults(
+            pairs_right=agreed.right,
+            pairs=agreed.pairs,
+            returns=heldout.returns(model),
+            success=heldout.success,
+            swapped_returns=heldout.returns(model, swap=True),
+        )
+    return Examination(results, _traces(world, model, heldout), answers)
+
+
+def _traces(world: World, model: Agent, heldout: HeldOut) -> list[UtilityTrace]:
+    """One episode that succeeded and one that failed: those with the most marks."""
+    traces = []
+    seconds = world.spec.frames_per_step / world.spec.frames_per_second
+    for solved, title in ((True, "A solved episode"), (False, "A failed episode")):
+        fitting = [index for index in range(len(heldout.decoded)) if heldout.success[index] == solved]
+        if not fitting:
+            continue
+        index = max(fitting, key=lambda i: sum(len(clicks) for clicks in heldout.decoded[i].marks.values()))
+        episode = heldout.decoded[index]
+        (utility,) = utilities(model, [heldout.arrays[index]])
+        traces.append(
+            UtilityTrace(
+                title=title,
+                instruction=episode.heard[-1],
+                utility=utility.astype(np.float64),
+                seconds_per_step=seconds,
+                marks=_marks(episode),
+                said=[(row + 1, text) for row, text in enumerate(episode.spoke) if text is not None],
+                pictures=_pictures(episode),
+            )
+        )
+    return traces
+
+
+def _marks(episode: Decoded) -> list[tuple[int, int]]:
+    clicks = [click for by_rater in episode.marks.values() for click in by_rater]
+    return sorted((min(step + 1, episode.rows - 1), sign) for step, sign in clicks)
+
+
+def _pictures(episode: Decoded) -> list[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]]:
+    if episode.images is None:
+        return []
+    return [(row, episode.images[row]) for row in chosen_rows(episode.rows, PICTURES)]
+
+
+def _answers(
+    run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOut
+) -> dict[str, list[float]]:
+    """For each held-out question: what the reward would be, had the solver answered thus at the moment it spoke."""
+    rng = numpy_stream(run.seed, "examine", "answers")
+    writer = RowWriter(model.layout, vocabulary)
+    asked = []
+    for episode in heldout.decoded:
+        if not episode.meta.tasks or not episode.rows > 2:
+            continue
+        frame, fields = episode.meta.tasks[0]
+        world.reset(Start(state=snapshot.read(episode.meta.id).initial_state), see=())
+        task = world.tasks().load(fields)
+        if task.answer is not None:
+            step = _answers_at(episode, frame // episode.meta.frames_per_step)
+            if step is not None:
+                asked.append((episode, step, task.answer, task.confused(world, rng).answer or ""))
+    everything = sorted({right for _, _, right, _ in asked} | {wrong for _, _, _, wrong in asked})
+    found: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}
+    for episode, step, right, wrong in asked:
+        kind = str(episode.meta.tasks[0][1]["kind"])
+        fitting = {r for e, _, r, _ in asked if e.meta.tasks[0][1]["kind"] == kind} | {right, wrong}
+        strange = [answer for answer in everything if answer not in fitting]
+        if not strange:
+            continue
+        incoherent = strange[int(rng.integers(len(strange)))]
+        arrays = writer.whole(episode)
+        for name, text in ((CORRECT, right), (PLAUSIBLE, wrong), (INCOHERENT, incoherent)):
+            (utility,) = utilities(model, [_as_if_said(arrays, step, vocabulary, text)])
+            found[name].append(float(utility[step + 1] - utility[step]))
+    return found if found[CORRECT] else {}
+
+
+def _answers_at(episode: Decoded, asked: int) -> int | None:
+    """The step of the first thing said after the question; None where the solver stayed silent."""
+    return next((step for step in range(asked + 1, len(episode.spoke)) if episode.spoke[step] is not None), None)
+
+
+def _as_if_said(arrays: Arrays, step: int, vocabulary: Vocabulary, text: str) -> Arrays:
+    """The episode up to the row after `step`, in which the solver said `text`."""
+    cut = {key: value[: step + 2].copy() for key, value in arrays.items()}
+    cut["said"][step + 1, 0] = vocabulary.encode(text, cut["said"].shape[-1])
+    return cut

@@ -1,0 +1,161 @@
+"""The report: gathers what every stage left behind and writes report.html and summary.json."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform as machine
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interplay.env.world import WorldSpec
+from interplay.evaluation import findings
+from interplay.evaluation.curves import read_curves
+from interplay.evaluation.filmstrip import film_filmstrip
+from interplay.evaluation.material import (
+    Curve,
+    Filmstrip,
+    ProbeResults,
+    ReportMaterial,
+    RewardPoint,
+    StageRecord,
+    Throughput,
+)
+from interplay.evaluation.probes import success_steps
+from interplay.evaluation.report import write_report
+from interplay.stages import evaluating
+from interplay.stages.examining import Examination, examine
+from interplay.stages.returns_ledger import read_returns
+from interplay.stages.run import Run
+
+STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")
+COUNTS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
+NAMES = {"bc": "BC", "bc_rl": "BC+RL", "expert": "scripted solver"}
+PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
+SHOWN = {
+    "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
+    "reward": ("ibt", "ibt_accuracy", "heldout_pair_accuracy", "css_accuracy"),
+    "reinforce": ("return", "success", "value", "ratio", "movement_clipped", "gate_kl"),
+}
+
+
+def report(run: Run) -> Path:
+    """Writes the report of whatever has run so far, and returns its path."""
+    spec = run.make_world().spec
+    examined = examine(run)
+    probes = _probes(run, spec)
+    records = {name: run.stage(name).record() for name in STAGES}
+    material = ReportMaterial(
+        title=f"Interplay: {run.config.run.name}",
+        stages=[_stage(name, record) for name, record in records.items() if record],
+        seeds={"run": run.seed, "evaluation": run.config.evaluate.seed},
+        config=json.dumps(asdict(run.config), indent=1),
+        versions={name: version(name) for name in ("interplay", *PACKAGES)} | {"python": machine.python_version()},
+        machine={"cores": str(os.cpu_count()), "system": machine.platform(), "processor": _processor()},
+        filmstrips=_filmstrips(run, spec),
+        traces=examined.traces if examined is not None else (),
+        answer_rewards=examined.answers if examined is not None else {},
+        reward_points=_reward_points(run),
+        probes=probes,
+        reward_model=examined.results if examined is not None else None,
+        throughput=[Throughput(name, rate) for name, rate in _rates(records).items()],
+        curves={stage: _curves(run, stage) for stage in SHOWN},
+    )
+    return write_report(run.root, _summary(run, material, examined, records), material)
+
+
+def _summary(
+    run: Run, material: ReportMaterial, examined: Examination | None, records: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    names = {printed: key for key, printed in NAMES.items()}
+    shares = findings.shares(material.probes) if material.probes is not None else {}
+    figures = findings.reward_model_figures(examined.results) if examined and examined.results else None
+    return {
+        "run": run.config.run.name,
+        "seeds": material.seeds,
+        "config": asdict(run.config),
+        "versions": material.versions,
+        "machine": material.machine,
+        "probes": {
+            task: {names[agent]: asdict(share) for agent, share in by_agent.items()}
+            for task, by_agent in shares.items()
+        },
+        "reward": {
+            "pair_accuracy_heldout": figures.pair_accuracy.value,
+            "pair_accuracy_interval": [figures.pair_accuracy.low, figures.pair_accuracy.high],
+            "auc_return_success": figures.auc,
+            "swapped_instruction_loss": asdict(figures.swap_loss),
+        }
+        if figures is not None
+        else None,
+        "throughput": _rates(records),
+        "seconds": {name: record["seconds"] for name, record in records.items() if record},
+    }
+
+
+def _stage(name: str, record: Mapping[str, Any]) -> StageRecord:
+    return StageRecord(name, record["seconds"], {key: record[key] for key in COUNTS if key in record})
+
+
+def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Agent steps a second of each stage that counted its steps."""
+    return {
+        name: record["steps"] / record["seconds"]
+        for name, record in records.items()
+        if record.get("steps") and record["seconds"]
+    }
+
+
+def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
+    folder = run.stage(evaluating.STAGE)
+    found = {name: evaluating.read_results(folder, name) for name in NAMES}
+    played = {NAMES[name]: success_steps(results) for name, results in found.items() if results}
+    if not played:
+        return None
+    return ProbeResults(
+        success_step=played,
+        steps=run.config.evaluate.steps,
+        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+    )
+
+
+def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
+    """For each agent, one solved and one failed probe, of an instruction to act where there is one."""
+    folder, strips = run.stage(evaluating.STAGE), []
+    for name in ("bc_rl", "bc"):
+        films = evaluating.read_films(folder, name, evaluating.read_results(folder, name))
+        for solved in (True, False):
+            fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
+            fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))
+            if fitting:
+                title = f"{NAMES[name]}, {fitting[0].probe.kind}"
+                strips.append(
+                    film_filmstrip(
+                        fitting[0], title=title, seconds_per_step=spec.frames_per_step / spec.frames_per_second
+                    )
+                )
+    return strips
+
+
+def _reward_points(run: Run) -> list[RewardPoint]:
+    return [
+        RewardPoint(row["update"], np.array(row["training"], np.float64), np.array(row["heldout"], np.float64))
+        for row in read_returns(run.stage("reinforce").path / "returns.jsonl")
+    ]
+
+
+def _curves(run: Run, stage: str) -> dict[str, Curve]:
+    found = read_curves(run.stage(stage).path / "metrics.jsonl")
+    return {name: found[name] for name in SHOWN[stage] if name in found}
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else machine.processor()
