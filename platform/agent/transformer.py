@@ -25,8 +25,9 @@ class Attention(nn.Module):
     def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         """`mask`: bool [N, S], True where a token may be seen. Returns [N, Q, W]."""
         n, q, width = queries.shape
-        query = self.query(queries).view(n, q, self.heads, -1).transpose(1, 2)  # [N, heads, Q, W / heads]
-        key, value = self.key_value(tokens).view(n, tokens.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
+        each = width // self.heads  # said in full, because N may be 0
+        query = self.query(queries).view(n, q, self.heads, each).transpose(1, 2)  # [N, heads, Q, W / heads]
+        key, value = self.key_value(tokens).view(n, tokens.shape[1], 2, self.heads, each).permute(2, 0, 3, 1, 4)
         seen = None if mask is None else mask[:, None, None, :]
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, is_causal=causal)
         return cast(Tensor, self.out(mixed.transpose(1, 2).reshape(n, q, width)))
