@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from importlib import resources
 from typing import Any
 
 from hydra import compose as hydra_compose
@@ -81,9 +82,9 @@ def _translated(overrides: Sequence[str]) -> list[str]:
         key, value = match.groups()
         if "." in key:
             translated.append(f"++{override}")
-        elif key == "env" and value not in ("playhouse", "gymnasium"):
-            if value not in registry.names():
-                known = registry.names()
+        elif key == "env" and value not in _choices("env"):
+            known = sorted({*registry.names(), *_choices("env")})
+            if value not in known:
                 raise SettingsError([f"env: no world is called {value!r}.{did_you_mean(value, known)}"])
             translated += ["env=plugin", f"++env.name={value}"]
         elif key in GROUPS:
@@ -94,6 +95,12 @@ def _translated(overrides: Sequence[str]) -> list[str]:
                 raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={value}"])
             raise SettingsError([f"{key}: unknown setting.{did_you_mean(key, [*GROUPS, *sections])}"])
     return translated
+
+
+def _choices(group: str) -> set[str]:
+    """What conf/ offers in a group; "plugin" stands for all worlds of other packages and is not typed itself."""
+    folder = resources.files("interplay.conf") / group
+    return {entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name != "plugin.yaml"}
 
 
 def _env(settings: Mapping[str, Any]) -> dict[str, Any]:
