@@ -22,6 +22,7 @@ def test_an_encoded_utterance_ends_and_is_padded() -> None:
     assert tokens.tolist() == [8, 4, 5, END, PAD, PAD]
     assert vocabulary.encode("lift the dragon", 6).tolist() == [8, 4, UNKNOWN, END, PAD, PAD]
     assert vocabulary.decode(vocabulary.encode("lift the dragon", 6)) == "lift the"
+    assert vocabulary.decode([8, END, 4]) == "lift"
 
 
 def test_a_long_utterance_loses_words_but_not_its_end() -> None:
