@@ -29,7 +29,8 @@ class SettingsError(ValueError):
 def build_config(of: type[Config], settings: Mapping[str, Any], name: str = "") -> Config:
     """Builds the dataclass `of` from plain values: nested mappings, lists, numbers, strings, None.
 
-    Whole numbers become floats and lists become tuples where the dataclass says so; nothing else is converted.
+    Whole numbers become floats and lists become tuples where the dataclass says so; nothing else is converted. Where
+    only some fields of a nested dataclass are given, the others are those of the field's own default.
     `name` is what the settings are called in messages ("env" makes "env.hieght").
 
     Raises:
@@ -63,7 +64,8 @@ class _Problems:
 _WRONG: Any = object()
 
 
-def _build(of: type[Any], settings: Any, where: str, problems: _Problems) -> Any:
+def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: Any = None) -> Any:
+    """`base`: an instance of `of` whose fields stand where `settings` gives none; None for the class's defaults."""
     if isinstance(settings, of):
         return settings
     if not isinstance(settings, Mapping):
@@ -75,9 +77,12 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems) -> Any
     for key in settings:
         if key not in known:
             problems.add(_join(where, str(key)), f"unknown setting.{did_you_mean(str(key), known)}")
-    values = {key: _convert(hints[key], settings[key], _join(where, key), problems) for key in known if key in settings}
+    values = {} if base is None else {key: getattr(base, key) for key in known}
     for key, entry in known.items():
-        if key not in settings and entry.default is MISSING and entry.default_factory is MISSING:
+        if key in settings:
+            inner = _default(entry) if base is None else values[key]
+            values[key] = _convert(hints[key], settings[key], _join(where, key), problems, inner)
+        elif base is None and entry.default is MISSING and entry.default_factory is MISSING:
             problems.add(_join(where, key), f"missing; give it a value of type {_described(hints[key])}")
     if len(problems.found) > before:
         return _WRONG
@@ -88,7 +93,14 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems) -> Any
         return _WRONG
 
 
-def _convert(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
+def _default(entry: Field[Any]) -> Any:
+    """What a field is where nothing is given; None where it must be given."""
+    if entry.default_factory is not MISSING:
+        return entry.default_factory()
+    return None if entry.default is MISSING else entry.default
+
+
+def _convert(hint: Any, value: Any, where: str, problems: _Problems, default: Any = None) -> Any:
     """The value as the type `hint` wants it; what does not fit is added to `problems`."""
     origin = get_origin(hint)
     if hint is Any:
@@ -98,7 +110,7 @@ def _convert(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
     if origin is Literal:
         return _convert_choice(hint, value, where, problems)
     if isinstance(hint, type) and is_dataclass(hint):
-        return _build(hint, value, where, problems)
+        return _build(hint, value, where, problems, default if isinstance(default, hint) else None)
     if origin is tuple:
         return _convert_tuple(hint, value, where, problems)
     if origin in (list, Sequence) and _is_sequence(value):
