@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Episode
 from interplay.episodes.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
 
 
 class SetterEpisodes:
     """Draws episodes without end, each once an epoch, in an order that the seed and the epoch settle.
 
     Keeps what a replay needs of an episode (start, setter's actions, metadata) in memory, so a drawn episode is read
-    from disk once.
+    from disk once. Files that can't be read are named in the log and passed over.
     """
 
     def __init__(self, snapshot: Snapshot, ids: Sequence[str], seed: int) -> None:
@@ -27,15 +31,24 @@ class SetterEpisodes:
         self._seed = seed
         self._drawn = 0
         self._known: dict[str, Episode] = {}
+        self._unreadable: set[str] = set()
         self._order = (-1, np.zeros(0, np.int64))  # of which epoch
 
     def draw(self) -> Episode:
-        """The next episode, without its pictures and poses."""
-        epoch, place = divmod(self._drawn, len(self._ids))
-        if self._order[0] != epoch:
-            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(len(self._ids))
-        self._drawn += 1
-        return self.get(self._ids[self._order[1][place]])
+        """The next episode that can be read, without its pictures and poses.
+
+        Raises:
+            DamagedEpisode: none of them can.
+        """
+        for _ in range(len(self._ids)):
+            drawn = self._next()
+            try:
+                return self.get(drawn)
+            except (DamagedEpisode, UnknownFormat) as error:
+                if drawn not in self._unreadable:
+                    log.warning("skipped: %s", error)
+                    self._unreadable.add(drawn)
+        raise DamagedEpisode(f"none of {len(self._ids)} episodes of {self._snapshot.path} could be read")
 
     def get(self, episode: str) -> Episode:
         """An episode by its id, without its pictures and poses."""
@@ -53,3 +66,10 @@ class SetterEpisodes:
         if state["episodes"] != len(self._ids):
             raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
         self._drawn = state["drawn"]
+
+    def _next(self) -> str:
+        epoch, place = divmod(self._drawn, len(self._ids))
+        if self._order[0] != epoch:
+            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(len(self._ids))
+        self._drawn += 1
+        return self._ids[int(self._order[1][place])]

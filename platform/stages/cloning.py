@@ -9,8 +9,10 @@ import torch
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.episodes.catalogue import Where
+from interplay.episodes.readable import readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner import checkpoint
 from interplay.learner.learner import Learner
 from interplay.runtime.seeding import seed_of, torch_stream
 from interplay.stages.imitation import Imitation
@@ -53,8 +55,7 @@ def clone(run: Run) -> None:
 def build(run: Run, snapshot: Snapshot) -> Imitation:
     """A new agent, its vocabulary from the data, and what feeds it."""
     config, world = run.config.clone, run.make_world()
-    texts = (said.text for episode in snapshot.ids for said in snapshot.read(episode).meta.utterances)
-    vocabulary = Vocabulary.build(texts)
+    vocabulary = _vocabulary(run, snapshot)
     layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of(run.seed, STAGE, "weights"))
@@ -71,4 +72,14 @@ def build(run: Run, snapshot: Snapshot) -> Imitation:
         learner=learner,
         dataset=dataset_actor(run, STAGE, snapshot, agent, vocabulary, config.dataset),
         overlap=run.config.runtime.overlap,
+    )
+
+
+def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
+    """That of the checkpoint to go on from, which an episode damaged since must not change; else from the data."""
+    found = checkpoint.latest(run.stage(STAGE).checkpoints)
+    if found is not None:
+        return Vocabulary.from_json(found.description["vocabulary"])
+    return Vocabulary.build(
+        said.text for episode in readable(snapshot, snapshot.ids) for said in episode.meta.utterances
     )

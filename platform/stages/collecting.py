@@ -10,6 +10,7 @@ from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.playing import PlayingAgent
 from interplay.env.world import World
+from interplay.episodes.readable import readable
 from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -38,7 +39,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
         return
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # takes in what a killed writer had finished, before counting
-        recorded = {(meta.split, meta.seed) for meta in (store.read(found).meta for found in store.ids())}
+        recorded = {(episode.meta.split, episode.meta.seed) for episode in readable(store, store.ids())}
         waiting = [b for b in _bookings(run, config, stage) if (b.split, b.seed) not in recorded]
         total = config.episodes + config.heldout
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))

@@ -47,9 +47,9 @@ def examine(run: Run) -> Examination | None:
     world = run.make_world()
     ids = snapshot.select(Where(split="heldout", kinds={"solver": ("agent",)}))
     ids = ids or snapshot.select(Where(split="heldout"))
-    if not ids:
-        return None
     heldout = read_heldout(snapshot, ids, world, model, vocabulary)
+    if not heldout.decoded:
+        return None
     agreed = heldout.agreement(model)
     answers = _answers(run, world, snapshot, model, vocabulary, heldout)
     results = None

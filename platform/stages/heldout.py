@@ -14,6 +14,7 @@ from interplay.agent.observation import Arrays
 from interplay.env.world import World
 from interplay.episodes.decoded import Decoded, lived
 from interplay.episodes.episode import Episode
+from interplay.episodes.readable import readable
 from interplay.episodes.revisit import revisit
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
@@ -44,12 +45,11 @@ class HeldOut:
 
 
 def read_heldout(snapshot: Snapshot, ids: Sequence[str], world: World, agent: Agent, vocabulary: Vocabulary) -> HeldOut:
-    """Decodes these episodes of a snapshot."""
+    """Decodes these episodes of a snapshot, those that can be read."""
     writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
     decoded, success = [], []
-    for identifier in ids:
-        episode = snapshot.read(identifier)
-        decoded.append(lived(episode, role, marks=snapshot.marks([identifier]), world=world))
+    for episode in readable(snapshot, ids):
+        decoded.append(lived(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
         success.append(succeeded(world, episode))
     arrays = [writer.whole(episode, passage) for passage, episode in enumerate(decoded)]
     return HeldOut(decoded, arrays, np.array(success, bool))

@@ -10,6 +10,7 @@ import numpy as np
 
 from interplay.env.world import World
 from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.readable import readable
 from interplay.episodes.revisit import revisit
 from interplay.players.rater import RaterConfig, ScriptedRater
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -49,9 +50,10 @@ def mark(run: Run) -> None:
                 progress.close()
                 raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command goes on")
             batch = waiting[start : start + AT_ONCE]
-            marks = [m for rater, e in batch for m in _rated(run, world, store.read(e), rater, config.rater)]
+            seen = [(rater, episode) for rater, e in batch for episode in readable(store, [e])]
+            marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
             store.add_marks(marks)
-            written.writelines(f"{rater}/{episode}\n" for rater, episode in batch)
+            written.writelines(f"{rater}/{episode.meta.id}\n" for rater, episode in seen)
             written.flush()
             done += len(batch)
             progress.log(done, {"marks": len(marks) / len(batch)})

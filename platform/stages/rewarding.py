@@ -58,7 +58,7 @@ def train_reward(run: Run) -> None:
             augmentation=config.augmentation,
         ),
         overlap=run.config.runtime.overlap,
-        measure=(lambda: heldout.metrics(agent)) if ids else None,
+        measure=(lambda: heldout.metrics(agent)) if heldout.decoded else None,
         measure_every=config.measure_every,
     )
     loop = Loop(
