@@ -17,13 +17,15 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch import doctor, looking
 from interplay.launch.compose import compose
 from interplay.launch.pipeline import STAGES, demo
+from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.interruption import Interrupted
 from interplay.stages.config import Config
 from interplay.stages.reporting import report
 from interplay.stages.run import Run, StageConflict, open_run
 
-# What a user can cause and mend: told in a line, without a traceback. Everything else is ours, and keeps its own.
+# What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
+# ours, and goes through with its traceback.
 USERS_ERRORS = (
     SettingsError,
     CheckpointError,
@@ -48,7 +50,7 @@ class Verb:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
     typed = list(sys.argv[1:] if arguments is None else arguments)
-    if not typed or typed[0] in ("-h", "--help", "help"):
+    if not typed or typed[0] == "help" or {"-h", "--help"} & set(typed):
         sys.stdout.write(_usage())
         return 0
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
@@ -56,21 +58,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in VERBS:
         sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
         return 2
+    preset = ["experiment=demo"] if name == "demo" and not _chosen("experiment", overrides) else []
     try:
-        preset = ["experiment=demo"] if name == "demo" and not _chosen("experiment", overrides) else []
-        return VERBS[name].act(compose([*preset, *overrides]))
+        config = compose([*preset, *overrides])
+    except SettingsError as error:
+        sys.stderr.write(f"interplay {name}: {error}\n")
+        return 2
+    try:
+        return VERBS[name].act(config)
     except Interrupted as stopped:
         sys.stderr.write(f"interplay {name}: {stopped}\n")
         return INTERRUPTED
     except KeyboardInterrupt:
         sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
         return INTERRUPTED
-    except SettingsError as error:
-        sys.stderr.write(f"interplay {name}: {error}\n")
-        return 2
     except USERS_ERRORS as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
-        logging.getLogger(__name__).debug("where it was raised", exc_info=True)
+        kept = keep_traceback(Path(config.run.dir) / config.run.name, typed, error)
+        if kept is not None:
+            sys.stderr.write(f"  where it was raised: {kept}\n")
         return 1
 
 

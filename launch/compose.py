@@ -88,12 +88,15 @@ def _translated(overrides: Sequence[str]) -> list[str]:
                 raise SettingsError([f"env: no world is called {value!r}.{did_you_mean(value, known)}"])
             translated += ["env=plugin", f"++env.name={value}"]
         elif key in GROUPS:
+            choices = _choices(key)
+            if value not in choices and (key, value) != ("experiment", "null"):
+                raise SettingsError([f"{key}: there is no {value!r}.{did_you_mean(value, choices)}"])
             translated.append(override)
         else:
             sections = [field.name for field in fields(Config)]
             if key in sections:
                 raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={value}"])
-            raise SettingsError([f"{key}: unknown setting.{did_you_mean(key, [*GROUPS, *sections])}"])
+            raise SettingsError([f"{key}: unknown setting.{did_you_mean(key, {*GROUPS, *sections})}"])
     return translated
 
 

@@ -71,6 +71,11 @@ class ScriptedSetter(Player):
         Also for those who want a task without a setter, such as probes.
         """
         tasks = world.tasks()
+        if not tasks.kinds:
+            raise InfeasibleTask(
+                f"{world.spec.name} knows nothing that could be asked of a solver in words; choose a world with "
+                "tasks, as env=playhouse, or env=gymnasium env.id=BabyAI-GoToLocal-v0"
+            )
         weights = dict(self._config.kinds) or dict.fromkeys(tasks.kinds, 1.0)
         if unknown := sorted(set(weights) - set(tasks.kinds)):
             raise ValueError(

@@ -31,6 +31,8 @@ class RunConfig:
             raise ValueError(
                 f"run.name names one folder under run.dir, got {self.name!r}; type for example run.name=mine"
             )
+        if self.seed < 0:
+            raise ValueError(f"run.seed is at least 0, got {self.seed}")
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,20 @@ class Run:
 
 
 def open_run(config: Config) -> Run:
-    """Makes the run's folder, or finds it again, and writes the configuration down."""
+    """Makes the run's folder, or finds it again, and writes the configuration down.
+
+    Raises:
+        ValueError: the folder can't be made.
+        StageConflict: the run holds episodes of another world.
+    """
     root = Path(config.run.dir) / config.run.name
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"the run's folder {root} can't be made ({error.strerror}); choose another with run.dir=..."
+        ) from error
+    _same_world(root, config)
     write_json(root / "config.json", asdict(config))
     return Run(root, config)
 
@@ -132,6 +143,21 @@ def write_json(path: Path, value: Any) -> None:
     temporary = path.with_name(f".tmp-{path.name}")
     temporary.write_text(json.dumps(value, indent=1, sort_keys=True, default=str))
     temporary.replace(path)
+
+
+def _same_world(root: Path, config: Config) -> None:
+    """Episodes of two worlds in one store would be cloned as if they were of one."""
+    file = root / "config.json"
+    if not file.exists() or not any((root / "store" / "episodes").glob("*/*.npz")):
+        return
+    before, now = json.loads(file.read_text())["env"], json.loads(json.dumps(dict(config.env)))
+    # A setting that is newer than the run had its default's effect then, so only what both name is compared.
+    changed = _differences({key: before[key] for key in before if key in now}, {k: now[k] for k in now if k in before})
+    if changed:
+        raise StageConflict(
+            f"{root} holds episodes of another world ({', '.join('env.' + each for each in changed)}). Go on with the "
+            f"old world, or give the new one a run of its own with run.name=..., or remove {root}"
+        )
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[str]:
