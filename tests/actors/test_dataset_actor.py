@@ -1,0 +1,197 @@
+"""The dataset actor: its rows are what an agent in the seat would have been given, and marks and masks fit them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from street import TINY, WORDS, Street, assert_same_arrays, frozen, numbered, play
+
+from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.actors.rows import RowWriter
+from interplay.agent.inputs import LaneInputs
+from interplay.agent.observation import Arrays, Layout
+from interplay.env.world import View
+from interplay.episodes.decoded import lived
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.lanes import LaneReader
+from interplay.episodes.snapshot import Snapshot
+from interplay.reward.augmentation import AugmentationConfig
+
+STEPS = [7, 4, 9, 6, 3]
+LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+CONFIG = DatasetConfig(lanes=2, steps=5)
+
+
+def name(number: int) -> str:
+    return f"{number:028x}"
+
+
+def episodes() -> list[Episode]:
+    """Five; in the third an agent plays, and from its step 5 on a person steers."""
+    made = [numbered(play(Street(), seed, steps)[0], seed) for seed, steps in enumerate(STEPS)]
+    control = {"setter": [(0, "scripted")], "solver": [(0, "agent"), (10, "human")]}
+    made[2] = replace(made[2], meta=replace(made[2].meta, control=control))
+    return made
+
+
+MARKS = [
+    Mark(name(0), "ann", 4, 1), Mark(name(0), "ann", 5, 1), Mark(name(0), "ann", 12, -1), Mark(name(0), "bob", 6, -1),
+    Mark(name(2), "bob", 17, 1),
+]  # fmt: skip
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Snapshot:
+    return frozen(tmp_path, episodes(), MARKS)
+
+
+def actor_of(snapshot: Snapshot, config: DatasetConfig = CONFIG, **settings: Any) -> DatasetActor:
+    reader = LaneReader(snapshot, config.lanes, 3, world=Street())
+    rng = np.random.default_rng(0)
+    return DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=config, rng=rng, **settings)
+
+
+def lanes_rows(actor: DatasetActor, unrolls: int) -> Iterator[Arrays]:
+    """All rows of each lane, [unrolls * (T + 1), ...]: dataset unrolls do not overlap."""
+    made = [{key: array.copy() for key, array in actor.unroll().arrays.items()} for _ in range(unrolls)]
+    for lane in range(CONFIG.lanes):
+        yield {key: np.concatenate([arrays[key][:, lane] for arrays in made]) for key in made[0]}
+
+
+def as_seen(number: int) -> list[Arrays]:
+    """The observations of each row as `LaneInputs` makes them of the views, the recorded actions carried out."""
+    episode, views = play(Street(), number, STEPS[number])
+    inputs = LaneInputs(LAYOUT, WORDS, 1)
+    inputs.begin(0)
+    rows = []
+    for row, seen in enumerate(views):
+        view: View = seen["solver"]
+        inputs.see(0, view)
+        rows.append({key: array[0, 0].copy() for key, array in inputs.arrays.items()})
+        if row < STEPS[number]:
+            inputs.acted(0, episode.actions["solver"][2 * row : 2 * row + 2])
+    return rows
+
+
+def split(rows: Arrays) -> Iterator[tuple[int, Arrays]]:
+    """(number of the episode, its rows) of every whole episode of a lane; told by its setter's place and length."""
+    cuts = [*np.flatnonzero(rows["first"]), len(rows["first"])]
+    for start, stop in zip(cuts, cuts[1:], strict=False):
+        part = {key: array[start:stop] for key, array in rows.items()}
+        if part["last"][-1]:
+            yield STEPS.index(stop - start - 1), part
+
+
+def test_rows_are_what_an_agent_in_the_seat_would_have_been_given(snapshot: Snapshot) -> None:
+    met = set()
+    for rows in lanes_rows(actor_of(snapshot), 10):
+        for number, part in split(rows):
+            expected = as_seen(number)
+            for row, observation in enumerate(expected):
+                for key, array in observation.items():
+                    np.testing.assert_array_equal(part[key][row], array, err_msg=f"{key} of row {row} of {number}")
+            met.add(number)
+    assert met == set(range(len(STEPS)))
+
+
+def test_targets_are_what_was_done_and_said(snapshot: Snapshot) -> None:
+    for rows in lanes_rows(actor_of(snapshot), 6):
+        for number, part in split(rows):
+            episode, steps = episodes()[number], STEPS[number]
+            np.testing.assert_array_equal(part["row"], np.arange(steps + 1))
+            np.testing.assert_array_equal(part["last"], np.arange(steps + 1) == steps)
+            np.testing.assert_array_equal(part["movement"][:-1].reshape(-1, 2), episode.actions["solver"])
+            np.testing.assert_array_equal(part["movement"][-1], LAYOUT.rest())
+            np.testing.assert_array_equal(part["env_reward"], [*episode.env_reward, 0])
+            said = [*episode.said("solver"), None]
+            np.testing.assert_array_equal(part["spoke"], [text is not None for text in said])
+            np.testing.assert_array_equal(part["tokens"], [WORDS.encode(text or "", 5) for text in said])
+
+
+def test_marks_lie_a_row_after_their_step_one_rater_a_passage(snapshot: Snapshot) -> None:
+    ann = [0, 0, 0, 2, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1]
+    bob = [0] * 8, [0, 0, 0, 0, 1, 0, 0, 0]
+    seen = []
+    for rows in lanes_rows(actor_of(snapshot), 60):
+        for number, part in split(rows):
+            marks = part["positive"].tolist(), part["negative"].tolist()
+            if number == 0:
+                assert marks in (ann, bob)  # its 8 rows span two windows at least, so these agree on the rater
+                seen.append(marks == ann)
+            elif number == 2:
+                assert marks == ([*[0] * 9, 1], [0] * 10)
+            else:
+                assert not any(map(any, marks))
+    assert 0 < sum(seen) < len(seen)
+
+
+def test_only_what_no_agent_steered_is_cloned(snapshot: Snapshot) -> None:
+    for rows in lanes_rows(actor_of(snapshot), 12):
+        for number, part in split(rows):
+            expected = np.arange(STEPS[number] + 1) >= 5 if number == 2 else np.ones(STEPS[number] + 1, bool)
+            np.testing.assert_array_equal(part["cloned"], expected)
+
+
+def test_a_whole_episode_is_written_as_its_windows_are(snapshot: Snapshot) -> None:
+    episode = lived(snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=Street())
+    whole = RowWriter(LAYOUT, WORDS).whole(episode)
+    assert whole["first"].shape == (8, 1)
+    for row, observation in enumerate(as_seen(0)):
+        for key, array in observation.items():
+            np.testing.assert_array_equal(whole[key][row, 0], array)
+    assert whole["positive"][3, 0] == 2
+
+
+@pytest.mark.parametrize("augmentation", [None, AugmentationConfig(probability=0.7)])
+def test_it_goes_on_bit_for_bit_from_what_was_saved(
+    snapshot: Snapshot, augmentation: AugmentationConfig | None
+) -> None:
+    straight = actor_of(snapshot, augmentation=augmentation)
+    resumed = actor_of(snapshot, augmentation=augmentation)
+    for _ in range(3):
+        straight.unroll()
+    file = io.BytesIO()
+    torch.save(straight.state(), file)
+    file.seek(0)
+    resumed.load_state(torch.load(file, weights_only=True))
+    for _ in range(6):
+        one, other = straight.unroll(), resumed.unroll()
+        assert_same_arrays(one.arrays, other.arrays)
+        assert one.episodes == other.episodes
+
+
+def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> None:
+    actor = actor_of(snapshot)
+    first = actor.unroll().arrays
+    kept = {key: array.copy() for key, array in first.items()}
+    actor.unroll()
+    assert_same_arrays(first, kept)
+    assert actor.unroll().arrays is first
+
+
+def test_augmented_rows_are_neither_cloned_nor_contrasted_from(snapshot: Snapshot) -> None:
+    plain, changed = actor_of(snapshot), actor_of(snapshot, augmentation=AugmentationConfig(probability=0.7))
+    touched = 0
+    for _ in range(20):
+        before, after = plain.unroll().arrays, changed.unroll().arrays
+        untouched = after["untouched"]
+        np.testing.assert_array_equal(after["cloned"], before["cloned"] & untouched)
+        for key in before:
+            np.testing.assert_array_equal(after[key][untouched], before[key][untouched], err_msg=key)
+        different = (after["heard"] != before["heard"]).any(-1) | (after["said"] != before["said"]).any(-1)
+        touched += int(different.sum())
+        for key in ("image", "vector", "previous", "movement", "first", "last"):
+            np.testing.assert_array_equal(after[key], before[key])
+    assert touched > 20
+
+
+def test_one_lane_is_too_few_for_contrast() -> None:
+    with pytest.raises(ValueError, match="lanes is at least 2.*got 1"):
+        DatasetConfig(lanes=1)

@@ -1,0 +1,61 @@
+"""Returns of episodes against a slow loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from street import TINY, Street
+
+from interplay.actors.returns import EpisodeReturns
+from interplay.actors.unroll import Unroll, allocate_played
+from interplay.agent.observation import Layout
+
+LANES, STEPS = 3, 6
+LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+
+
+def unrolls_of(rng: np.random.Generator, count: int) -> list[tuple[Unroll, np.ndarray]]:
+    """Unrolls whose row T is row 0 of the next, with rewards that are 0 at no row, terminal rows included."""
+    rows = count * STEPS + 1
+    last = rng.random((rows, LANES)) < 0.2
+    success = np.where(last, rng.integers(2, size=last.shape), np.nan).astype(np.float32)
+    reward = rng.normal(size=(rows - 1, LANES)).astype(np.float32)
+    made = []
+    for number in range(count):
+        arrays = allocate_played(LAYOUT, STEPS, LANES)
+        window = slice(number * STEPS, number * STEPS + STEPS + 1)
+        arrays["last"], arrays["success"] = last[window], success[window]
+        made.append((Unroll(arrays, {}), reward[number * STEPS : (number + 1) * STEPS]))
+    return made
+
+
+@pytest.mark.parametrize("saved_after", [None, 4])
+def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
+    made = unrolls_of(np.random.default_rng(0), 9)
+    returns, found = EpisodeReturns(LANES), []
+    for number, (unroll, reward) in enumerate(made):
+        if number == saved_after:
+            state = returns.state()
+            returns.add(unroll, reward)  # what goes on after a save leaves it alone
+            returns = EpisodeReturns(LANES)
+            returns.load_state(state)
+        ended = returns.add(unroll, reward)
+        found += list(zip(ended.returns.tolist(), ended.success.tolist(), strict=True))
+
+    expected, sums = [], [0.0] * LANES
+    for unroll, reward in made:
+        for t in range(STEPS):
+            for lane in range(LANES):
+                if unroll.arrays["last"][t, lane]:
+                    expected.append((sums[lane], float(unroll.arrays["success"][t, lane])))
+                    sums[lane] = 0.0
+                else:
+                    sums[lane] += float(reward[t, lane])
+    assert len(expected) > 20
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_nothing_has_ended_at_first() -> None:
+    arrays = allocate_played(LAYOUT, STEPS, LANES)
+    ended = EpisodeReturns(LANES).add(Unroll(arrays, {}), np.ones((STEPS, LANES), np.float32))
+    assert len(ended.returns) == len(ended.success) == 0

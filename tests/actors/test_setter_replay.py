@@ -1,0 +1,281 @@
+"""Setter-replay: starts rebuilt exactly, setters heard on time, rows counted, and the learner sees the same policy."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from street import LENGTH, WORDS, Street, assert_same_arrays, frozen, numbered, play, playing, tiny_agent
+
+from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
+from interplay.actors.setters import SetterEpisodes
+from interplay.actors.unroll import Unroll
+from interplay.agent.heads import gate_log_prob, movement_log_probs
+from interplay.agent.memory import state_from_arrays
+from interplay.agent.network import Agent
+from interplay.env import registry
+from interplay.env.world import Action, Start, World
+from interplay.episodes.recorder import EpisodeRecorder
+from interplay.episodes.snapshot import Snapshot
+
+CONFIG = SetterReplayConfig(lanes=3, steps=5, episode_steps=7, progress=True)
+EPISODES = 4
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Snapshot:
+    return frozen(tmp_path, [numbered(play(Street(), seed, steps=9)[0], seed) for seed in range(EPISODES)])
+
+
+def actor_of(
+    snapshot: Snapshot, config: SetterReplayConfig = CONFIG, agent: Agent | None = None, **world: Any
+) -> SetterReplayActor:
+    worlds = [Street(**world) for _ in range(config.lanes)]
+    return SetterReplayActor(
+        playing=playing(agent or tiny_agent(worlds[0]), config.lanes),
+        worlds=worlds,
+        episodes=SetterEpisodes(snapshot, snapshot.ids, seed=5),
+        config=config,
+    )
+
+
+def copied(unroll: Unroll) -> Unroll:
+    return dataclasses.replace(unroll, arrays={key: array.copy() for key, array in unroll.arrays.items()})
+
+
+def stream(actor: SetterReplayActor, unrolls: int) -> Mapping[str, np.ndarray]:
+    """All rows of consecutive unrolls, the shared ones once: [unrolls * T, b, ...]."""
+    made = [copied(actor.unroll()).arrays for _ in range(unrolls)]
+    return {key: np.concatenate([arrays[key][:-1] for arrays in made]) for key in made[0]}
+
+
+def test_rows_are_counted_and_the_last_row_opens_the_next_unroll(snapshot: Snapshot) -> None:
+    actor = actor_of(snapshot)
+    unrolls = [copied(actor.unroll()) for _ in range(5)]
+    rows = np.concatenate([unroll.arrays["row"][:-1] for unroll in unrolls])
+    expected = np.tile(np.arange(CONFIG.episode_steps + 1), 4)[: len(rows)]  # E steps fill E + 1 rows
+    np.testing.assert_array_equal(rows, np.stack([expected] * CONFIG.lanes, axis=1))
+    for unroll in unrolls:
+        np.testing.assert_array_equal(unroll.arrays["first"], unroll.arrays["row"] == 0)
+        np.testing.assert_array_equal(unroll.arrays["last"], unroll.arrays["row"] == CONFIG.episode_steps)
+    seen = [*actor._playing.inputs.arrays, "last", "row", "success", "progress"]
+    for before, after in zip(unrolls, unrolls[1:], strict=False):
+        for key in seen:
+            np.testing.assert_array_equal(before.arrays[key][-1], after.arrays[key][0], err_msg=key)
+
+
+def test_episodes_start_as_recorded_and_their_setters_are_heard_on_time(snapshot: Snapshot) -> None:
+    actor = actor_of(snapshot)
+    names: list[list[str]] = []
+    for _ in range(8):
+        unroll = actor.unroll()
+        names.append(unroll.episodes)
+        for lane, name in enumerate(unroll.episodes):
+            recorded, views = play(Street(), int(name, 16), steps=9)
+            setter = [u for u in recorded.meta.utterances if u.role == "setter"]
+            heard = ["", "", *[setter[0].text] * 3, *["hello"] * 3]  # said in steps 1 and 4, heard a row later
+            # Only rows of the episode that the lane is in at row 0.
+            until = int(np.flatnonzero(np.append(unroll.arrays["first"][1:, lane], True))[0]) + 1
+            for t in range(until):
+                row = int(unroll.arrays["row"][t, lane])
+                expected = WORDS.encode(heard[row], unroll.arrays["heard"].shape[-1])
+                np.testing.assert_array_equal(unroll.arrays["heard"][t, lane], expected)
+                if row == 0:
+                    np.testing.assert_array_equal(unroll.arrays["image"][t, lane], views[0]["solver"].image)
+                    np.testing.assert_array_equal(unroll.arrays["vector"][t, lane], views[0]["solver"].vector)
+                    assert not unroll.arrays["said"][t, lane].any()
+    assert {name for unroll in names for name in unroll} == set(snapshot.ids)
+
+
+def test_the_setters_avatar_moves_as_recorded(snapshot: Snapshot) -> None:
+    unroll = actor_of(snapshot).unroll()
+    for lane, name in enumerate(unroll.episodes):
+        recorded, _ = play(Street(), int(name, 16), steps=9)
+        assert recorded.poses is not None
+        setter = unroll.arrays["image"][:, lane, :, :, 1].max((1, 2))  # green: ten times where the setter stands
+        np.testing.assert_array_equal(setter[: CONFIG.steps], 10 * recorded.poses[: CONFIG.steps, 1])
+
+
+def test_previous_and_said_are_what_the_agent_did(snapshot: Snapshot) -> None:
+    rows = stream(actor_of(snapshot), 6)
+    inside = ~rows["first"][1:]
+    np.testing.assert_array_equal(rows["previous"][1:][inside], rows["movement"][:-1][inside])
+    assert (rows["previous"][rows["first"]] == [1, 0]).all()  # at rest before an episode
+    spoke = inside & rows["spoke"][:-1] & (rows["tokens"][:-1, ..., 0] > 3)
+    assert spoke.sum() > 5
+    np.testing.assert_array_equal(rows["said"][1:][spoke], rows["tokens"][:-1][spoke])
+    silent = inside & ~rows["spoke"][:-1]
+    np.testing.assert_array_equal(rows["said"][1:][silent], rows["said"][:-1][silent])
+
+
+def assert_on_policy(agent: Agent, unroll: Unroll) -> None:
+    """The learner's forward over the whole unroll gives the log-probabilities that the actor noted."""
+    arrays = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
+    observations = {key: arrays[key] for key in agent.layout.observations(0, 0)}
+    with torch.no_grad():
+        output, _ = agent(observations, state_from_arrays([unroll.state["hidden"], unroll.state["cell"]]))
+        assert output.movement is not None and output.gate is not None and agent.language is not None
+        movement = movement_log_probs(output.movement, arrays["movement"]).sum((-1, -2))
+        words = agent.language.utterance_log_probs(output.core, arrays["spoke"], arrays["tokens"])
+        language = gate_log_prob(output.gate, arrays["spoke"]) + words
+    for ours, key in ((movement, "movement_log_prob"), (language, "language_log_prob")):
+        torch.testing.assert_close(ours[:-1].exp(), arrays[key][:-1].exp(), rtol=1e-4, atol=1e-6)
+
+
+def test_on_policy_all_ratios_are_one(snapshot: Snapshot) -> None:
+    agent = tiny_agent(Street())
+    actor = actor_of(snapshot, agent=agent)
+    for _ in range(5):
+        unroll = actor.unroll()
+        assert_on_policy(agent, unroll)
+        assert unroll.arrays["spoke"].any()
+
+
+def test_new_weights_act_from_the_next_unroll_on(snapshot: Snapshot) -> None:
+    actor, other = actor_of(snapshot), tiny_agent(Street(), seed=9)
+    actor.unroll()
+    actor.load_weights({name: tensor.numpy() for name, tensor in other.state_dict().items()}, version=7)
+    unroll = actor.unroll()
+    assert unroll.version == 7
+    assert_on_policy(other, unroll)
+
+
+def through_a_file(state: Any) -> Any:
+    """As a checkpoint does it."""
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_it_goes_on_bit_for_bit_from_what_was_saved(snapshot: Snapshot, before: int) -> None:
+    straight, resumed = actor_of(snapshot), actor_of(snapshot)
+    for _ in range(before):
+        straight.unroll()
+    resumed.load_state(through_a_file(straight.state()))
+    for _ in range(4):
+        one, other = straight.unroll(), resumed.unroll()
+        assert_same_arrays(one.arrays, other.arrays)
+        assert_same_arrays(one.state, other.state)
+        assert (one.episodes, one.version) == (other.episodes, other.version)
+
+
+def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> None:
+    actor = actor_of(snapshot, dataclasses.replace(CONFIG, blocks=3))
+    first = actor.unroll()
+    kept = copied(first)
+    for _ in range(2):
+        assert actor.unroll().arrays is not first.arrays
+    assert_same_arrays(first.arrays, kept.arrays)
+    assert actor.unroll().arrays is first.arrays
+
+
+def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
+    rows = stream(actor_of(snapshot), 12)
+    tasks = {name: snapshot.read(name).meta.tasks[0][1] for name in snapshot.ids}
+    order = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+    episodes: dict[int, str] = {}  # by lane
+    said: dict[int, list[str]] = {}
+    successes = []
+    for t in range(len(rows["row"])):
+        for lane in range(CONFIG.lanes):
+            if rows["first"][t, lane]:
+                episodes[lane], said[lane] = order.draw().meta.id, []
+            task = tasks[episodes[lane]]
+            place = round(float(rows["vector"][t, lane, 0]) * LENGTH)
+            first = said[lane][0] if said[lane] else None
+            if task["kind"] == "walk":
+                progress, success = 1 - abs(task["goal"] - place) / LENGTH, place == task["goal"]
+            else:
+                progress = 0.0 if first is None else 1.0 if first == "two" else -1.0
+                success = first == "two"
+            assert rows["progress"][t, lane] == pytest.approx(progress)
+            if rows["last"][t, lane]:
+                assert rows["success"][t, lane] == success
+                successes.append(success)
+            else:
+                assert np.isnan(rows["success"][t, lane])
+            # Asked in step 1: what is said before the setter was heard answers nothing.
+            text = WORDS.decode(rows["tokens"][t, lane])
+            if rows["spoke"][t, lane] and text and rows["row"][t, lane] > 1:
+                said[lane].append(text)
+    assert len(successes) > 15
+
+
+def test_nobody_reads_the_truth_unasked(snapshot: Snapshot) -> None:
+    assert np.isnan(stream(actor_of(snapshot, dataclasses.replace(CONFIG, progress=False)), 3)["progress"]).all()
+
+
+def test_an_episode_that_the_world_ends_is_shorter(snapshot: Snapshot) -> None:
+    rows = stream(actor_of(snapshot, ends_at=4), 4)
+    np.testing.assert_array_equal(rows["row"][:, 0], np.tile(np.arange(5), 4))
+    np.testing.assert_array_equal(rows["last"], rows["row"] == 4)
+    assert (rows["env_reward"][rows["last"]] == 0).all()
+    inside = ~rows["first"][1:]
+    paid, place = rows["env_reward"][:-1][inside], rows["vector"][1:, :, 0][inside]
+    np.testing.assert_allclose(paid, place)
+
+
+def test_every_episode_comes_once_an_epoch(snapshot: Snapshot) -> None:
+    walk = SetterEpisodes(snapshot, snapshot.ids, seed=1)
+    epochs = [[walk.draw().meta.id for _ in range(EPISODES)] for _ in range(6)]
+    assert all(sorted(epoch) == list(snapshot.ids) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) > 1
+    with pytest.raises(ValueError, match="4 episodes, the snapshot has 3"):
+        SetterEpisodes(snapshot, snapshot.ids[:3], seed=1).load_state(walk.state())
+    with pytest.raises(ValueError, match="record some first"):
+        SetterEpisodes(snapshot, [], seed=1)
+
+
+HOUSE = {"rooms": (1, 1), "furniture": (0, 0), "objects": (2, 3), "image": (16, 24)}
+
+
+def house_episode(world: World, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": "scripted"}})
+    recorder.begin(seed=seed, views=world.reset(Start(seed=seed), see=("solver",)))
+    bins = [component.bins for component in world.spec.movement]
+    for step in range(4):
+        moves = {role: np.tile(rng.integers(bins).astype(np.int8), (world.spec.frames_per_step, 1)) for role in
+                 world.spec.roles}  # fmt: skip
+        actions = {
+            "setter": Action(moves["setter"], "walk to one" if step == 1 else None),
+            "solver": Action(moves["solver"]),
+        }
+        recorder.record(actions, world.step(actions, see=("solver",)))
+    return recorder.finish()
+
+
+def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
+    """Physics and pictures: the lanes saved in the middle of episodes, held objects and all."""
+    world = registry.make("playhouse", **HOUSE)
+    snapshot = frozen(tmp_path, [numbered(house_episode(world, seed), seed) for seed in range(3)])
+    config = SetterReplayConfig(lanes=2, steps=6, episode_steps=8)
+
+    def actor() -> tuple[SetterReplayActor, Agent]:
+        agent = tiny_agent(world)  # type: ignore[arg-type]  # only its spec is read
+        worlds = [registry.make("playhouse", **HOUSE) for _ in range(2)]
+        episodes = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+        seats = playing(agent, 2)
+        return SetterReplayActor(playing=seats, worlds=worlds, episodes=episodes, config=config), agent
+
+    straight, agent = actor()
+    resumed, _ = actor()
+    begun = straight.unroll()
+    for lane, name in enumerate(begun.episodes):
+        start = world.reset(Start(state=snapshot.read(name).initial_state), see=("solver",))["solver"]
+        np.testing.assert_array_equal(begun.arrays["image"][0, lane], start.image)
+    assert_on_policy(agent, begun)
+    resumed.load_state(through_a_file(straight.state()))
+    for _ in range(2):
+        one, other = straight.unroll(), resumed.unroll()
+        assert_same_arrays(one.arrays, other.arrays)
+        assert_same_arrays(one.state, other.state)
+        assert_on_policy(agent, one)
