@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
 from interplay.actors.dataset import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.episodes.catalogue import Where
@@ -39,7 +41,9 @@ def checkpoint_of(run: Run, name: str) -> Checkpoint:
 def start_from(run: Run, name: str, *, utility: bool = False) -> tuple[Agent, Vocabulary]:
     """A new agent with the weights of another stage; with `utility`, a reward model whose new head is untrained."""
     found = checkpoint_of(run, name)
-    agent, vocabulary = build_agent(found.description, utility=utility)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of(run.seed, "start", name))  # of what the checkpoint lacks: the new head
+        agent, vocabulary = build_agent(found.description, utility=utility)
     missing = agent.load_state_dict(found.weights(), strict=False)
     lost = [key for key in missing.missing_keys if not key.startswith("utility.")]
     if lost or missing.unexpected_keys:
