@@ -1,0 +1,140 @@
+"""Twenty updates are ten, a kill, a resume and ten more, bit for bit; and Ctrl-C loses nothing."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from struck import Moment, strike
+from tiny_runs import interplay, opened, refused, rows, tiny
+
+from interplay.learner import checkpoint
+
+LOGGED = "interplay.tracking.metrics:MetricsFile.log"
+SYNCED = "interplay.learner.checkpoint:_sync"
+STAGES = ("clone", "reward", "reinforce")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run up to its reward model."""
+    root = tmp_path_factory.mktemp("prepared")
+    for verb in ("collect", "clone", "collect-agent", "mark", "reward"):
+        interplay(verb, tiny(root))
+    return root
+
+
+def copied(prepared: Path, to: Path, stage: str) -> Path:
+    """The prepared run, without this stage."""
+    shutil.copytree(prepared / "run", to / "run")
+    shutil.rmtree(to / "run" / stage, ignore_errors=True)
+    (to / "run" / "store" / "snapshots" / f"{stage}.db").unlink(missing_ok=True)
+    return to
+
+
+def twenty(root: Path, stage: str, overlap: bool) -> list[str]:
+    return tiny(
+        root,
+        f"{stage}.training.updates=20",
+        f"{stage}.training.checkpoint_every=10",
+        f"runtime.overlap={str(overlap).lower()}",
+    )
+
+
+def same(one: Any, other: Any, where: str = "") -> None:
+    """Asserts that two nests of plain values and tensors are equal, bit for bit."""
+    assert type(one) is type(other), where
+    if isinstance(one, Mapping):
+        assert list(one) == list(other), where
+        for key in one:
+            same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            same(mine, theirs, f"{where}/{index}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    elif isinstance(one, np.ndarray):
+        assert np.array_equal(one, other, equal_nan=True), where
+    else:
+        assert one == other, where
+
+
+def same_runs(straight: Path, resumed: Path, stage: str) -> None:
+    mine, theirs = (checkpoint.read(root / "run" / stage / "checkpoints") for root in (straight, resumed))
+    assert mine.step == theirs.step == 20
+    same(mine.weights(), theirs.weights(), "agent.pt")
+    same(mine.training(), theirs.training(), "training.pt")
+    for name in ("metrics.jsonl", *(["returns.jsonl"] if stage == "reinforce" else [])):
+        lived, again = (rows(root / "run" / stage / name) for root in (straight, resumed))
+        assert lived == again, name
+        assert lived
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_killed_run_resumes_bit_for_bit(prepared: Path, tmp_path: Path, stage: str, overlap: bool) -> None:
+    straight, killed = (copied(prepared, tmp_path / name, stage) for name in ("straight", "killed"))
+    interplay(stage, twenty(straight, stage, overlap))
+    # Three updates after its checkpoint, so that rows of updates that were lost stand in the files.
+    ended = strike([stage, *twenty(killed, stage, overlap)], signal.SIGKILL, Moment(LOGGED, 13), tmp_path / "log")
+    assert ended.code == -signal.SIGKILL, ended.said
+    found = checkpoint.latest(killed / "run" / stage / "checkpoints")
+    assert found is not None
+    assert found.step == 10
+    assert rows(killed / "run" / stage / "metrics.jsonl")[-1]["step"] == 13
+    interplay(stage, twenty(killed, stage, overlap))
+    same_runs(straight, killed, stage)
+
+
+def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(prepared: Path, tmp_path: Path) -> None:
+    straight, killed = (copied(prepared, tmp_path / name, "clone") for name in ("straight", "killed"))
+    interplay("clone", twenty(straight, "clone", True))
+    # Five syncs a checkpoint: the seventh is of a file of the second one, not yet in its place.
+    ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 7), tmp_path / "log")
+    assert ended.code == -signal.SIGKILL, ended.said
+    assert [path.name for path in sorted((killed / "run/clone/checkpoints").iterdir())] == [
+        ".tmp-000000020",
+        "000000010",
+    ]
+    interplay("clone", twenty(killed, "clone", True))
+    same_runs(straight, killed, "clone")
+    assert not list((killed / "run/clone/checkpoints").glob(".tmp-*"))
+
+
+@pytest.mark.parametrize(("stage", "number"), [("clone", signal.SIGINT), ("reinforce", signal.SIGTERM)])
+def test_a_stopped_stage_saves_and_goes_on(prepared: Path, tmp_path: Path, stage: str, number: signal.Signals) -> None:
+    root = copied(prepared, tmp_path, stage)
+    settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
+    ended = strike([stage, *settings], number, Moment(LOGGED, 3), tmp_path / "log")
+    assert ended.code == 130
+    assert "stopped and saved at update 4 of 8; the same command goes on" in ended.said
+    assert "Traceback" not in ended.said
+    folder = opened(settings).stage(stage)
+    assert not folder.finished
+    found = checkpoint.latest(folder.checkpoints)
+    assert found is not None
+    assert found.step == 4
+    interplay(stage, settings)
+    assert folder.finished
+    assert [row["step"] for row in rows(folder.path / "metrics.jsonl")] == list(range(1, 9))
+    assert folder.record()["updates"] == 8
+
+
+def test_another_agent_or_other_settings_are_refused(
+    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(prepared, tmp_path, "nothing")
+    wider = refused("clone", tiny(root, "agent.width=32"), capsys)
+    assert "agent.width: 16 -> 32" in wider
+    assert "run.name=" in wider  # a way out
+    assert "clone.learner.learning_rate" in refused("clone", tiny(root, "clone.learner.learning_rate=0.5"), capsys)
+    (root / "run" / "clone" / "stage.json").unlink()  # as where somebody clears the way by hand
+    told = refused("clone", tiny(root, "agent.width=32"), capsys)
+    assert "agent.width is 16 there, 32 here" in told

@@ -1,0 +1,81 @@
+"""Runs so small that every stage takes a second: one bare room, pictures of 16x24, a network of a few thousand weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interplay.launch.cli import main
+from interplay.launch.compose import compose
+from interplay.stages.run import Run
+
+HOUSE = ("env=room", "env.objects=[2,3]", "env.image=[16,24]")
+AGENT = (
+    "agent.channels=[8,8]",
+    "agent.width=16",
+    "agent.lstm=16",
+    "agent.policy_hidden=16",
+    "agent.value_hidden=16",
+    "agent.decoder_width=8",
+    "agent.contrast_hidden=16",
+)
+SHORT = (
+    *(f"{stage}.{setting}" for stage in ("collect", "collect_agent") for setting in ("heldout=2", "lanes=2")),
+    *(f"{stage}.{setting}" for stage in ("collect", "collect_agent") for setting in ("episodes=4", "steps=12")),
+    *(
+        f"{stage}.{setting}"
+        for stage in ("clone", "reward", "reinforce")
+        for setting in (
+            "training.updates=4",
+            "training.checkpoint_every=2",
+            "training.log_every=1",
+            "dataset.lanes=2",
+            "dataset.steps=8",
+        )
+    ),
+    "reward.measure_every=2",
+    "reinforce.actor.lanes=2",
+    "reinforce.actor.steps=8",
+    "reinforce.actor.episode_steps=10",
+    "reinforce.heldout_every=2",
+    "reinforce.heldout_episodes=2",
+    "evaluate.episodes=1",
+    "evaluate.steps=8",
+    "evaluate.lanes=2",
+    "tracking.wandb=disabled",
+    "runtime.threads=1",
+)
+
+
+def tiny(root: Path, *more: str, house: tuple[str, ...] = HOUSE) -> list[str]:
+    """The settings of a tiny run in the folder `root`/run, and those that differ from it."""
+    return [f"run.dir={root}", "run.name=run", *house, *AGENT, *SHORT, *more]
+
+
+def interplay(verb: str, settings: list[str]) -> None:
+    """Types `interplay VERB SETTINGS`, which must succeed."""
+    assert main([verb, *settings]) == 0, f"interplay {verb} failed"
+
+
+def opened(settings: list[str]) -> Run:
+    """The run of these settings."""
+    config = compose(settings)
+    return Run(Path(config.run.dir) / config.run.name, config)
+
+
+def refused(verb: str, settings: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
+    """Types what must be refused with an exit code; returns what stderr says."""
+    capsys.readouterr()
+    assert main([verb, *settings]) == code
+    said = capsys.readouterr().err
+    assert "Traceback" not in said, said
+    return said
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON-lines file, without what depends on the clock."""
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "steps_per_second"} for row in found]
