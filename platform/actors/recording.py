@@ -61,8 +61,8 @@ class EpisodeMaker:
         self._round = round
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
-        pictures = seat.needs_pictures or not spec.poses
-        self._see = (self._solver,) if pictures else ()
+        senses = seat.needs_pictures or not spec.poses or spec.vector  # poses bring back pictures, vectors are stored
+        self._see = (self._solver,) if senses else ()
 
     def make(self, bookings: Iterable[Booking]) -> Iterator[tuple[Booking, Episode]]:
         """Yields episodes as they end, which need not be the order of their bookings."""

@@ -90,8 +90,8 @@ class ScriptedSeat(SolverSeat):
     def decide(self, worlds: Sequence[World]) -> list[Action]:
         actions = []
         for player, view, world in zip(self._players, self._views, worlds, strict=True):
-            assert player is not None, "begin() comes before decide()"
-            actions.append(player.act(view, world))
+            # Where there were fewer episodes to play than lanes, nobody has sat down in the others.
+            actions.append(Action(world.spec.rest()) if player is None else player.act(view, world))
         return actions
 
     def finished(self, lane: int) -> bool:
