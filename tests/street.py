@@ -71,8 +71,9 @@ class Goer(Expert):
 
     def act(self, world: World) -> Action:
         if self.errand.answer is not None:
+            answer = None if self.finished else self.errand.answer
             self.finished = True
-            return Action(world.spec.rest(), self.errand.answer)
+            return Action(world.spec.rest(), answer)
         away = self.errand.goal - world.facts()["solver"]
         steps = np.zeros((FRAMES, 2), np.int8)
         steps[:, 0] = 1 + np.sign(away) * (np.arange(FRAMES) < abs(away))

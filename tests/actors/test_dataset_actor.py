@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def as_seen(number: int) -> list[Arrays]:
 def split(rows: Arrays) -> Iterator[tuple[int, Arrays]]:
     """(number of the episode, its rows) of every whole episode of a lane; told by its setter's place and length."""
     cuts = [*np.flatnonzero(rows["first"]), len(rows["first"])]
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in pairwise(cuts):
         part = {key: array[start:stop] for key, array in rows.items()}
         if part["last"][-1]:
             yield STEPS.index(stop - start - 1), part
@@ -193,5 +194,5 @@ def test_augmented_rows_are_neither_cloned_nor_contrasted_from(snapshot: Snapsho
 
 
 def test_one_lane_is_too_few_for_contrast() -> None:
-    with pytest.raises(ValueError, match="lanes is at least 2.*got 1"):
+    with pytest.raises(ValueError, match=r"lanes is at least 2.*got 1"):
         DatasetConfig(lanes=1)

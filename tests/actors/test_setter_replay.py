@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_rows_are_counted_and_the_last_row_opens_the_next_unroll(snapshot: Snaps
         np.testing.assert_array_equal(unroll.arrays["first"], unroll.arrays["row"] == 0)
         np.testing.assert_array_equal(unroll.arrays["last"], unroll.arrays["row"] == CONFIG.episode_steps)
     seen = [*actor._playing.inputs.arrays, "last", "row", "success", "progress"]
-    for before, after in zip(unrolls, unrolls[1:], strict=False):
+    for before, after in pairwise(unrolls):
         for key in seen:
             np.testing.assert_array_equal(before.arrays[key][-1], after.arrays[key][0], err_msg=key)
 
