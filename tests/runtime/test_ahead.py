@@ -1,0 +1,91 @@
+"""One piece ahead: the same pieces whether overlapped or not, and nothing that goes wrong is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from interplay.runtime.ahead import Ahead
+
+
+class Counter:
+    """Makes 0, 1, 2, ... and notes in which thread."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.threads: list[int] = []
+
+    def __call__(self) -> int:
+        self.made += 1
+        self.threads.append(threading.get_ident())
+        return self.made - 1
+
+
+def taken(overlap: bool, make: Callable[[], int], pieces: int = 7) -> list[int]:
+    """As a training loop does it: a piece ahead, except before every third, where a checkpoint is written."""
+    ahead: Ahead[int] = Ahead(overlap)
+    found = []
+    for number in range(pieces):
+        found.append(ahead.take(make))
+        if number % 3 != 2:
+            ahead.begin(make)
+    ahead.close()
+    return found
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_pieces_come_in_order_each_once(overlap: bool) -> None:
+    counter = Counter()
+    assert taken(overlap, counter) == list(range(7))
+    assert (threading.get_ident() in counter.threads) == (not overlap)
+    assert len(set(counter.threads)) == 1
+    assert counter.made == (8 if overlap else 7)  # the last one begun was never asked for
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_work_with_a_random_state_is_the_same_overlapped_or_not(overlap: bool) -> None:
+    generator = torch.Generator().manual_seed(3)
+    found = taken(overlap, lambda: int(torch.randint(1000, (), generator=generator)))
+    expected = torch.Generator().manual_seed(3)
+    assert found == [int(torch.randint(1000, (), generator=expected)) for _ in found]
+
+
+def broken() -> int:
+    raise ArithmeticError("no piece")
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_what_making_raises_is_raised_where_the_piece_is_taken(overlap: bool) -> None:
+    ahead: Ahead[int] = Ahead(overlap)
+    ahead.begin(broken)
+    with pytest.raises(ArithmeticError, match="no piece"):
+        ahead.take(broken)
+    assert ahead.take(lambda: 5) == 5  # and it is ready for the next one
+    ahead.close()
+
+
+def test_the_next_piece_is_made_while_this_one_is_used() -> None:
+    ahead: Ahead[int] = Ahead(overlap=True)
+    started, used = threading.Event(), threading.Event()
+
+    def make() -> int:
+        started.set()
+        assert used.wait(20), "nobody used the piece before this one meanwhile"
+        return 1
+
+    ahead.begin(make)
+    assert started.wait(20)  # it has begun although nobody has asked for it
+    used.set()
+    assert ahead.take(make) == 1
+    ahead.close()
+
+
+def test_two_pieces_ahead_are_one_too_many() -> None:
+    ahead: Ahead[int] = Ahead(overlap=True)
+    ahead.begin(lambda: 1)
+    with pytest.raises(AssertionError, match="one piece ahead"):
+        ahead.begin(lambda: 2)
+    ahead.close()
