@@ -77,6 +77,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     Raises:
         ValueError: the world has no probes, does not know a kind, or hardly ever allows one.
     """
+    world.reset(Start(seed=config.seed), see=())  # some worlds know what they ask only once an episode stands
     offered = world.tasks().probes
     kinds = config.kinds or offered
     if not kinds:
