@@ -1,4 +1,4 @@
-"""Runs so small that every stage takes a second: one bare room, pictures of 16x24, a network of a few thousand weights."""
+"""Runs so small that a stage takes a second: one bare room, pictures of 16x24, a few thousand weights."""
 
 from __future__ import annotations
 

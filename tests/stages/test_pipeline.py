@@ -1,0 +1,119 @@
+"""The whole pipeline end to end: in the Playhouse, in a Gymnasium world, and over damaged episodes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_runs import AGENT, interplay, opened, refused, rows, tiny
+
+from interplay.launch.pipeline import STAGES
+
+PROBES = ("go", "lift", "position", "color", "count", "exist")
+
+
+def summary(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((root / "run" / "summary.json").read_text())
+    return found
+
+
+def fingerprint(run: Path) -> dict[str, tuple[int, int]]:
+    """When each file of the stages that train or record was last written, and its size."""
+    kept = [path for stage in ("clone", "reward", "reinforce", "store/episodes") for path in (run / stage).rglob("*")]
+    kept = [path for path in kept if path.name != "stage.json"] + list((run / "evaluate").glob("*.json"))
+    files = [path for path in kept if path.is_file() and path.name != "stage.json"]
+    return {str(path.relative_to(run)): (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny `interplay demo`."""
+    root = tmp_path_factory.mktemp("demo")
+    interplay("demo", tiny(root))
+    return root
+
+
+def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
+    found = summary(demo)
+    assert set(found["probes"]) >= set(PROBES)
+    for task in PROBES:
+        for agent in ("bc", "bc_rl"):
+            share = found["probes"][task][agent]
+            assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1
+    reward = found["reward"]
+    low, high = reward["pair_accuracy_interval"]
+    assert 0 <= low <= reward["pair_accuracy_heldout"] <= high <= 1
+    assert {"collect", "clone", "collect-agent", "reward", "reinforce"} <= set(found["throughput"])
+    assert all(rate > 0 for rate in found["throughput"].values())
+    assert found["seeds"]["run"] == 1
+    assert found["config"]["env"]["image"] == [16, 24]
+    assert found["config"]["clone"]["learner"]["objective"]["cloning"] == "mean"  # `demo` is experiment=demo
+    assert set(found["seconds"]) == set(STAGES)
+    page = (demo / "run" / "report.html").read_text()
+    assert "<svg" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")  # it needs no network
+
+
+def test_every_stage_says_what_it_did(demo: Path) -> None:
+    run = opened(["experiment=demo", *tiny(demo)])
+    records = {name: run.stage(name).record() for name in STAGES}
+    assert all(record["finished"] for record in records.values())
+    assert records["collect"]["episodes"] == records["collect-agent"]["episodes"] == 4
+    assert records["mark"]["episodes"] == 12
+    assert records["clone"]["steps"] == 4 * 2 * 9  # updates, lanes, rows
+    assert records["reinforce"]["steps"] == 4 * 2 * 8
+    described = json.loads((demo / "run/reinforce/checkpoints/000000004/checkpoint.json").read_text())
+    assert described["start"]["path"].endswith("clone/checkpoints/000000004")
+    assert described["config"]["run"]["seed"] == 1
+
+
+def test_a_second_demo_makes_nothing_again(demo: Path) -> None:
+    before = fingerprint(demo / "run")
+    assert any("checkpoints" in name for name in before)
+    interplay("demo", tiny(demo))
+    assert fingerprint(demo / "run") == before
+
+
+def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:
+    found = rows(demo / "run" / "reinforce" / "returns.jsonl")
+    assert [row["update"] for row in found] == [2, 4]
+    assert all(len(row["heldout"]) == 2 for row in found)
+    assert any(row["training"] for row in found)
+
+
+def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path) -> None:
+    house = ("env=gymnasium", "env.id=BabyAI-GoToLocal-v0")
+    settings = [word for word in tiny(tmp_path, "evaluate.steps=4", house=house) if word not in AGENT]
+    interplay("demo", [*settings, "agent.channels=[8,8]", "agent.width=16", "agent.lstm=16"])
+    found = summary(tmp_path)
+    assert found["probes"]
+    assert all({"bc", "bc_rl"} <= set(by_agent) for by_agent in found["probes"].values())
+    assert found["config"]["env"]["id"] == "BabyAI-GoToLocal-v0"
+
+
+def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = tiny(tmp_path, "collect.episodes=6", "collect.heldout=3", "evaluate.kinds=[go]")
+    interplay("collect", settings)
+    with opened(settings).store() as store:
+        damaged = [store.ids(split="train")[2], store.ids(split="heldout")[0]]
+    for name in damaged:
+        (file,) = tmp_path.glob(f"run/store/episodes/*/{name}.npz")
+        file.write_bytes(file.read_bytes()[:200])
+    with caplog.at_level(logging.WARNING):
+        interplay("demo", settings)
+    for name in damaged:
+        assert any(name in record.getMessage() for record in caplog.records if "skipped" in record.getMessage())
+    assert opened(settings).stage("mark").record()["marks"] > 0
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_where_nothing_can_be_read_the_stage_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tiny(tmp_path)
+    interplay("collect", settings)
+    for file in tmp_path.glob("run/store/episodes/*/*.npz"):
+        file.write_bytes(b"nonsense")
+    said = refused("clone", settings, capsys)
+    assert "could be read" in said

@@ -1,0 +1,137 @@
+"""Collecting and marking: killed, stopped or run twice, no episode and no mark is there twice, and none is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from struck import Moment, strike
+from tiny_runs import interplay, opened, refused, tiny
+
+from interplay.players.rater import RaterConfig
+from interplay.stages import marking
+
+APPENDED = "interplay.episodes.store:EpisodeStore.append"
+PLACED = "interplay.episodes.files:EpisodeFiles.place"  # the file is there, the catalogue does not know it
+MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks are there, the list of the watched is not
+PLAYED = "interplay.evaluation.probes:ProbePlayer._step"
+
+
+def starts(settings: list[str]) -> list[tuple[str, int]]:
+    """(split, seed) of every stored episode."""
+    with opened(settings).store() as store:
+        metas = [store.read(identifier).meta for identifier in store.ids()]
+    return sorted((meta.split, meta.seed) for meta in metas)
+
+
+def marks(settings: list[str]) -> list[tuple[int, str, int, int]]:
+    """Every mark by its episode's seed, its rater, frame and sign."""
+    with opened(settings).store() as store:
+        seeds = {identifier: store.read(identifier).meta.seed for identifier in store.ids()}
+        return sorted((seeds[mark.episode], mark.rater, mark.frame, mark.sign) for mark in store.marks())
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The settings of a run that was collected and marked without any mishap."""
+    settings = tiny(tmp_path_factory.mktemp("straight"))
+    interplay("collect", settings)
+    interplay("mark", settings)
+    return settings
+
+
+@pytest.mark.parametrize("moment", [Moment(APPENDED, 2), Moment(PLACED, 3)], ids=["stored", "placed"])
+def test_a_killed_recording_goes_on(straight: list[str], tmp_path: Path, moment: Moment) -> None:
+    settings = tiny(tmp_path)
+    ended = strike(["collect", *settings], signal.SIGKILL, moment, tmp_path / "log")
+    assert ended.code == -signal.SIGKILL, ended.said
+    files = sorted(path.name for path in tmp_path.glob("run/store/episodes/*/*.npz"))
+    assert len(files) == moment.count
+    interplay("collect", settings)
+    assert starts(settings) == starts(straight)
+    assert {path.name for path in tmp_path.glob("run/store/episodes/*/*.npz")} >= set(files)
+
+
+def test_a_stopped_recording_keeps_every_episode_that_had_begun(straight: list[str], tmp_path: Path) -> None:
+    settings = tiny(tmp_path)
+    ended = strike(["collect", *settings], signal.SIGINT, Moment(APPENDED, 1), tmp_path / "log")
+    assert ended.code == 130
+    stored = starts(settings)
+    # One had ended, the other lane's was under way and ends; how many lanes still begin one is a matter of the moment.
+    assert 2 <= len(stored) < 6
+    assert f"stopped with {len(stored)} of 6 episodes stored; the same command goes on" in ended.said
+    assert "Traceback" not in ended.said
+    assert not opened(settings).stage("collect").finished
+    interplay("collect", settings)
+    assert starts(settings) == starts(straight)
+
+
+def test_collecting_and_marking_again_changes_nothing(straight: list[str]) -> None:
+    episodes, clicks = starts(straight), marks(straight)
+    interplay("collect", straight)
+    interplay("mark", straight)
+    assert starts(straight) == episodes
+    assert marks(straight) == clicks
+    assert len(episodes) == len(set(episodes)) == 6
+    assert clicks
+
+
+def test_a_killed_rater_marks_nothing_twice(straight: list[str], tmp_path: Path) -> None:
+    settings = tiny(tmp_path)
+    interplay("collect", settings)
+    ended = strike(["mark", *settings], signal.SIGKILL, Moment(MARKED, 1), tmp_path / "log")
+    assert ended.code == -signal.SIGKILL, ended.said
+    assert (tmp_path / "run" / "mark" / "watched.txt").read_text() == ""
+    assert marks(settings) == marks(straight)
+    interplay("mark", settings)
+    assert marks(settings) == marks(straight)
+
+
+def test_what_is_recorded_later_is_marked_too(straight: list[str], tmp_path: Path) -> None:
+    settings = tiny(tmp_path)
+    interplay("collect", settings)
+    interplay("mark", settings)
+    before = marks(settings)
+    interplay("clone", settings)
+    interplay("collect-agent", settings)
+    interplay("mark", settings)
+    after = marks(settings)
+    assert set(after) > set(before)
+    assert len({(rater, seed) for seed, rater, _, _ in after}) > len({(rater, seed) for seed, rater, _, _ in before})
+
+
+def test_raters_never_share_their_draws(straight: list[str]) -> None:
+    """Two raters of one episode watch with mistakes of their own, each the same whenever asked."""
+    run = opened(straight)
+    world = run.make_world()
+    config = RaterConfig()
+    with run.store() as store:
+        for identifier in store.ids():
+            episode = store.read(identifier)
+            once, again = (list(marking._rated(run, world, episode, "ann", config)) for _ in range(2))
+            assert [mark.id for mark in once] == [mark.id for mark in again]
+            assert [mark.frame for mark in once] == [mark.frame for mark in again]
+            other = list(marking._rated(run, world, episode, "bob", config))
+            assert not {mark.id for mark in once} & {mark.id for mark in other}
+
+
+def test_a_stopped_evaluation_is_played_again(tmp_path: Path) -> None:
+    settings = tiny(tmp_path)
+    for verb in ("collect", "clone"):
+        interplay(verb, settings)
+    ended = strike(["evaluate", *settings], signal.SIGINT, Moment(PLAYED, 3), tmp_path / "log")
+    assert ended.code == 130
+    assert "stopped while bc played" in ended.said
+    interplay("evaluate", settings)
+    results = json.loads((tmp_path / "run" / "evaluate" / "bc.json").read_text())["results"]
+    assert len({(row["kind"], row["index"]) for row in results}) == len(results) == 6
+
+
+def test_episodes_of_two_worlds_never_share_a_store(straight: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("collect", [*straight, "env.image=[24,32]", "env.objects=[2,2]"], capsys)
+    assert "env.image: [16, 24] -> [24, 32]" in said
+    assert "env.objects: [2, 3] -> [2, 2]" in said
+    assert "run.name=" in said
+    interplay("collect", straight)  # and the refused words have not become the run's configuration
