@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,10 +72,13 @@ def save(
     for file in temporary.iterdir():
         _sync(file)
     _sync(temporary)
-    if final.exists():  # the same step saved twice, as when a stage ends on its interval
-        shutil.rmtree(final)
+    replaced = root / f".old-{step:09d}"
+    shutil.rmtree(replaced, ignore_errors=True)
+    if final.exists():  # the same step saved twice; files removed one by one must not look like a whole checkpoint
+        final.rename(replaced)
     temporary.rename(final)
     _sync(root)
+    shutil.rmtree(replaced, ignore_errors=True)
     for old in _complete(root)[:-keep]:
         shutil.rmtree(old)
     return final
@@ -99,14 +103,18 @@ def read(path: Path) -> Checkpoint:
         raise CheckpointError(f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt")
     try:
         description = json.loads(file.read_text())
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{file} is damaged: {error}") from error
+    if not isinstance(description, dict):
+        raise CheckpointError(f"{file} is damaged: it holds no description")
     if description.get("format") != FORMAT_VERSION:
         raise CheckpointError(
             f"{path} has checkpoint format {description.get('format')!r}; this version of interplay reads "
             f"{FORMAT_VERSION}. Use the version that wrote it, or train again."
         )
-    return Checkpoint(path, int(description["step"]), description)
+    if not isinstance(description.get("step"), int):
+        raise CheckpointError(f"{file} is damaged: it does not say at which step it was saved")
+    return Checkpoint(path, description["step"], description)
 
 
 def _complete(root: Path) -> list[Path]:
@@ -121,6 +129,8 @@ def _load(file: Path) -> Any:
         return torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise CheckpointError(f"{file} is missing: the checkpoint is not whole") from error
+    except pickle.UnpicklingError as error:  # torch's own message advises to run what is in the file
+        raise CheckpointError(f"{file} is damaged: it holds other things than tensors and plain values") from error
     except (RuntimeError, EOFError, OSError) as error:
         raise CheckpointError(f"{file} is damaged: {error}") from error
 

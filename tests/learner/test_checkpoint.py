@@ -1,0 +1,161 @@
+"""Checkpoints: whole or not there, and clear about what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from interplay.learner import checkpoint
+from interplay.learner.checkpoint import CheckpointError
+
+WEIGHTS = {"layer.weight": torch.arange(6.0).reshape(2, 3), "steps": torch.tensor(4)}
+TRAINING = {
+    "optimiser": {"state": {0: {"step": torch.tensor(3.0)}}, "groups": [{"lr": 1e-4, "betas": (0.0, 0.999)}]},
+    "rng": np.random.default_rng(5).bit_generator.state,
+    "generator": torch.Generator().manual_seed(3).get_state(),
+    "world": b"\x00\xff" * 50,
+    "lanes": [None, {"row": 3, "ended": False, "said": ["a"]}],
+}
+
+
+def save(root: Path, step: int, **changes: Any) -> Path:
+    settings = {"description": {"agent": {"width": 4}}, "weights": WEIGHTS, "training": TRAINING} | changes
+    return checkpoint.save(root, step=step, **settings)
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    path = save(tmp_path, 400)
+    assert path == tmp_path / "000000400"
+    assert sorted(file.name for file in path.iterdir()) == ["agent.pt", "checkpoint.json", "training.pt"]
+    described = json.loads((path / "checkpoint.json").read_text())
+    assert described == {"format": 1, "step": 400, "agent": {"width": 4}}
+    for found in (checkpoint.read(path), checkpoint.read(tmp_path), checkpoint.latest(tmp_path)):
+        assert found is not None
+        assert (found.path, found.step, found.description["agent"]) == (path, 400, {"width": 4})
+        assert all(torch.equal(found.weights()[name], tensor) for name, tensor in WEIGHTS.items())
+        training = found.training()
+        assert torch.equal(training.pop("generator"), TRAINING["generator"])
+        assert training.pop("optimiser") == TRAINING["optimiser"]
+        assert training == {name: TRAINING[name] for name in ("rng", "world", "lanes")}
+
+
+def test_only_the_newest_are_kept(tmp_path: Path) -> None:
+    for step in (1, 2, 30, 4):
+        save(tmp_path, step, keep=3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["000000002", "000000004", "000000030"]
+    newest = checkpoint.latest(tmp_path)
+    assert newest is not None and newest.step == 30
+
+
+def test_the_same_step_may_be_saved_again(tmp_path: Path) -> None:
+    save(tmp_path, 5)
+    save(tmp_path, 5, training={"updates": 7})
+    assert checkpoint.read(tmp_path).training() == {"updates": 7}
+    assert [path.name for path in tmp_path.iterdir()] == ["000000005"]
+
+
+def test_a_half_written_checkpoint_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    """What a kill in the middle of `save` leaves behind."""
+    assert checkpoint.latest(tmp_path) is None
+    assert checkpoint.latest(tmp_path / "nowhere") is None
+    save(tmp_path, 1)
+    half = tmp_path / ".tmp-000000002"
+    half.mkdir()
+    (half / "checkpoint.json").write_text('{"format": 1, "step": 2}')
+    newest = checkpoint.latest(tmp_path)
+    assert newest is not None and newest.step == 1
+    save(tmp_path, 2)  # and the next attempt is not in its way
+    assert checkpoint.read(tmp_path).step == 2
+    assert torch.equal(checkpoint.read(tmp_path).weights()["steps"], WEIGHTS["steps"])
+
+
+class Unsaveable:
+    """What `torch.save` refuses, as if the process were killed there."""
+
+    def __reduce__(self) -> str:
+        raise OSError("the disk is full")
+
+
+def test_a_save_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
+    """Also where it was to replace a checkpoint of the same step."""
+    save(tmp_path, 5)
+    with pytest.raises(OSError, match="the disk is full"):
+        save(tmp_path, 5, training={"world": Unsaveable()})
+    assert checkpoint.read(tmp_path).training()["world"] == TRAINING["world"]
+
+
+def test_a_checkpoint_of_the_same_step_is_replaced_in_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill while the old one's files are removed must not leave a folder that looks whole and is not."""
+    save(tmp_path, 5)
+    gone: list[Path] = []
+
+    def killed(path: Path, ignore_errors: bool = False) -> None:
+        if path.exists():
+            gone.append(path)
+            (path / "agent.pt").unlink()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("interplay.learner.checkpoint.shutil.rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, 5, training={"updates": 7})
+    assert gone
+    found = checkpoint.read(tmp_path)
+    assert torch.equal(found.weights()["steps"], WEIGHTS["steps"])
+    assert found.training() == {"updates": 7}
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no checkpoint at .*expected a folder with checkpoint\.json"):
+        checkpoint.read(tmp_path)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path, 5)
+    (path / "checkpoint.json").write_text('{"format": 2, "step": 5}')
+    with pytest.raises(CheckpointError, match="format 2; this version of interplay reads 1"):
+        checkpoint.read(tmp_path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    (save(tmp_path, 5) / "agent.pt").unlink()
+    with pytest.raises(CheckpointError, match=r"agent\.pt is missing"):
+        checkpoint.read(tmp_path).weights()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": 1}', "\udcff"])
+def test_a_damaged_description_is_named(tmp_path: Path, content: str) -> None:
+    path = save(tmp_path, 5) / "checkpoint.json"
+    path.write_bytes(content.encode(errors="surrogateescape"))
+    with pytest.raises(CheckpointError, match=r"checkpoint\.json is damaged"):
+        checkpoint.read(tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 30, 0.5, 0.99])
+@pytest.mark.parametrize("file", ["agent.pt", "training.pt"])
+def test_cut_tensors_are_refused(tmp_path: Path, file: str, keep: float) -> None:
+    path = save(tmp_path, 5) / file
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep if keep >= 1 else keep * len(whole))])
+    found = checkpoint.read(tmp_path)
+    with pytest.raises(CheckpointError, match=f"{file} is damaged"):
+        _ = found.weights() if file == "agent.pt" else found.training()
+
+
+def test_other_bytes_are_refused(tmp_path: Path) -> None:
+    (save(tmp_path, 5) / "agent.pt").write_bytes(b"not tensors at all, but long enough to look at")
+    with pytest.raises(CheckpointError, match=r"agent\.pt is damaged"):
+        checkpoint.read(tmp_path).weights()
+
+
+def test_reading_runs_no_code(tmp_path: Path) -> None:
+    path = save(tmp_path, 5)
+    torch.save({"weights": Path("x")}, path / "agent.pt")  # rebuilding a Path would call a function
+    with pytest.raises(CheckpointError, match=r"agent\.pt is damaged"):
+        checkpoint.read(tmp_path).weights()
