@@ -73,8 +73,8 @@ class ScriptedSetter(Player):
         tasks = world.tasks()
         if not tasks.kinds:
             raise InfeasibleTask(
-                f"{world.spec.name} knows nothing that could be asked of a solver in words; choose a world with "
-                "tasks, as env=playhouse, or env=gymnasium env.id=BabyAI-GoToLocal-v0"
+                f"{world.spec.name} states nothing that a setter could ask for; say what is wanted, as "
+                "'env.instruction=balance the pole', or choose a world with tasks, as env=playhouse"
             )
         weights = dict(self._config.kinds) or dict.fromkeys(tasks.kinds, 1.0)
         if unknown := sorted(set(weights) - set(tasks.kinds)):
