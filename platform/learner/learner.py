@@ -59,17 +59,18 @@ class Learner:
         """One step on unrolls of the same length; returns metrics by name.
 
         Raises:
-            FloatingPointError: the loss is not finite. The weights are as they were before.
+            FloatingPointError: the loss or its gradient is not finite. The weights are as they were before.
         """
         output, lanes = self._forward(demonstrated, played)
         terms = list(self._terms(output, lanes, demonstrated, played))
         loss = torch.stack([term.weight * term.loss for term in terms]).sum()
         if not torch.isfinite(loss):
-            parts = ", ".join(f"{term.name}={term.loss.item():.4g}" for term in terms)
-            raise FloatingPointError(f"the loss of update {self.updates} is {loss.item()}: {parts}")
+            raise FloatingPointError(f"the loss of update {self.updates} is {loss.item()}: {_listed(terms)}")
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
         norm = self._clip()
+        if not torch.isfinite(norm):  # of a finite loss, as where exp() overflows on the way back
+            raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm.item()}: {_listed(terms)}")
         for group in self._optimiser.param_groups:
             group["lr"] = self.config.learning_rate * min(1.0, (self.updates + 1) / max(1, self.config.warm_up))
         self._optimiser.step()
@@ -134,6 +135,10 @@ class Learner:
             metrics[term.name] = term.loss.item()
             metrics |= {name: value.item() for name, value in term.metrics.items()}
         return metrics
+
+
+def _listed(terms: list[Term]) -> str:
+    return ", ".join(f"{term.name}={term.loss.item():.4g}" for term in terms)
 
 
 def _observations(agent: Agent, unroll: Unroll) -> dict[str, Tensor]:

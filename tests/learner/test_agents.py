@@ -1,0 +1,52 @@
+"""An agent out of its checkpoint: the same network, the same words, and clear words about another one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from street import TINY, WORDS, Street, tiny_agent
+
+from interplay.agent.network import Agent
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner import checkpoint
+from interplay.learner.agents import build_agent, identity, load_agent, same_agent
+from interplay.learner.checkpoint import CheckpointError
+
+
+def saved(root: Path, agent: Agent) -> None:
+    description = {**identity(agent, WORDS), "stage": "clone"}
+    checkpoint.save(root, step=3, description=description, weights=agent.state_dict(), training={})
+
+
+@pytest.mark.parametrize("utility", [False, True])
+def test_an_agent_comes_back_as_it_was(tmp_path: Path, utility: bool) -> None:
+    agent = tiny_agent(Street(), utility=utility)
+    saved(tmp_path, agent)
+    loaded, words = load_agent(tmp_path)
+    assert words == WORDS
+    assert (loaded.config, loaded.layout) == (agent.config, agent.layout)
+    assert (loaded.utility is not None) == utility
+    for (name, one), (other_name, other) in zip(agent.state_dict().items(), loaded.state_dict().items(), strict=True):
+        assert name == other_name and torch.equal(one, other)
+    same_agent(checkpoint.read(tmp_path), identity(loaded, words))
+
+
+def test_a_reward_model_is_built_from_what_a_policy_says() -> None:
+    described = identity(tiny_agent(Street()), WORDS)
+    assert build_agent(described, utility=True)[0].utility is not None
+    assert build_agent(described)[0].utility is None
+
+
+def test_another_agent_is_refused_with_what_differs(tmp_path: Path) -> None:
+    saved(tmp_path, tiny_agent(Street()))
+    found = checkpoint.read(tmp_path)
+    wider = tiny_agent(Street(), config=replace(TINY, width=32))
+    with pytest.raises(CheckpointError, match=r"agent\.width is 16 there, 32 here\. Choose"):
+        same_agent(found, identity(wider, WORDS))
+    with pytest.raises(CheckpointError, match=r"world\.image is \[8, 8, 3\] there, None here"):
+        same_agent(found, identity(tiny_agent(Street(image=False)), WORDS))
+    with pytest.raises(CheckpointError, match="the vocabularies differ"):
+        same_agent(found, identity(tiny_agent(Street()), Vocabulary(["other"])))

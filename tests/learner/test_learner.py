@@ -1,0 +1,244 @@
+"""The learner: which terms apply, that all lanes share one forward, and that it goes on exactly where it stopped."""
+
+from __future__ import annotations
+
+import copy
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from street import TINY, Street, tiny_agent
+
+from interplay.actors.unroll import Unroll, allocate_demonstrated, allocate_played
+from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays
+from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.objective import LossWeights, ObjectiveConfig
+
+STEPS, LANES = 6, 3
+CONFIG = LearnerConfig(learning_rate=1e-3)
+CLONING = {"movement_cloning", "language_cloning", "css"}
+PLAYING = {"movement_policy", "language_policy", "value", "gate_kl"}
+
+
+def fill(arrays: Arrays, agent: Agent, rng: np.random.Generator) -> None:
+    """Random rows of episodes of four or five rows."""
+    lead = arrays["first"].shape
+    arrays["row"][:] = (np.arange(lead[0])[:, None] + np.arange(lead[1])) % 5
+    arrays["first"][:], arrays["last"][:] = arrays["row"] == 0, arrays["row"] == 4
+    if "image" in arrays:
+        arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
+    arrays["vector"][:] = rng.normal(size=arrays["vector"].shape)
+    if "movement" in arrays:
+        bins = np.array(agent.layout.bins)
+        arrays["movement"][:] = rng.integers(bins, size=arrays["movement"].shape)
+        arrays["previous"][:] = rng.integers(bins, size=arrays["previous"].shape)
+    if "spoke" in arrays:
+        arrays["spoke"][:] = rng.random(lead) < 0.4
+        for key in ("heard", "said", "tokens"):
+            arrays[key][..., 0] = rng.integers(4, 11, size=lead)
+            arrays[key][..., 1] = 3  # the end
+        arrays["tokens"][~arrays["spoke"]] = 0
+
+
+def demonstrated(agent: Agent, seed: int = 0) -> Unroll:
+    rng = np.random.default_rng(seed)
+    arrays = allocate_demonstrated(agent.layout, STEPS, LANES)
+    fill(arrays, agent, rng)
+    arrays["cloned"][:] = rng.random(arrays["cloned"].shape) < 0.9
+    arrays["positive"][:] = rng.random(arrays["cloned"].shape) < 0.3
+    return Unroll(arrays, {})
+
+
+def played(agent: Agent, seed: int = 0, lanes: int = 2) -> Played:
+    rng = np.random.default_rng(100 + seed)
+    arrays = allocate_played(agent.layout, STEPS, lanes)
+    fill(arrays, agent, rng)
+    for key in ("movement_log_prob", "language_log_prob"):
+        arrays[key][:] = rng.normal(-2, 0.5, size=arrays[key].shape)
+    state = {name: rng.normal(size=(lanes, TINY.lstm)).astype(np.float32) for name in ("hidden", "cell")}
+    reward = rng.normal(size=(STEPS, lanes)).astype(np.float32)
+    gate = rng.normal(size=(STEPS + 1, lanes)).astype(np.float32) if agent.language is not None else None
+    return Played(Unroll(arrays, state), reward, gate)
+
+
+def learner_of(agent: Agent, config: LearnerConfig = CONFIG, seed: int = 0) -> Learner:
+    return Learner(agent, config, dataset_lanes=LANES, generator=torch.Generator().manual_seed(seed))
+
+
+def weighing(**weights: float) -> LearnerConfig:
+    return LearnerConfig(ObjectiveConfig(LossWeights(**weights)), learning_rate=1e-3)
+
+
+def weights_of(agent: Agent) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in agent.state_dict().items()}
+
+
+def changed(agent: Agent, before: dict[str, torch.Tensor]) -> set[str]:
+    return {name for name, tensor in agent.state_dict().items() if not torch.equal(tensor, before[name])}
+
+
+WORLDS: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "whole": ({}, CLONING | PLAYING),
+    "mute": ({"utterances": False}, {"movement_cloning", "movement_policy", "value"}),
+    "still": ({"movement": False}, {"language_cloning", "css", "language_policy", "value", "gate_kl"}),
+    "dark": ({"image": False}, {"movement_cloning", "language_cloning"} | PLAYING),
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("utility", [False, True])
+def test_the_terms_are_those_of_the_worlds_parts(name: str, utility: bool) -> None:
+    parts, expected = WORLDS[name]
+    agent = tiny_agent(Street(**parts), utility=utility)
+    metrics = learner_of(agent).update(demonstrated=demonstrated(agent), played=played(agent))
+    terms = set(metrics) & (CLONING | PLAYING | {"ibt"})
+    assert terms == expected | ({"ibt"} if utility else set())
+    assert all(np.isfinite(value) for value in metrics.values())
+    weights = vars(LossWeights())
+    assert metrics["loss"] == pytest.approx(sum(weights[term] * metrics[term] for term in terms), rel=1e-5)
+    alone = learner_of(agent).update(demonstrated=demonstrated(agent))
+    assert not set(alone) & PLAYING
+
+
+def test_one_update_changes_every_weight_that_has_a_term() -> None:
+    agent = tiny_agent(Street(), utility=True)
+    before, learner = weights_of(agent), learner_of(agent)
+    learner.update(demonstrated=demonstrated(agent), played=played(agent))
+    assert changed(agent, before) == {name for name, _ in agent.named_parameters()}
+    assert learner.updates == 1
+
+
+def test_a_term_of_weight_0_is_left_out() -> None:
+    agent = tiny_agent(Street())
+    before = weights_of(agent)
+    silent = learner_of(agent, weighing(css=0, language_policy=0, gate_kl=0, language_cloning=0))
+    metrics = silent.update(demonstrated=demonstrated(agent), played=played(agent))
+    assert set(metrics) & (CLONING | PLAYING) == {"movement_cloning", "movement_policy", "value"}
+    assert not any(name.startswith(("css", "language")) for name in changed(agent, before))
+    with pytest.raises(ValueError, match=r"at least 0, got css=-1"):
+        LossWeights(css=-1)
+
+
+@pytest.mark.parametrize("broken", ["reward", "weight"])
+def test_a_loss_that_is_not_finite_is_refused(broken: str) -> None:
+    agent = tiny_agent(Street())
+    earned = played(agent)
+    if broken == "reward":
+        earned.reward[2, 1] = np.inf
+    else:
+        with torch.no_grad():
+            agent.value.layers[2].bias.fill_(float("nan"))  # type: ignore[union-attr]
+    before, learner = weights_of(agent), learner_of(agent)
+    with pytest.raises(FloatingPointError, match=r"update 0 is .*value=(inf|nan)"):
+        learner.update(demonstrated=demonstrated(agent), played=earned)
+    assert all(torch.equal(a.nan_to_num(9), before[name].nan_to_num(9)) for name, a in agent.state_dict().items())
+    assert learner.updates == 0
+
+
+def test_a_gradient_that_is_not_finite_is_refused() -> None:
+    """The loss itself may be finite."""
+    agent = tiny_agent(Street())
+    before, learner = weights_of(agent), learner_of(agent)
+    agent.value.layers[2].bias.register_hook(lambda gradient: gradient * float("inf"))  # type: ignore[union-attr]
+    with pytest.raises(FloatingPointError, match="gradient of update 0"):
+        learner.update(demonstrated=demonstrated(agent), played=played(agent))
+    assert not changed(agent, before)
+
+
+def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
+    agent = tiny_agent(Street(), utility=True)
+    straight = learner_of(agent, LearnerConfig(learning_rate=1e-3, warm_up=5, gradient_clip=1.0))
+    for number in range(3):
+        straight.update(demonstrated=demonstrated(agent, number), played=played(agent, number))
+    file = io.BytesIO()
+    torch.save(straight.state(), file)
+    other = tiny_agent(Street(), seed=1, utility=True)
+    other.load_state_dict(copy.deepcopy(agent.state_dict()))
+    resumed = learner_of(other, straight.config, seed=9)
+    file.seek(0)
+    resumed.load_state(torch.load(file, weights_only=True))
+    for number in range(3, 6):
+        rows, earned = demonstrated(agent, number), played(agent, number)
+        assert straight.update(demonstrated=rows, played=earned) == resumed.update(demonstrated=rows, played=earned)
+    assert not changed(other, weights_of(agent))
+    assert resumed.updates == straight.updates == 6
+
+
+def test_dataset_lanes_remember_from_one_unroll_to_the_next() -> None:
+    """With a learning rate of next to nothing, three unrolls one after another are one long forward."""
+    agent = tiny_agent(Street())
+    config = LearnerConfig(ObjectiveConfig(LossWeights(css=0)), learning_rate=1e-30)
+    made = [demonstrated(agent, seed) for seed in range(3)]
+    long = {key: np.concatenate([unroll.arrays[key] for unroll in made]) for key in made[0].arrays}
+    long["first"][STEPS + 1 :] = False  # so that what was remembered matters in every later row
+    for number, unroll in enumerate(made):
+        unroll.arrays["first"][:] = long["first"][number * (STEPS + 1) :][: STEPS + 1]
+    learner = learner_of(agent, config)
+    parts = [learner.update(demonstrated=unroll)["movement_cloning"] for unroll in made]
+    counts = [int((unroll.arrays["cloned"] & ~unroll.arrays["last"]).sum()) for unroll in made]
+    whole = learner_of(agent, config).update(demonstrated=Unroll(long, {}))["movement_cloning"]
+    assert np.dot(parts, counts) / sum(counts) == pytest.approx(whole, rel=1e-5)
+    forgetful = learner_of(agent, config).update(demonstrated=made[2])["movement_cloning"]
+    assert abs(forgetful - parts[2]) > 1e-4
+
+
+def test_joined_lanes_learn_as_separate_ones_do() -> None:
+    """The terms of played and demonstrated lanes in one forward are those of each alone, and their state, too."""
+    agent = tiny_agent(Street())
+    config = LearnerConfig(learning_rate=1e-30)
+    rows, earned = demonstrated(agent), played(agent)
+    joined = learner_of(agent, config)
+    metrics = joined.update(demonstrated=rows, played=earned)
+    alone = learner_of(agent, config)
+    cloned = alone.update(demonstrated=rows)
+    for name in set(cloned) - {"loss", "gradient_norm"}:
+        assert metrics[name] == pytest.approx(cloned[name], rel=1e-4), name
+    for one, other in zip(joined.state()["dataset_state"], alone.state()["dataset_state"], strict=True):
+        torch.testing.assert_close(one, other)
+    other_rows = learner_of(agent, config).update(demonstrated=demonstrated(agent, 5), played=earned)
+    for name in PLAYING | {"ratio", "movement_ratio", "language_clipped", "value_mean"}:
+        assert metrics[name] == pytest.approx(other_rows[name], rel=1e-4), name
+
+
+def test_the_learning_rate_warms_up() -> None:
+    agent = tiny_agent(Street())
+    learner, rates = learner_of(agent, LearnerConfig(learning_rate=8e-4, warm_up=4)), []
+    for number in range(6):
+        learner.update(demonstrated=demonstrated(agent, number))
+        rates.append(learner.state()["optimiser"]["param_groups"][0]["lr"])
+    assert rates == pytest.approx([2e-4, 4e-4, 6e-4, 8e-4, 8e-4, 8e-4])
+
+
+def test_the_gradient_is_clipped_where_asked() -> None:
+    norms = []
+    for clip in (None, 0.01):
+        agent = tiny_agent(Street())
+        learner = learner_of(agent, LearnerConfig(gradient_clip=clip))
+        reported = learner.update(demonstrated=demonstrated(agent))["gradient_norm"]
+        gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
+        norms.append((reported, float(torch.stack([gradient.norm() for gradient in gradients]).norm())))
+    (free, same), (reported, clipped) = norms
+    assert free == pytest.approx(same, rel=1e-4) == pytest.approx(reported)
+    assert clipped == pytest.approx(0.01, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [({"learning_rate": 0.0}, "learning_rate is above 0"), ({"gradient_clip": 0.0}, "gradient_clip is above 0")],
+)
+def test_settings_that_cannot_be_are_refused(setting: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LearnerConfig(**setting)  # type: ignore[arg-type]
+
+
+def test_weights_are_a_copy() -> None:
+    agent = tiny_agent(Street())
+    learner = learner_of(agent)
+    taken = learner.weights()
+    kept = {name: array.copy() for name, array in taken.items()}
+    learner.update(demonstrated=demonstrated(agent))
+    assert all(np.array_equal(taken[name], kept[name]) for name in kept)
+    assert not np.array_equal(learner.weights()["memory.recurrent"], kept["memory.recurrent"])
