@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -25,17 +27,33 @@ def checkpoint_of(run: Run, name: str) -> Checkpoint:
     """The newest checkpoint of a stage of this run by its name ("clone"), or at a path.
 
     Raises:
-        CheckpointError: there is none; the message says what to type.
+        CheckpointError: there is none; the message says what to type. Or it is of an agent for another world.
     """
     folder = run.stage(name).checkpoints
     if folder.exists():
         return read(folder)
     if "/" in name or Path(name).exists():
-        return read(Path(name))
+        return _of_this_world(run, read(Path(name)))
     raise CheckpointError(
         f"{run.root} has no checkpoint of the stage {name!r}; type: interplay {name} run.name={run.root.name}, "
         "or give the path of a checkpoint"
     )
+
+
+def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
+    """A checkpoint from elsewhere, held against what this run's world shows and takes."""
+    world = run.make_world()
+    here, there = json.loads(json.dumps(asdict(world.spec))), found.description["world"]
+    world.close()
+    different = [
+        f"{key} is {there.get(key)!r} there, {here[key]!r} here" for key in here if there.get(key) != here[key]
+    ]
+    if different:
+        raise CheckpointError(
+            f"the agent of {found.path} is for another world: {'; '.join(different)}. Choose the env.* settings that "
+            "it was trained with, or another checkpoint"
+        )
+    return found
 
 
 def start_from(run: Run, name: str, *, utility: bool = False) -> tuple[Agent, Vocabulary]:
