@@ -1,0 +1,164 @@
+"""From what is typed to the configuration of a run: presets compose, and whatever is wrong is told at once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interplay.conf
+from interplay.agent.sizes import SIZES
+from interplay.env import registry
+from interplay.env.settings import SettingsError
+from interplay.launch.cli import main
+from interplay.launch.compose import compose
+from interplay.stages.config import Config
+
+CONF = Path(interplay.conf.__file__).parent
+
+
+def problems(*typed: str) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as refused:
+        compose(typed)
+    return refused.value.problems
+
+
+def test_nothing_typed_is_the_playhouse_and_the_nano_agent() -> None:
+    config = compose([])
+    assert config.env["name"] == "playhouse"
+    assert config.agent == SIZES["nano"]
+    assert config.collect.solver == "scripted"
+    assert config.collect_agent.solver == "agent"
+
+
+@pytest.mark.parametrize("file", sorted(path.relative_to(CONF).as_posix() for path in CONF.glob("*/*.yaml")))
+def test_every_choice_of_every_group_composes(file: str) -> None:
+    group, choice = file.removesuffix(".yaml").split("/")
+    if choice == "plugin":  # stands for the worlds of other packages
+        return
+    config = compose([f"{group}={choice}"])
+    if group == "agent":
+        assert config.agent == SIZES[choice]
+
+
+def test_the_papers_settings_are_the_papers() -> None:
+    config = compose(["experiment=paper"])
+    assert config.agent == SIZES["71m"]
+    reinforce = config.reinforce
+    assert (reinforce.actor.steps, reinforce.dataset.steps) == (50, 50)
+    assert (reinforce.actor.lanes, reinforce.dataset.lanes) == (96, 96)
+    assert config.clone.dataset.lanes == 192
+    for learner in (config.clone.learner, config.reward.learner, reinforce.learner):
+        assert learner.learning_rate == 1e-4
+        assert learner.adam_betas == (0.0, 0.999)
+        assert learner.objective.cloning == "sum"
+    assert reinforce.learner.objective.discount == 0.96
+    weights = reinforce.learner.objective.weights
+    assert (weights.movement_cloning, weights.language_cloning, weights.css) == (1, 5, 1)
+    assert (weights.movement_policy, weights.language_policy, weights.value, weights.gate_kl) == (0.5, 0.1, 1, 1e-3)
+    equal = config.reward.learner.objective.weights
+    assert equal.movement_cloning == equal.language_cloning == equal.css == equal.ibt == 1
+    assert config.collect.steps == 1125  # five minutes at 3.75 steps a second
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("run.sed=2", "run.sed: unknown setting. Did you mean 'seed'?"),
+        ("env.imgae=[16,24]", "env.imgae: unknown setting. Did you mean 'image'?"),
+        ("agent.widht=8", "agent.widht: unknown setting. Did you mean 'width'?"),
+        (
+            "reward.learner.objective.weights.ibtt=2",
+            "reward.learner.objective.weights.ibtt: unknown setting. Did you mean 'ibt'?",
+        ),
+        ("reinforce.actr.lanes=2", "reinforce.actr: unknown setting. Did you mean 'actor'?"),
+        ("rienforce.passes=2", "rienforce: unknown setting. Did you mean 'reinforce'?"),
+        ("trainng=3", "trainng: unknown setting. Did you mean 'tracking'?"),
+        ("experiment=dmeo", "experiment: there is no 'dmeo'. Did you mean 'demo'?"),
+        ("agent=7m", "agent: there is no '7m'. Did you mean '71m'?"),
+        ("agent.size=7m", "agent: no size is called '7m'. Did you mean '71m'?"),
+        ("env=playhose", "env: no world is called 'playhose'. Did you mean 'playhouse'?"),
+        ("run=2", "run is a section; set one of its fields, as run.NAME=2"),
+        ("run.seed", "'run.seed' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
+        ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
+        ("run.seed=-1", "run: run.seed is at least 0, got -1"),
+    ],
+)
+def test_a_slip_is_told_with_what_was_meant(typed: str, told: str) -> None:
+    assert problems(typed) == (told,)
+
+
+def test_an_unknown_setting_lists_each_known_one_once() -> None:
+    (told,) = problems("xyzzy=1")
+    known = told.split("Known: ")[1].rstrip(".").split(", ")
+    assert len(known) == len(set(known))
+    assert {"env", "agent", "experiment", "clone"} <= set(known)
+
+
+def test_all_slips_are_told_at_once() -> None:
+    told = problems("env.imgae=1", "agent.widht=2", "run.sed=3", "clone.dataset.lanes=1", "mark.raters=[]")
+    assert [problem.split(":")[0] for problem in told] == [
+        "env.imgae",
+        "agent.widht",
+        "run.sed",
+        "clone.dataset",
+        "mark",
+    ]
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    (told,) = problems("reinforce.actor.steps=20", "reinforce.dataset.steps=30")
+    assert "reinforce.actor.steps=20" in told
+    assert "reinforce.dataset.steps=30" in told
+
+
+def test_one_field_of_a_section_leaves_the_others_alone() -> None:
+    """Whatever default the section has, not those of its class: `collect_agent` differs from `collect` by two."""
+    config = compose(["collect_agent.episodes=7", "reinforce.learner.objective.weights.value=3"])
+    assert config.collect_agent.episodes == 7
+    assert config.collect_agent.solver == "agent"
+    assert config.collect_agent.linger == compose([]).collect_agent.linger
+    assert config.reinforce.learner.objective.weights.value == 3
+    assert config.reinforce.learner.objective.weights.movement_policy == 0.5
+
+
+def test_a_size_and_what_differs_from_it() -> None:
+    agent = compose(["agent=5m", "agent.layers=3"]).agent
+    assert agent.layers == 3
+    assert agent.width == SIZES["5m"].width
+    assert compose(["experiment=paper", "agent=nano"]).agent == SIZES["nano"]
+
+
+def test_a_preset_for_the_demo_goes_with_another_world() -> None:
+    config = compose(["experiment=demo", "env=gymnasium", "env.id=BabyAI-GoToLocal-v0"])
+    assert config.env["id"] == "BabyAI-GoToLocal-v0"
+    assert config.env["name"] == "gymnasium"
+    assert "rooms" not in config.env
+    assert not config.collect.setter.kinds  # the room's tasks stay in the room
+
+
+def test_a_world_of_another_package_is_chosen_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def corridor(length: int = 3) -> Any:
+        raise AssertionError("composing makes no world")
+
+    monkeypatch.setattr(registry, "_REGISTERED", {"corridor": corridor})
+    assert dict(compose(["env=corridor", "env.length=5"]).env) == {"name": "corridor", "length": 5}
+    assert problems("env=coridor") == ("env: no world is called 'coridor'. Did you mean 'corridor'?",)
+
+
+def test_print_config_is_json_of_every_section(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["print-config", "experiment=demo", "run.seed=7"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert list(printed) == [field.name for field in fields(Config)]
+    assert printed["run"] == {"name": "demo", "dir": "runs", "seed": 7}
+
+    def complete(shown: Any, built: Any) -> None:
+        if is_dataclass(built):
+            assert set(shown) == {field.name for field in fields(built)}
+            for field in fields(built):
+                complete(shown[field.name], getattr(built, field.name))
+
+    complete(printed, compose(["experiment=demo", "run.seed=7"]))

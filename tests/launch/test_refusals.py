@@ -1,0 +1,124 @@
+"""What people see when something is wrong: one message that says what to type, an exit code, and no traceback.
+
+The traceback is not lost: the run's error.txt has it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_runs import interplay, opened, refused, tiny
+
+from interplay.launch import cli
+from interplay.launch.cli import Verb, main
+from interplay.stages.config import Config
+
+
+@pytest.mark.parametrize(
+    ("verb", "remedy"),
+    [
+        ("clone", "interplay collect run.name=run"),
+        ("mark", "interplay collect run.name=run"),
+        ("collect-agent", "interplay clone run.name=run"),
+        ("reward", "interplay clone run.name=run"),
+        ("reinforce", "interplay clone run.name=run"),
+        ("evaluate", "interplay clone run.name=run"),
+    ],
+)
+def test_a_stage_too_early_names_the_one_before(
+    verb: str, remedy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert remedy in refused(verb, tiny(tmp_path), capsys)
+
+
+def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tiny(tmp_path)
+    for verb in ("collect", "clone"):
+        interplay(verb, settings)
+    assert "interplay mark run.name=run" in refused("reward", settings, capsys)
+    assert "interplay reward run.name=run" in refused("reinforce", settings, capsys)
+    assert "/nowhere/clone" in refused("reinforce", [*settings, "reinforce.start=/nowhere/clone"], capsys)
+
+
+def test_a_world_that_asks_for_nothing_says_how_to_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1"))
+    said = refused("collect", settings, capsys)
+    assert "env.instruction=" in said
+
+
+def test_an_unknown_gymnasium_id_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPool-v1"))
+    assert "CartPool" in refused("collect", settings, capsys)
+
+
+def test_a_task_that_the_world_does_not_know_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("collect", tiny(tmp_path, "collect.setter.kinds={juggle: 1.0}"), capsys)
+    assert "juggle" in said
+    assert "lift" in said
+
+
+def test_an_agent_for_other_pictures_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The clone of one world is asked to go on in another."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for verb in ("collect", "clone"):
+        interplay(verb, tiny(first))
+    settings = tiny(second, "env.image=[24,32]", f"reinforce.start={first}/run/clone/checkpoints")
+    interplay("collect", settings)
+    said = refused("reinforce", [*settings, "reinforce.reward=scripted", "reinforce.actor.progress=true"], capsys)
+    assert "[16, 24" in said
+    assert "[24, 32" in said
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("in the way")
+    said = refused("collect", tiny(tmp_path / "file"), capsys)
+    assert "run.dir=" in said
+    assert str(tmp_path / "file") in said
+
+
+def test_settings_and_verbs_that_do_not_exist_exit_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Did you mean 'image'?" in refused("collect", [*tiny(tmp_path), "env.imgae=1"], capsys, code=2)
+    assert "Did you mean 'collect'?" in refused("colect", [], capsys, code=2)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("typed", [[], ["--help"], ["help"], ["collect", "--help"], ["reward", "-h"]])
+def test_help_names_every_verb(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(typed) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {verb} " in said for verb in cli.VERBS)
+
+
+def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tiny(tmp_path)
+    kept = tmp_path / "run" / "error.txt"
+    assert str(kept) in refused("clone", settings, capsys)
+    refused("mark", settings, capsys)
+    text = kept.read_text()
+    assert text.count("Traceback (most recent call last)") == 2  # appended
+    assert f"interplay clone {' '.join(settings)}" in text
+    assert "snapshots.py" in text  # where it was raised
+
+
+def test_what_is_our_fault_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(config: Config) -> int:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setitem(cli.VERBS, "look", Verb("break", broken))  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError):
+        main(["look", *tiny(tmp_path)])
+
+
+def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
+    settings = tiny(tmp_path)
+    interplay("look", settings)
+    assert (tmp_path / "run" / "look.png").stat().st_size > 10_000
+
+
+def test_a_report_of_nothing_is_a_report(tmp_path: Path) -> None:
+    interplay("report", tiny(tmp_path))
+    assert (tmp_path / "run" / "report.html").exists()
+    assert not opened(tiny(tmp_path)).stage("collect").record()
