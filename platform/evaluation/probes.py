@@ -155,7 +155,8 @@ class ProbePlayer:
         views = lane.world.reset(Start(seed=probe.seed), see=self._see)
         task = lane.world.tasks().load(probe.task)
         lane.probe, lane.task, lane.step, lane.said = probe, task, 0, []
-        lane.film = Film(probe) if filmed(probe) and self._see else None
+        pictured = bool(self._see) and lane.world.spec.image is not None
+        lane.film = Film(probe) if pictured and filmed(probe) else None
         view = views.get(self._solver, View())
         self._keep(lane, view)
         self._seat.begin(index, lane.world, view, lambda: task)
