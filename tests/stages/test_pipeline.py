@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_runs import AGENT, interplay, opened, refused, rows, tiny
+from tiny_runs import interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
 
@@ -84,14 +84,19 @@ def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:
     assert any(row["training"] for row in found)
 
 
-def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path) -> None:
-    house = ("env=gymnasium", "env.id=BabyAI-GoToLocal-v0")
-    settings = [word for word in tiny(tmp_path, "evaluate.steps=4", house=house) if word not in AGENT]
-    interplay("demo", [*settings, "agent.channels=[8,8]", "agent.width=16", "agent.lstm=16"])
+@pytest.mark.parametrize(
+    "house",
+    [
+        pytest.param(("env.id=BabyAI-GoToLocal-v0",), id="words-and-pictures"),
+        pytest.param(("env.id=CartPole-v1", "env.instruction=balance the pole", "env.success_return=8"), id="vectors"),
+    ],
+)
+def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path, house: tuple[str, ...]) -> None:
+    interplay("demo", tiny(tmp_path, "reinforce.training.updates=2", house=("env=gymnasium", *house)))
     found = summary(tmp_path)
     assert found["probes"]
     assert all({"bc", "bc_rl"} <= set(by_agent) for by_agent in found["probes"].values())
-    assert found["config"]["env"]["id"] == "BabyAI-GoToLocal-v0"
+    assert f"env.id={found['config']['env']['id']}" == house[0]
 
 
 def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
