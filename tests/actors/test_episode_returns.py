@@ -53,9 +53,3 @@ def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
                     sums[lane] += float(reward[t, lane])
     assert len(expected) > 20
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_nothing_has_ended_at_first() -> None:
-    arrays = allocate_played(LAYOUT, STEPS, LANES)
-    ended = EpisodeReturns(LANES).add(Unroll(arrays, {}), np.ones((STEPS, LANES), np.float32))
-    assert len(ended.returns) == len(ended.success) == 0

@@ -20,6 +20,7 @@ from interplay.actors.unroll import Unroll
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.memory import state_from_arrays
 from interplay.agent.network import Agent
+from interplay.agent.weights import weights_of
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
 from interplay.episodes.recorder import EpisodeRecorder
@@ -141,7 +142,7 @@ def test_on_policy_all_ratios_are_one(snapshot: Snapshot) -> None:
 def test_new_weights_act_from_the_next_unroll_on(snapshot: Snapshot) -> None:
     actor, other = actor_of(snapshot), tiny_agent(Street(), seed=9)
     actor.unroll()
-    actor.load_weights({name: tensor.numpy() for name, tensor in other.state_dict().items()}, version=7)
+    actor.load_weights(weights_of(other), version=7)
     unroll = actor.unroll()
     assert unroll.version == 7
     assert_on_policy(other, unroll)
@@ -158,6 +159,7 @@ def through_a_file(state: Any) -> Any:
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_it_goes_on_bit_for_bit_from_what_was_saved(snapshot: Snapshot, before: int) -> None:
     straight, resumed = actor_of(snapshot), actor_of(snapshot)
+    straight.load_weights(weights_of(tiny_agent(Street())), version=3)
     for _ in range(before):
         straight.unroll()
     resumed.load_state(through_a_file(straight.state()))

@@ -63,10 +63,11 @@ def test_a_half_written_checkpoint_is_as_if_it_were_not_there(tmp_path: Path) ->
     """What a kill in the middle of `save` leaves behind."""
     assert checkpoint.latest(tmp_path) is None
     assert checkpoint.latest(tmp_path / "nowhere") is None
-    save(tmp_path, 1)
     half = tmp_path / ".tmp-000000002"
     half.mkdir()
     (half / "checkpoint.json").write_text('{"format": 1, "step": 2}')
+    assert checkpoint.latest(tmp_path) is None
+    save(tmp_path, 1)
     newest = checkpoint.latest(tmp_path)
     assert newest is not None and newest.step == 1
     save(tmp_path, 2)  # and the next attempt is not in its way
