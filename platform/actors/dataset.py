@@ -72,7 +72,7 @@ class DatasetActor:
                 self._writer.write(block, lane, at, piece)
                 at += piece.stop - piece.start
             episodes.append(pieces[0].episode.meta.id)
-        if self._augmentation is not None:
+        if self._augmentation is not None and "heard" in block:  # there is nothing to swap in a world without words
             block = self._augmented(block, self._augmentation)
         return Unroll(block, {}, 0, episodes)
 

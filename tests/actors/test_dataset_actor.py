@@ -193,6 +193,28 @@ def test_augmented_rows_are_neither_cloned_nor_contrasted_from(snapshot: Snapsho
     assert touched > 20
 
 
+@pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
+def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
+    recorded = [numbered(play(Street(**parts), seed, 7)[0], seed) for seed in range(3)]
+    layout = Layout(Street(**parts).spec, TINY.utterance_length, TINY.actions_per_step)
+    actor = DatasetActor(
+        reader=LaneReader(frozen(tmp_path, recorded, MARKS[:2]), 2, 3, world=Street(**parts)),
+        layout=layout,
+        vocabulary=WORDS,
+        config=CONFIG,
+        rng=np.random.default_rng(0),
+        augmentation=AugmentationConfig(probability=1.0),
+    )
+    for _ in range(4):
+        arrays = actor.unroll().arrays
+        assert set(layout.observations(0, 0)) <= set(arrays)
+        assert ("heard" in arrays, "movement" in arrays, "image" in arrays) == (
+            "utterances" not in parts,
+            "movement" not in parts,
+            "image" not in parts,
+        )
+
+
 def test_one_lane_is_too_few_for_contrast() -> None:
     with pytest.raises(ValueError, match=r"lanes is at least 2.*got 1"):
         DatasetConfig(lanes=1)

@@ -16,7 +16,7 @@ from street import LENGTH, WORDS, Street, assert_same_arrays, frozen, numbered, 
 
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.actors.setters import SetterEpisodes
-from interplay.actors.unroll import Unroll
+from interplay.actors.unroll import Unroll, allocate_demonstrated
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.memory import state_from_arrays
 from interplay.agent.network import Agent
@@ -25,6 +25,7 @@ from interplay.env import registry
 from interplay.env.world import Action, Start, World
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
+from interplay.learner.learner import Learner, LearnerConfig, Played
 
 CONFIG = SetterReplayConfig(lanes=3, steps=5, episode_steps=7, progress=True)
 EPISODES = 4
@@ -226,6 +227,22 @@ def test_an_episode_that_the_world_ends_is_shorter(snapshot: Snapshot) -> None:
     np.testing.assert_allclose(paid, place)
 
 
+@pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
+def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
+    snapshot = frozen(tmp_path, [numbered(play(Street(**parts), seed, 7)[0], seed) for seed in range(2)])
+    agent = tiny_agent(Street(**parts))
+    actor = actor_of(snapshot, agent=agent, **parts)
+    actor.unroll()
+    unroll = actor.unroll()
+    metrics = Learner(agent, LearnerConfig(), dataset_lanes=2, generator=torch.Generator()).update(
+        demonstrated=Unroll(allocate_demonstrated(agent.layout, CONFIG.steps, 2), {}),
+        played=Played(unroll, np.ones((CONFIG.steps, CONFIG.lanes), np.float32), None),
+    )
+    for head, without in (("movement", "movement"), ("language", "utterances")):
+        assert (f"{head}_ratio" in metrics) == (without not in parts)
+        assert metrics.get(f"{head}_ratio", 1.0) == pytest.approx(1.0, rel=1e-4)
+
+
 def test_every_episode_comes_once_an_epoch(snapshot: Snapshot) -> None:
     walk = SetterEpisodes(snapshot, snapshot.ids, seed=1)
     epochs = [[walk.draw().meta.id for _ in range(EPISODES)] for _ in range(6)]
@@ -246,6 +263,8 @@ def house_episode(world: World, seed: int) -> Any:
     recorder.begin(seed=seed, views=world.reset(Start(seed=seed), see=("solver",)))
     bins = [component.bins for component in world.spec.movement]
     for step in range(4):
+        if step == 1:
+            recorder.ask(world.tasks().sample("go", rng).to_json())
         moves = {role: np.tile(rng.integers(bins).astype(np.int8), (world.spec.frames_per_step, 1)) for role in
                  world.spec.roles}  # fmt: skip
         actions = {
@@ -260,7 +279,7 @@ def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
     """Physics and pictures: the lanes saved in the middle of episodes, held objects and all."""
     world = registry.make("playhouse", **HOUSE)
     snapshot = frozen(tmp_path, [numbered(house_episode(world, seed), seed) for seed in range(3)])
-    config = SetterReplayConfig(lanes=2, steps=6, episode_steps=8)
+    config = SetterReplayConfig(lanes=2, steps=6, episode_steps=8, progress=True)
 
     def actor() -> tuple[SetterReplayActor, Agent]:
         agent = tiny_agent(world)  # type: ignore[arg-type]  # only its spec is read
@@ -282,3 +301,4 @@ def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
         assert_same_arrays(one.arrays, other.arrays)
         assert_same_arrays(one.state, other.state)
         assert_on_policy(agent, one)
+        assert not np.isnan(one.arrays["progress"]).any()
