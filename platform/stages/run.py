@@ -86,10 +86,7 @@ class StageFolder:
     def record(self) -> dict[str, Any]:
         """What `stage.json` says so far; empty where the stage has not begun."""
         file = self.path / "stage.json"
-        if not file.exists():
-            return {}
-        loaded: dict[str, Any] = json.loads(file.read_text())
-        return loaded
+        return read_json(file) if file.exists() else {}
 
     @property
     def finished(self) -> bool:
@@ -145,12 +142,25 @@ def write_json(path: Path, value: Any) -> None:
     temporary.replace(path)
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads back what `write_json` wrote.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    try:
+        loaded: dict[str, Any] = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is damaged ({error}); remove it, and type the same command again") from error
+    return loaded
+
+
 def _same_world(root: Path, config: Config) -> None:
     """Episodes of two worlds in one store would be cloned as if they were of one."""
     file = root / "config.json"
     if not file.exists() or not any((root / "store" / "episodes").glob("*/*.npz")):
         return
-    before, now = json.loads(file.read_text())["env"], json.loads(json.dumps(dict(config.env)))
+    before, now = read_json(file)["env"], json.loads(json.dumps(dict(config.env)))
     # A setting that is newer than the run had its default's effect then, so only what both name is compared.
     changed = _differences({key: before[key] for key in before if key in now}, {k: now[k] for k in now if k in before})
     if changed:

@@ -72,6 +72,16 @@ def test_an_agent_for_other_pictures_is_told(tmp_path: Path, capsys: pytest.Capt
     assert "[24, 32" in said
 
 
+def test_a_damaged_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tiny(tmp_path)
+    interplay("collect", settings)
+    for name in ("collect/stage.json", "config.json"):
+        (tmp_path / "run" / name).write_text("")  # as a power cut leaves it
+        assert f"{tmp_path / 'run' / name} is damaged" in refused("collect", settings, capsys)
+        (tmp_path / "run" / name).unlink()
+        interplay("collect", settings)  # as the message says
+
+
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("in the way")
     said = refused("collect", tiny(tmp_path / "file"), capsys)
