@@ -1,7 +1,8 @@
 """Competent solvers of the Playhouse's tasks: from the house's truth, through the action interface only.
 
 Each step is one movement action held over all its frames, so an agent with one action a step can imitate it. They
-look at what they walk to, so that what they do follows from what they see.
+look round for a thing until it is in view, as people must, and look at what they walk to: what they do follows from
+what they see, or an agent that sees no more could not learn it from them.
 """
 
 from __future__ import annotations
@@ -32,11 +33,33 @@ NECK = math.radians(-55)  # how far down one looks while walking
 CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
 CARRIED_NEXT_TO = 0.42  # metres from edge to edge at which a carried thing is close enough to be let go
 STILL_NEXT_TO = 0.52  # the same, once it has begun to be lowered
-TOUCHING = 0.02  # metres from edge to edge at which it would be put on top
+TOUCHING = 0.05  # metres from edge to edge at which it would be put on top
 DROP = 0.12  # metres above the floor from which a thing is let go
 LOWERING = 4  # steps after which it is let go anyhow
-ANSWER_WITHIN = 5  # steps to look before answering
+ANSWER_WITHIN = 10  # steps to look before answering
+SEARCH_TURN = math.radians(48)  # by which one turns, always the same way round, to look for a thing
+SEARCH_PITCH = math.radians(-25)
+IN_VIEW = math.radians(32)  # off the middle of the view, within which a thing is found; views are 64 degrees or wider
 SEEN = math.radians(20)  # off the middle of the view, within which something is well seen
+
+
+class Search:
+    """Looks round for things, and remembers which it has found."""
+
+    def __init__(self, steering: Steering) -> None:
+        self._steering = steering
+        self._found: set[int] = set()
+
+    def look_round(
+        self, body: Body, thing: Thing, *, pitch: float | None = None, grasp: bool = False
+    ) -> Movement | None:
+        """The turn that goes on looking; None once the thing has been in view, or where it is in another room."""
+        if abs(queries.bearing(body, thing.xy)) <= IN_VIEW:
+            self._found.add(thing.index)
+        if thing.index in self._found or not queries.same_room(body.room, thing.room):
+            return None
+        tilt = SEARCH_PITCH - body.pitch if pitch is None else pitch
+        return self._steering.hold(yaw=SEARCH_TURN, pitch=tilt, grasp=grasp)
 
 
 class Errander(Expert):
@@ -46,6 +69,7 @@ class Errander(Expert):
         self.role = task.solver
         self._steering = Steering(spec)
         self._walker = Walker(self.role, self._steering)
+        self._search = Search(self._steering)
         self._hidden = 0  # steps for which the target stood in the middle of the view, and was not what is seen
 
     def act(self, world: World) -> Action:
@@ -63,7 +87,8 @@ class Errander(Expert):
     def approach(self, facts: HouseFacts, thing: Thing) -> Movement | None:
         """Walks up to a thing and faces it."""
         body = facts.bodies[self.role]
-
+        if (movement := self._search.look_round(body, thing)) is not None:
+            return movement
         distance = _within_its_room(facts, thing, lambda point: queries.edge_distance(point, thing))
         if distance(body.position) > STAND_OFF:
             return self._walk(facts, thing, distance, STAND_OFF)
@@ -78,6 +103,8 @@ class Errander(Expert):
             return None
         if body.holding is not None:
             return self._steering.hold()  # drops what is not wanted
+        if (movement := self._search.look_round(body, thing)) is not None:
+            return movement
         drop = body.eye_height - thing.position[2]
         distance = _within_its_room(facts, thing, lambda point: math.hypot(math.dist(point, thing.xy), drop))
         arm = body.reach - ARM
@@ -146,14 +173,24 @@ class Placer(Errander):
         super().__init__(task, spec)
         self._task = task
         self._lowering = 0  # steps spent on lowering it
+        self._taken = False  # has it been in the hand?
 
     def carry_out(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
         if self._task.fulfilled(facts):
             return None
+        other = facts.things[self._task.other]
+        if (movement := self._recover(facts, other)) is not None:
+            return movement
         if (movement := self.fetch(facts, thing)) is not None:
             return movement
-        return self._carry(facts, thing, facts.things[self._task.other])
+        self._taken = True
+        return self._carry(facts, thing, other)
+
+    def _recover(self, facts: HouseFacts, other: Thing) -> Movement | None:
+        """Once the thing was knocked out of the hand in turning round with it, looks for the other empty-handed."""
+        body = facts.bodies[self.role]
+        return self._search.look_round(body, other) if self._taken and body.holding is None else None
 
     def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
         """With the thing in hand: raises it, walks until it is beside the other, lowers it, lets it go."""
@@ -163,18 +200,20 @@ class Placer(Errander):
             return self._put_down(thing, other)
         self._lowering = 0
         ahead = math.dist(body.position, thing.xy)
-
+        carrying = self._carrying_pitch(body, thing)
+        if (movement := self._search.look_round(body, other, pitch=carrying, grasp=True)) is not None:
+            return movement
         distance = _within_its_room(facts, other, lambda point: queries.edge_distance(point, other))
         within = max(ahead + thing.radius + CARRIED_NEXT_TO - 0.25, 0.3)
-        pitch = self._carrying_pitch(body, thing)
         faces = queries.in_front(body, other.xy, math.radians(40))
         if distance(body.position) <= within - 0.3 and faces:  # it is held up on something: let it go here
             return self._put_down(thing, other)
-        return self._walker.step(facts, other, distance, within, pitch=pitch, grasp=True)
+        return self._walker.step(facts, other, distance, within, pitch=carrying, grasp=True)
 
     def _put_down(self, thing: Thing, other: Thing) -> Movement:
-        """Lowers the thing and lets it go; if it would land on top of the other, steps back first."""
-        low = queries.bottom(thing) <= DROP
+        """Lowers the thing and lets it go; if it would land on top of the other, or lies there, steps back first."""
+        over = queries.edge_distance(thing.xy, other) == 0.0
+        low = queries.bottom(thing) <= DROP and not over
         self._lowering += 1
         if not low and self._lowering <= LOWERING:
             return self._steering.hold(pitch=math.radians(-12.5), grasp=True)
@@ -196,12 +235,20 @@ class Answerer(Expert):
     def __init__(self, question: Question, spec: WorldSpec) -> None:
         self._question = question
         self._steering = Steering(spec)
+        self._search = Search(self._steering)
         self._steps = 0
 
     def act(self, world: World) -> Action:
         facts: HouseFacts = world.facts()
         body = facts.bodies[self._question.solver]
         point = self._question.look_at(facts)
+        for index in self._question.about[:1]:
+            if (
+                self._steps < ANSWER_WITHIN
+                and (seeking := self._search.look_round(body, facts.things[index])) is not None
+            ):
+                self._steps += 1
+                return Action(seeking)
         turn = queries.bearing(body, point)
         down = -math.atan2(body.eye_height, max(math.dist(body.position, point), 0.1))
         pitch = max(down, math.radians(-35)) - body.pitch
