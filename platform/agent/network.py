@@ -109,10 +109,9 @@ class Agent(nn.Module):
         world = layout.world
         self.encoder = Encoder(config, layout, vocabulary_size)
         self.mixer = Mixer(config)
-        self.previous = Previous(layout, config.width) if world.movement else None
-        self.aggregate = nn.Sequential(
-            nn.Linear(self.mixer.width + (config.width if world.movement else 0), config.lstm), nn.ReLU()
-        )
+        self.previous = Previous(layout, config.width) if world.movement and config.previous_action else None
+        known = self.mixer.width + (config.width if self.previous is not None else 0)
+        self.aggregate = nn.Sequential(nn.Linear(known, config.lstm), nn.ReLU())
         self.memory = Memory(config.lstm, config.lstm)
         core = 2 * config.lstm  # choice: the aggregate also passes around the LSTM
         self.movement = MovementHead(core, config.policy_hidden, layout) if world.movement else None

@@ -30,6 +30,9 @@ class AgentConfig:
     aggregation_tokens: int = 4
     attention: Attention = "full"  # choice: "aggregate" lets only the aggregation tokens ask, which costs a fraction
 
+    # Choice: is the previous action an input. A small net that sees it learns to repeat it, and not to look.
+    previous_action: bool = True
+
     # The memory and the heads.
     lstm: int = 512
     policy_hidden: int = 512
@@ -72,6 +75,7 @@ SIZES: dict[str, AgentConfig] = {
         attention_heads=4,
         feedforward=2,
         attention="aggregate",
+        previous_action=False,
         lstm=128,
         policy_hidden=128,
         value_hidden=128,

@@ -163,6 +163,17 @@ def test_every_part_of_an_observation_counts(config: AgentConfig, key: str) -> N
     assert not torch.isclose(before.value, after.value, rtol=1e-6).any()
 
 
+def test_an_agent_may_be_kept_from_its_previous_action() -> None:
+    assert not SIZES["nano"].previous_action
+    agent = agent_of(spec(), replace(SMALL_NANO, previous_action=False))
+    observations = observations_of(agent.layout, 3, 4)
+    before, _ = agent(observations, agent.initial_state(4))
+    after, _ = agent({**observations, "previous": 1 - observations["previous"].clamp(0, 1)}, agent.initial_state(4))
+    assert before.movement is not None and after.movement is not None
+    assert torch.equal(before.value, after.value)
+    assert all(map(torch.equal, before.movement, after.movement))
+
+
 def test_vision_has_not_seen_the_text() -> None:
     agent = agent_of(spec(), SMALL_NANO)
     observations = observations_of(agent.layout, 2, 3)
