@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from interplay.env.playhouse.codec import BIN_VALUES, COMPONENTS
 from interplay.env.world import Movement, WorldSpec
 
+BRISK = math.radians(25)  # a step's turn, at most: people turn by degrees, with their eyes on where they turn to
 NEEDED = ("forward", "yaw", "pitch", "grasp")  # without these, nothing can be fetched
 
 
@@ -33,6 +36,7 @@ class Steering:
     def hold(self, *, forward: int = 0, yaw: float = 0.0, pitch: float = 0.0, grasp: bool = False) -> Movement:
         """The chunk that walks (-1, 0 or 1), turns by about these angles (radians), and grasps or not."""
         movement = self._rest.copy()
+        yaw = min(max(yaw, -BRISK), BRISK)
         movement[:, self._column["forward"]] += forward
         movement[:, self._column["yaw"]] = self._nearest("yaw", yaw)
         movement[:, self._column["pitch"]] = self._nearest("pitch", pitch)
