@@ -40,7 +40,7 @@ class RuntimeConfig:
     """How parts are placed. In process: the same classes, inline, deterministic."""
 
     kind: Literal["in_process"] = "in_process"
-    threads: int = 2  # torch's intra-operation threads while one thing runs at a time
+    threads: int = 1  # torch's own, without overlap; two crawl where other processes want the cores, too
     overlap: bool = True  # play the next unroll while the learner learns from this one; policy lag exactly one
 
     def __post_init__(self) -> None:
