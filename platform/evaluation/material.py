@@ -112,7 +112,7 @@ class ProbeResults:
 class RewardModelResults:
     """How well the learned reward agrees with raters and with the truth, on held-out episodes."""
 
-    pairs_right: NDArray[np.int64]  # [episodes]: pairs of moments ordered as the rater's marks say
+    pairs_right: Floats  # [episodes]: pairs of moments ordered as the rater's marks say; ties count half
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Floats  # [episodes]: modelled return
     success: NDArray[np.bool_]  # [episodes]: the simulator's truth

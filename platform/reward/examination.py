@@ -19,10 +19,13 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of the pairs of moments that raters ordered, by episode [episodes]: how many, and how many are ordered alike."""
+    """Of the pairs of moments that raters ordered, by episode [episodes]: how many, and how many are ordered alike.
+
+    Ties count half, as in `ibt_loss`.
+    """
 
     pairs: NDArray[np.int64]
-    right: NDArray[np.int64]
+    right: NDArray[np.float64]
 
     @property
     def accuracy(self) -> float:
@@ -42,7 +45,8 @@ def utilities(model: Agent, episodes: Sequence[Arrays], at_once: int = 64) -> li
 
 def agreement(utility: Sequence[Floats], episodes: Sequence[Arrays]) -> Agreement:
     """Holds utilities against the marks that the same episodes carry."""
-    pairs, right = [], []
+    pairs: list[int] = []
+    right: list[float] = []
     for values, arrays in zip(utility, episodes, strict=True):
         sign = pair_signs(
             marks_positive=torch.from_numpy(arrays["positive"]),
@@ -51,9 +55,10 @@ def agreement(utility: Sequence[Floats], episodes: Sequence[Arrays]) -> Agreemen
             valid=torch.ones(arrays["first"].shape, dtype=torch.bool),
         )[..., 0].numpy()  # [N + 1, N + 1]
         rise = values[None, :] - values[:, None]  # at [i, j]: U_j - U_i
-        pairs.append(int((sign != 0).sum()))
-        right.append(int((np.sign(rise) == sign)[sign != 0].sum()))
-    return Agreement(np.array(pairs, np.int64), np.array(right, np.int64))
+        margin = (sign * rise)[sign != 0]
+        pairs.append(len(margin))
+        right.append(float((margin > 0).sum() + 0.5 * (margin == 0).sum()))
+    return Agreement(np.array(pairs, np.int64), np.array(right, np.float64))
 
 
 def returns(utility: Sequence[Floats]) -> NDArray[np.float64]:

@@ -38,16 +38,17 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
         np.testing.assert_allclose(utility, output.utility[:, 0].numpy(), atol=1e-5)
 
 
-def slow_agreement(utility: np.ndarray, arrays: Arrays) -> tuple[int, int]:
-    pairs = right = 0
+def slow_agreement(utility: np.ndarray, arrays: Arrays) -> tuple[int, float]:
+    pairs, right = 0, 0.0
     for i in range(len(utility)):
         for j in range(i + 1, len(utility)):
             good = arrays["positive"][i + 1 : j + 1, 0].any()
             bad = arrays["negative"][i + 1 : j + 1, 0].any()
             if good != bad:
                 pairs += 1
-                right += (utility[j] > utility[i]) if good else (utility[j] < utility[i])
-    return pairs, int(right)
+                rise = utility[j] - utility[i] if good else utility[i] - utility[j]
+                right += 0.5 if rise == 0 else float(rise > 0)
+    return pairs, right
 
 
 def test_agreement_equals_a_slow_count() -> None:
@@ -57,12 +58,13 @@ def test_agreement_equals_a_slow_count() -> None:
         arrays["positive"][:, 0] = rng.random(steps + 1) < 0.3
         arrays["negative"][:, 0] = rng.random(steps + 1) < 0.2
         episodes.append(arrays)
-        utility.append(rng.integers(4, size=steps + 1).astype(np.float32))  # with ties, which agree with nobody
+        utility.append(rng.integers(4, size=steps + 1).astype(np.float32))  # with ties, which count half
     episodes.append(episode(4))
     utility.append(np.zeros(5, np.float32))
     found = agreement(utility, episodes)
     expected = [slow_agreement(u, arrays) for u, arrays in zip(utility, episodes, strict=True)]
     assert list(zip(found.pairs.tolist(), found.right.tolist(), strict=True)) == expected
+    assert (found.right % 1 == 0.5).any()
     assert found.pairs[-1] == 0 and found.pairs[:-1].all()
     assert found.accuracy == pytest.approx(sum(r for _, r in expected) / sum(p for p, _ in expected))
     assert np.isnan(agreement(utility[-1:], episodes[-1:]).accuracy)
