@@ -107,10 +107,12 @@ def paired_ratio(
 ) -> Estimate:
     """Mean of `candidate` over mean of `baseline`, over the same episodes, with a percentile bootstrap interval.
 
-    Arguments as in `paired_difference`. A baseline of zero gives infinity; zero over zero counts as 1 in a resample
-    (no difference seen) and as nan in the value.
+    Arguments as in `paired_difference`. A baseline of zero gives infinity. Zero over zero counts as 1 in a resample (no
+    difference seen); where that is all there is, the value and its interval are nan.
     """
     ours, theirs = _paired(candidate, baseline)
+    if not ours.any() and not theirs.any():
+        return Estimate(math.nan, math.nan, math.nan, len(ours))
     draws = _draws(len(ours), strata, resamples, rng)
     top, bottom = ours[draws].mean(axis=1), theirs[draws].mean(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):

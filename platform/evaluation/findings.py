@@ -56,6 +56,11 @@ class Comparison:
             return 0
         return 1 if self.difference.value > 0 else -1
 
+    @property
+    def too_few(self) -> bool:
+        """Does the interval look certain, and the test say that this few differing episodes prove nothing?"""
+        return self.difference.excludes(0) and self.verdict == 0
+
 
 @dataclass(frozen=True)
 class Change:
@@ -190,7 +195,9 @@ def percent(share: float) -> str:
 
 
 def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> str:
-    """An interval in words: "1.52 to 2.31"; in percentage points "+3 to +11"; as a share "31% to 44%"."""
+    """An interval in words: "1.52 to 2.31"; in percentage points "+3 to +11"; as a share "31% to 44%"; nan: a dash."""
+    if math.isnan(estimate.low) or math.isnan(estimate.high):
+        return "–"
     shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:.2f}"
     scale = 100 if points or share else 1
     low, high = ("∞" if math.isinf(end) else shown.format(scale * end) for end in (estimate.low, estimate.high))
@@ -214,7 +221,7 @@ def _success(probes: ProbeResults | None) -> Finding:
         f"{baseline} {percent(found.baseline.value)} of the same"
     )
     verdict = {
-        0: "no clear difference",
+        0: _unclear(found),
         1: f"{candidate} is better, {times(found.ratio.value)} as often",
         -1: f"{candidate} is worse, {times(found.ratio.value)} as often",
     }[found.verdict]
@@ -225,6 +232,13 @@ def _success(probes: ProbeResults | None) -> Finding:
     )
 
 
+def _unclear(found: Comparison) -> str:
+    """That there is no clear difference; and why, where the interval that is printed beside it seems to show one."""
+    if not found.too_few:
+        return "no clear difference"
+    return f"no clear difference, as too few episodes differ for the sign test (p = {found.p_value:.2g})"
+
+
 def _sooner(probes: ProbeResults | None) -> Finding:
     label = "Success in half the time"
     found = joint_comparison(halved(probes)) if probes is not None else None
@@ -232,7 +246,7 @@ def _sooner(probes: ProbeResults | None) -> Finding:
         return Finding(label, None, "No success times of both agents.")
     early, others = percent(found.candidate.value), percent(found.baseline.value)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
-    verdict = {0: "no clear difference", 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
+    verdict = {0: _unclear(found), 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
     return Finding(
         label,
         f"{others} → {early}",

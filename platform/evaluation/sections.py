@@ -268,12 +268,24 @@ def _comparison_table(probes: ProbeResults) -> str:
             span(item.ratio),
             f"{100 * item.difference.value:+.0f} points",
             span(item.difference, points=True),
+            f"{item.p_value:.2g}",
             str(item.difference.n),
         )
         for item in found
     ]
-    head = ("task", f"{candidate} / {baseline}", "95% interval", f"{candidate} − {baseline}", "95% interval", "pairs")
-    note = "Paired bootstrap over the same episodes, each task resampled on its own."
+    head = (
+        "task",
+        f"{candidate} / {baseline}",
+        "95% interval",
+        f"{candidate} − {baseline}",
+        "95% interval",
+        "p",
+        "pairs",
+    )
+    note = (
+        "Paired bootstrap over the same episodes, each task resampled on its own; p: exact sign test over the episodes "
+        "that only one of the two solves. A difference counts as clear where both say so."
+    )
     return (
         f"<h3>{html.escape(candidate)} against {html.escape(baseline)}</h3>"
         + _table(head, rows)

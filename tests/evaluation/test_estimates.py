@@ -77,7 +77,8 @@ def test_paired_ratio_over_a_baseline_without_success_is_infinite() -> None:
     ratio = estimates.paired_ratio([1, 1, 0, 1], [0, 0, 0, 0], rng())
     assert math.isinf(ratio.value)
     assert math.isinf(ratio.high)
-    assert math.isnan(estimates.paired_ratio([0, 0], [0, 0], rng()).value)
+    nothing = estimates.paired_ratio([0, 0], [0, 0], rng())
+    assert all(math.isnan(number) for number in (nothing.value, nothing.low, nothing.high))
 
 
 def test_resamples_without_any_success_show_no_difference() -> None:

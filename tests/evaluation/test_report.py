@@ -173,6 +173,22 @@ def test_three_lucky_episodes_are_no_evidence() -> None:
     assert comparison.verdict == 0
 
 
+def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
+    few = ReportMaterial(probes=replace(probes(0.25, 1.0, n=4), joint=("go",)))
+    for finding in findings.headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
+        assert "no clear difference, as too few episodes differ for the sign test (p = 0.25)" in finding.sentence
+    assert "95% interval of the ratio 1.33 to ∞" in findings.headlines(few)[0].sentence
+    assert "<td>0.25</td>" in page(few)
+    even = ReportMaterial(probes=probes(0.5, 0.5))
+    assert "too few" not in findings.headlines(even)[0].sentence
+
+
+def test_nothing_against_nothing_has_no_ratio() -> None:
+    none = ReportMaterial(probes=probes(0.0, 0.0))
+    assert "no clear difference (95% interval of the ratio –)" in findings.headlines(none)[0].sentence
+    assert "1.00 to 1.00" not in page(none)
+
+
 def test_half_of_the_time_forgets_later_successes() -> None:
     late = ProbeResults({"BC": {"go": np.array([5.0, 6.0, np.nan])}}, steps=10, seconds_per_step=1.0)
     halved = findings.halved(late)
