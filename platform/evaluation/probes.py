@@ -37,6 +37,8 @@ class ProbesConfig:
         for name in ("episodes", "steps", "lanes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise ValueError(f"evaluate.seed is at least 0, got {self.seed}")
 
 
 @dataclass(frozen=True)

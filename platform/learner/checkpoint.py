@@ -60,7 +60,12 @@ def save(
     """Writes `root/<step>` atomically and removes all but the newest `keep` checkpoints.
 
     `training` may nest dicts, lists, tensors, numbers, strings and bytes.
+
+    Raises:
+        ValueError: `keep` is below 1, which would remove what is being saved.
     """
+    if keep < 1:
+        raise ValueError(f"keep is at least 1 checkpoint, the one that is being saved; got {keep}")
     root.mkdir(parents=True, exist_ok=True)
     final, temporary = root / f"{step:09d}", root / f".tmp-{step:09d}"
     shutil.rmtree(temporary, ignore_errors=True)

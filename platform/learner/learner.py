@@ -15,7 +15,7 @@ from interplay.actors.unroll import Unroll
 from interplay.agent.memory import State, state_from_arrays
 from interplay.agent.network import Agent, Output
 from interplay.learner.losses import shuffled_lanes
-from interplay.learner.objective import ObjectiveConfig, Term, demonstrated_terms, played_terms
+from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstrated_terms, played_terms
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class LearnerConfig:
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
+        if self.warm_up < 0:
+            raise ValueError(f"warm_up is at least 0 updates, got {self.warm_up}")
         if self.gradient_clip is not None and not self.gradient_clip > 0:
             raise ValueError(f"gradient_clip is above 0, or null for none; got {self.gradient_clip}")
 
@@ -59,10 +61,13 @@ class Learner:
         """One step on unrolls of the same length; returns metrics by name.
 
         Raises:
+            ValueError: no loss with a weight applies to this agent and these unrolls.
             FloatingPointError: the loss or its gradient is not finite. The weights are as they were before.
         """
         output, lanes = self._forward(demonstrated, played)
         terms = list(self._terms(output, lanes, demonstrated, played))
+        if not terms:
+            raise ValueError(_nothing_to_learn(self.config.objective.weights, played is not None))
         loss = torch.stack([term.weight * term.loss for term in terms]).sum()
         if not torch.isfinite(loss):
             raise FloatingPointError(f"the loss of update {self.updates} is {loss.item()}: {_listed(terms)}")
@@ -135,6 +140,15 @@ class Learner:
             metrics[term.name] = term.loss.item()
             metrics |= {name: value.item() for name, value in term.metrics.items()}
         return metrics
+
+
+def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:
+    given = ", ".join(f"{name}={weight:g}" for name, weight in vars(weights).items() if weight > 0)
+    return (
+        f"none of the losses with a weight above 0 ({given}) applies to an agent of this world that "
+        f"{'plays and is shown episodes' if plays else 'is shown episodes and does not play'}; give one that does a "
+        f"weight, as learner.objective.weights.{'value' if plays else 'movement_cloning'}=1"
+    )
 
 
 def _listed(terms: list[Term]) -> str:

@@ -42,6 +42,10 @@ class LossWeights:
             raise ValueError(
                 f"loss weights are at least 0, got {', '.join(f'{n}={getattr(self, n)}' for n in negative)}"
             )
+        if not any(vars(self).values()):
+            raise ValueError(
+                f"all loss weights are 0, so there is nothing to learn; give one of {', '.join(vars(self))} a weight"
+            )
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("run.seed", "'run.seed' is no setting; type KEY=VALUE, as run.seed=2, or GROUP=NAME, as agent=5m"),
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
         ("run.seed=-1", "run: run.seed is at least 0, got -1"),
+        ("evaluate.seed=-1", "evaluate: evaluate.seed is at least 0, got -1"),
     ],
 )
 def test_a_slip_is_told_with_what_was_meant(typed: str, told: str) -> None:

@@ -138,6 +138,14 @@ def test_a_damaged_description_is_named(tmp_path: Path, content: str) -> None:
         checkpoint.read(tmp_path)
 
 
+def test_keeping_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    with pytest.raises(ValueError, match="keep is at least 1"):
+        save(tmp_path, 2, keep=0)
+    found = checkpoint.latest(tmp_path)
+    assert found is not None and found.step == 1
+
+
 @pytest.mark.parametrize("keep", [0, 1, 30, 0.5, 0.99])
 @pytest.mark.parametrize("file", ["agent.pt", "training.pt"])
 def test_cut_tensors_are_refused(tmp_path: Path, file: str, keep: float) -> None:

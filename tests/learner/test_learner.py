@@ -120,6 +120,16 @@ def test_a_term_of_weight_0_is_left_out() -> None:
     assert not any(name.startswith(("css", "language")) for name in changed(agent, before))
     with pytest.raises(ValueError, match=r"at least 0, got css=-1"):
         LossWeights(css=-1)
+    with pytest.raises(ValueError, match="all loss weights are 0"):
+        LossWeights(**dict.fromkeys(vars(LossWeights()), 0.0))
+
+
+def test_weights_for_nothing_that_is_learned_are_refused() -> None:
+    agent = tiny_agent(Street())
+    learner = learner_of(agent, weighing(movement_cloning=0, language_cloning=0, css=0))
+    with pytest.raises(ValueError, match=r"none of the losses .*value=1.* is shown episodes and does not play"):
+        learner.update(demonstrated=demonstrated(agent))
+    assert "value" in learner.update(demonstrated=demonstrated(agent), played=played(agent))
 
 
 @pytest.mark.parametrize("broken", ["reward", "weight"])
@@ -227,7 +237,11 @@ def test_the_gradient_is_clipped_where_asked() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [({"learning_rate": 0.0}, "learning_rate is above 0"), ({"gradient_clip": 0.0}, "gradient_clip is above 0")],
+    [
+        ({"learning_rate": 0.0}, "learning_rate is above 0"),
+        ({"gradient_clip": 0.0}, "gradient_clip is above 0"),
+        ({"warm_up": -1}, "warm_up is at least 0"),
+    ],
 )
 def test_settings_that_cannot_be_are_refused(setting: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
