@@ -23,6 +23,7 @@ from interplay.runtime.interruption import Interrupted
 from interplay.stages.config import Config
 from interplay.stages.reporting import report
 from interplay.stages.run import Run, StageConflict, open_run
+from interplay.stages.training import Diverged
 
 # What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
 # ours, and goes through with its traceback.
@@ -30,6 +31,7 @@ USERS_ERRORS = (
     SettingsError,
     CheckpointError,
     StageConflict,
+    Diverged,
     InfeasibleTask,
     DamagedEpisode,
     UnknownFormat,

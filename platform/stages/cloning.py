@@ -33,7 +33,7 @@ def clone(run: Run) -> None:
     """
     folder, config = run.stage(STAGE), run.config.clone
     clock = folder.begin({"agent": asdict(run.config.agent), "clone": asdict(config), "seed": run.seed})
-    if folder.finished:
+    if folder.finished_at(config.training.updates):
         return
     snapshot = freeze_once(run, STAGE, Where(split="train", kinds=PEOPLE), "interplay collect")
     trainee = build(run, snapshot)

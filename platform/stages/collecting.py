@@ -53,6 +53,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
                 world_config=run.config.env,
             )
             for _, episode in maker.make(_until(stop, waiting)):
+                clock.claim()
                 store.append(episode)
                 missing -= 1
                 steps += episode.meta.steps

@@ -66,6 +66,7 @@ def evaluate(run: Run) -> None:
             results, films = _play(worlds, seat, probes, config, name, stop)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
+            clock.claim()
             _write(folder, name, trained, results)
             _keep_films(folder, name, films)
     rates = {name: _share(read_results(folder, name)) for name in seated}

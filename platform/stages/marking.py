@@ -52,6 +52,7 @@ def mark(run: Run) -> None:
             batch = waiting[start : start + AT_ONCE]
             seen = [(rater, episode) for rater, e in batch for episode in readable(store, [e])]
             marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
+            clock.claim()
             store.add_marks(marks)
             written.writelines(f"{rater}/{episode.meta.id}\n" for rater, episode in seen)
             written.flush()

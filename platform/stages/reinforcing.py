@@ -41,7 +41,7 @@ def reinforce(run: Run) -> None:
     """
     folder, config = run.stage(STAGE), run.config.reinforce
     clock = folder.begin({"reinforce": asdict(config), "seed": run.seed})
-    if folder.finished:
+    if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, Where(), "interplay collect")

@@ -30,7 +30,7 @@ def train_reward(run: Run) -> None:
     """
     folder, config = run.stage(STAGE), run.config.reward
     clock = folder.begin({"reward": asdict(config), "start": config.start, "seed": run.seed})
-    if folder.finished:
+    if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, Where(marked=True), "interplay mark")

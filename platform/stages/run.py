@@ -24,6 +24,9 @@ from interplay.stages.config import Config
 
 logger = logging.getLogger(__name__)
 
+# How long a stage trains, and how often it logs and saves. Raised, it goes on; what it has learned stays true.
+MAY_CHANGE = "training"
+
 
 class StageConflict(ValueError):
     """A stage was begun with other settings than it is asked to go on with."""
@@ -92,24 +95,27 @@ class StageFolder:
     def finished(self) -> bool:
         return bool(self.record().get("finished"))
 
+    def finished_at(self, updates: int) -> bool:
+        """Has a training stage finished, with this many updates or more?"""
+        record = self.record()
+        return bool(record.get("finished")) and record.get("updates", 0) >= updates
+
     def begin(self, settings: Mapping[str, Any]) -> StageClock:
-        """Starts the stage, or goes on with it.
+        """Starts the stage, or goes on with it. Nothing is written down yet: see `StageClock.claim`.
 
         Raises:
-            StageConflict: it was begun with other settings.
+            StageConflict: it was begun with other settings. Those named `MAY_CHANGE` are not compared.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         settings = json.loads(json.dumps(settings))  # tuples become lists, as they will when read back
         before = self.record()
-        if before and before["settings"] != settings:
-            changed = ", ".join(_differences(before["settings"], settings))
+        changed = _differences(_lasting(before["settings"]), _lasting(settings)) if before else []
+        if changed:
             raise StageConflict(
-                f"{self.path} was begun with other settings ({changed}). Go on with the old ones, or give the new "
-                f"ones a run of their own with run.name=..., or remove {self.path}"
+                f"{self.path} was begun with other settings ({', '.join(changed)}). Go on with the old ones, or give "
+                f"the new ones a run of their own with run.name=..., or remove {self.path}"
             )
-        clock = StageClock(self, {"seconds": 0.0, "finished": False, **before, "settings": settings})
-        clock.save()
-        return clock
+        return StageClock(self, {"seconds": 0.0, "finished": False, **before, "settings": settings})
 
 
 class StageClock:
@@ -120,6 +126,15 @@ class StageClock:
         self._record = record
         self._before = float(record["seconds"])
         self._started = time.monotonic()
+        self._claimed = False
+
+    def claim(self) -> None:
+        """Writes the settings down, just before the first work done with them is kept.
+
+        Until then a stage may be begun anew with others: one that was refused, or that failed at once.
+        """
+        if not self._claimed:
+            self.save()
 
     def fact(self, name: str, default: Any) -> Any:
         """What was written down before."""
@@ -129,6 +144,7 @@ class StageClock:
         """Writes down the time so far, and these facts."""
         self._record |= {**facts, "seconds": self._before + time.monotonic() - self._started}
         write_json(self._folder.path / "stage.json", self._record)
+        self._claimed = True
 
     def finish(self, **facts: Any) -> None:
         """The stage is done."""
@@ -168,6 +184,15 @@ def _same_world(root: Path, config: Config) -> None:
             f"{root} holds episodes of another world ({', '.join('env.' + each for each in changed)}). Go on with the "
             f"old world, or give the new one a run of its own with run.name=..., or remove {root}"
         )
+
+
+def _lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without those that may change between two attempts."""
+    return {
+        key: _lasting(value) if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if key != MAY_CHANGE
+    }
 
 
 def _differences(old: Any, new: Any, where: str = "") -> list[str]:

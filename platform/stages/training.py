@@ -27,6 +27,10 @@ from interplay.tracking.wandb_sink import TrackingConfig
 logger = logging.getLogger(__name__)
 
 
+class Diverged(ArithmeticError):
+    """Training came to a loss or a gradient that is not finite. The message says how to go on."""
+
+
 class Trainee(Protocol):
     """What a training stage puts into the loop."""
 
@@ -81,6 +85,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
 
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
+        Diverged: the loss or its gradient is not finite; everything up to the newest checkpoint is saved.
     """
     done = resume(trainee, loop.folder)
     config, title = loop.config, loop.folder.path.name
@@ -95,6 +100,8 @@ def train(trainee: Trainee, loop: Loop) -> None:
     try:
         with StopRequest() as stop:
             _updates(trainee, loop, done, tracker, stop)
+    except FloatingPointError as error:
+        raise Diverged(f"{error}. {_way_out(loop.folder)}") from error
     finally:
         tracker.close()
 
@@ -118,8 +125,22 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
             raise Interrupted(f"stopped and saved at update {update} of {config.updates}; the same command goes on")
 
 
+def _way_out(folder: StageFolder) -> str:
+    """What to do once a stage has diverged."""
+    name = folder.path.name
+    calmer = f"a lower {name}.learner.learning_rate or {name}.learner.gradient_clip"
+    found = checkpoint.latest(folder.checkpoints)
+    if found is None:
+        return f"Nothing had been saved, so the stage begins anew; give it {calmer}"
+    return (
+        f"The same command goes on from update {found.step}, saved at {found.path}; should it end like this again, "
+        f"try {calmer}, in a run of its own (run.name=...)"
+    )
+
+
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
     """Writes a checkpoint, and the time taken so far."""
+    loop.clock.claim()
     checkpoint.save(
         loop.folder.checkpoints,
         step=update,
@@ -127,7 +148,7 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         weights=trainee.weights(),
         training={"steps": trainee.steps, **trainee.state()},
     )
-    loop.clock.save(updates=update, steps=trainee.steps)
+    loop.clock.save(updates=update, steps=trainee.steps, finished=False)
 
 
 class _Averages:

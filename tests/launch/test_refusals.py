@@ -49,6 +49,28 @@ def test_a_world_that_asks_for_nothing_says_how_to_ask(tmp_path: Path, capsys: p
     assert "env.instruction=" in said
 
 
+def test_a_refused_stage_may_begin_with_other_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("clone", "mark", "collect-agent", "reward", "reinforce", "evaluate"):
+        refused(verb, tiny(tmp_path), capsys)
+    refused("collect", tiny(tmp_path, "collect.setter.kinds={juggle: 1.0}"), capsys)
+    interplay("demo", tiny(tmp_path, "run.seed=2"))
+
+
+def test_a_loss_that_diverges_names_what_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tiny(tmp_path)
+    interplay("collect", settings)
+    wild = "clone.learner.learning_rate=1e4"
+    begun = refused("clone", [*settings, wild], capsys)
+    assert "the loss of update 1 is nan" in begun
+    assert "Nothing had been saved" in begun
+    assert "clone.learner.learning_rate" in begun
+    said = refused("clone", [*settings, wild, "clone.training.checkpoint_every=1"], capsys)
+    assert f"goes on from update 1, saved at {tmp_path / 'run/clone/checkpoints/000000001'}" in said
+    assert "run.name=" in said
+    assert (tmp_path / "run" / "error.txt").read_text().count("FloatingPointError: the loss of update 1") == 2
+    assert not opened(settings).stage("clone").finished
+
+
 def test_an_unknown_gymnasium_id_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPool-v1"))
     assert "CartPool" in refused("collect", settings, capsys)

@@ -127,6 +127,32 @@ def test_a_stopped_stage_saves_and_goes_on(prepared: Path, tmp_path: Path, stage
     assert folder.record()["updates"] == 8
 
 
+@pytest.mark.parametrize("stage", ["clone", "reinforce"])
+def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
+    prepared: Path, tmp_path: Path, stage: str
+) -> None:
+    straight, raised = (copied(prepared, tmp_path / name, stage) for name in ("straight", "raised"))
+    interplay(stage, twenty(straight, stage, True))
+    interplay(stage, [*twenty(raised, stage, True), f"{stage}.training.updates=10"])
+    interplay(stage, twenty(raised, stage, True))
+    same_runs(straight, raised, stage)
+    folder = opened(twenty(raised, stage, True)).stage(stage)
+    assert folder.finished_at(20) and not folder.finished_at(21)
+    interplay(stage, [*twenty(raised, stage, True), f"{stage}.training.updates=5"])  # which it has had already
+    assert folder.record()["updates"] == 20
+
+
+def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(prepared: Path, tmp_path: Path) -> None:
+    root = copied(prepared, tmp_path, "nothing")
+    more = tiny(root, "clone.training.updates=12")
+    ended = strike(["clone", *more], signal.SIGINT, Moment(LOGGED, 2), tmp_path / "log")
+    assert ended.code == 130, ended.said
+    folder = opened(more).stage("clone")
+    assert not folder.finished
+    interplay("clone", more)
+    assert folder.finished and folder.record()["updates"] == 12
+
+
 def test_another_agent_or_other_settings_are_refused(
     prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
