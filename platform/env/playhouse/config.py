@@ -25,6 +25,7 @@ class PlayhouseConfig:
 
     rooms: Range = (1, 3)
     room_size: tuple[float, float] = (4.0, 5.0)  # the side of a room
+    varied_decor: bool = True  # every house has rooms, floors and walls of its own; False: all look alike
     furniture: Range = (1, 3)  # pieces in a room
     objects: Range = (4, 8)  # loose objects in the house
     categories: tuple[str, ...] = ()  # of the loose objects

@@ -25,6 +25,7 @@ FACING = math.radians(30)  # off the thing's middle, when one has gone to it
 RAISED = 0.25  # metres above where it rested, for a thing to be lifted
 BESIDE = 0.6  # metres from edge to edge within which things are next to each other
 WITHIN_GRASP = 1.0  # metres from a thing's edge, where approaching it ends
+LOOKS, LOOKS_AWAY = math.radians(10), math.radians(40)  # off a thing's middle: wholly looking at it, not at all
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,14 @@ class Errand(Task):
         left = queries.walking_distance(facts, facts.bodies[self.solver].position, self.thing(facts))
         return _done(self.start, left, until)
 
+    def looks(self, facts: HouseFacts) -> float:
+        """How far the solver has turned to the thing: 1 in the middle of its view, 0 out of it or in another room."""
+        body, thing = facts.bodies[self.solver], self.thing(facts)
+        if not queries.same_room(body.room, thing.room):
+            return 0.0
+        off = abs(queries.bearing(body, thing.xy))
+        return float(np.clip((LOOKS_AWAY - off) / (LOOKS_AWAY - LOOKS), 0.0, 1.0))
+
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         facts: HouseFacts = world.facts()
         loose = [thing for thing in facts.things if not thing.furniture and self.may_mistake(thing, facts)]
@@ -85,8 +94,11 @@ class Go(Errand):
         )
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.8 for the way, 1 when it is also faced."""
-        return 1.0 if self.fulfilled(facts) else 0.8 * self.nearness(facts, NEAR)
+        """What a rater sees: 0.3 for turning to it, 0.3 for the way with it in view, 0.2 for the way; 1 once done."""
+        if self.fulfilled(facts):
+            return 1.0
+        near = self.nearness(facts, NEAR)
+        return 0.2 * near + self.looks(facts) * (0.3 + 0.3 * near)
 
     def expert(self, world: World) -> Expert:
         return Goer(self, world.spec)
@@ -103,13 +115,14 @@ class Lift(Errand):
         return thing.held_by == self.solver and thing.position[2] - self.rest_height >= RAISED
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.3 for the way, 0.1 for looking at it from near, 0.2 for holding it, 0.4 for raising it."""
+        """0.2 for turning to it, 0.2 for the way with it in view, 0.1 for the way, 0.1 for aiming at it from near;
+        0.6 for holding it and 0.4 for raising it."""
         thing = self.thing(facts)
         if thing.held_by == self.solver:
             return 0.6 + 0.4 * float(np.clip((thing.position[2] - self.rest_height) / RAISED, 0.0, 1.0))
         near = self.nearness(facts, WITHIN_GRASP)
-        looking = facts.bodies[self.solver].looking_at == self.target
-        return 0.3 * near + 0.1 * near * looking
+        aims = facts.bodies[self.solver].looking_at == self.target
+        return 0.1 * near + self.looks(facts) * (0.2 + 0.2 * near) + 0.1 * near * aims
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), rest_height=thing.position[2])
@@ -130,14 +143,15 @@ class Position(Errand):
         return thing.held_by is None and queries.next_to(thing, facts.things[self.other], BESIDE)
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.2 for the way, 0.25 for holding it, 0.35 for bringing it, and 1 once it is let go there."""
+        """0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35 for bringing it, and 1 once
+        it is let go there."""
         if self.fulfilled(facts):
             return 1.0
         thing, other = self.thing(facts), facts.things[self.other]
         brought = _done(self.apart, queries.walking_distance(facts, thing.xy, other), BESIDE)
         if thing.held_by == self.solver:
             return 0.45 + 0.35 * brought
-        return 0.2 * self.nearness(facts, WITHIN_GRASP) + 0.35 * brought
+        return self.looks(facts) * (0.1 + 0.1 * self.nearness(facts, WITHIN_GRASP)) + 0.35 * brought
 
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
         already = queries.next_to(thing, facts.things[self.other], BESIDE)

@@ -95,7 +95,9 @@ class House:
 def make_house(config: PlayhouseConfig, seed: int) -> House:
     """The house of this seed under these settings: the same in every process."""
     rng = np.random.default_rng(seed)
-    rooms = plan_rooms(int(rng.integers(config.rooms[0], config.rooms[1] + 1)), config.room_size, rng)
+    rooms = plan_rooms(
+        int(rng.integers(config.rooms[0], config.rooms[1] + 1)), config.room_size, rng, config.varied_decor
+    )
     doors = plan_doors(rooms, rng)
     placing = _Placing(rooms, doors, rng)
     for room in range(len(rooms)):

@@ -67,9 +67,9 @@ class Wall:
     half: XYZ
 
 
-def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator) -> list[RoomPlan]:
+def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, varied: bool = True) -> list[RoomPlan]:
     """`count` rooms of different kinds, each sharing a wall with an earlier one. Sides in metres."""
-    kinds = [KINDS[i] for i in rng.permutation(len(KINDS))[:count]]
+    kinds = [KINDS[i] for i in (rng.permutation(len(KINDS)) if varied else range(len(KINDS)))][:count]
     placed: list[tuple[XY, XY]] = []
     while len(placed) < count:
         size = np.round(rng.uniform(*side, size=2), 2)
@@ -77,7 +77,8 @@ def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator) 
         high = (low[0] + float(size[0]), low[1] + float(size[1]))
         if not any(_overlap(low, high, *other) for other in placed):
             placed.append((low, high))
-    return [_painted(kind, low, high, rng) for kind, (low, high) in zip(kinds, placed, strict=True)]
+    paint = rng if varied else np.random.default_rng(0)  # the same paint in every house
+    return [_painted(kind, low, high, paint) for kind, (low, high) in zip(kinds, placed, strict=True)]
 
 
 def _beside(neighbour: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator) -> XY:

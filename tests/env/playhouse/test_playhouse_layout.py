@@ -144,3 +144,10 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once() -> None:
 def test_more_unique_colours_than_there_are_is_refused() -> None:
     with pytest.raises(ValueError, match="unique_colours=True with up to 5 objects"):
         PlayhouseConfig(colours=("red", "blue"), unique_colours=True, objects=(2, 5))
+
+
+def test_without_varied_decor_all_rooms_look_alike() -> None:
+    alike = PlayhouseConfig(rooms=(1, 1), room_size=(4.2, 4.2), varied_decor=False)
+    varied = PlayhouseConfig(rooms=(1, 1), room_size=(4.2, 4.2))
+    assert len({make_house(alike, seed).rooms for seed in range(6)}) == 1
+    assert len({make_house(varied, seed).rooms for seed in range(6)}) > 1
