@@ -31,7 +31,7 @@ PICTURES = 6  # shown beside a utility trace
 class Examination:
     """What the report says about the reward model."""
 
-    results: RewardModelResults | None  # of the agent's held-out episodes
+    results: RewardModelResults | None  # of the held-out episodes
     traces: Sequence[UtilityTrace]
     answers: Mapping[str, Sequence[float]]  # reward of an answer, by what kind of answer it is
 
@@ -45,8 +45,7 @@ def examine(run: Run) -> Examination | None:
     snapshot = Snapshot(file)
     model, vocabulary = load_agent(folder.checkpoints)
     world = run.make_world()
-    ids = snapshot.select(Where(split="heldout", kinds={"solver": ("agent",)}))
-    ids = ids or snapshot.select(Where(split="heldout"))
+    ids = snapshot.select(Where(split="heldout"))
     heldout = read_heldout(snapshot, ids, world, model, vocabulary)
     if not heldout.decoded:
         return None
