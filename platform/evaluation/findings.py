@@ -296,11 +296,16 @@ def _answers(rewards: Mapping[str, Estimate]) -> Finding:
     if len(rewards) < 2:
         return Finding(label, None, "No answers have been scored.")
     values = [estimate.value for estimate in rewards.values()]
-    ordered = all(better > worse for better, worse in itertools.pairwise(values))
+    pairs = list(itertools.pairwise(rewards.values()))
+    if all(better.low > worse.high for better, worse in pairs):
+        verdict = "The order is as expected, best answer first."
+    elif any(better.high < worse.low for better, worse in pairs):
+        verdict = "The order is not as expected, which is best answer first."
+    else:
+        verdict = "The intervals overlap: no clear order."
     listed = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
     return Finding(
         label,
         " / ".join(f"{value:+.2f}" for value in values),
-        f"Mean reward after each kind of answer: {listed}. The order is {'as' if ordered else 'not as'} expected, "
-        f"best answer first.",
+        f"Mean reward after each kind of answer: {listed}. {verdict}",
     )

@@ -1,0 +1,22 @@
+"""The sentence about answers follows from the intervals, and not from the means alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from interplay.evaluation.findings import headlines
+from interplay.evaluation.material import ReportMaterial
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ([1.0, 1.1, 0.9, 1.0], [-1.0, -1.1, -0.9, -1.0], "is as expected"),
+        ([-1.0, -1.1, -0.9, -1.0], [1.0, 1.1, 0.9, 1.0], "is not as expected"),
+        ([0.2, -0.2, 0.3, -0.1], [0.1, -0.3, 0.2, 0.0], "no clear order"),
+    ],
+)
+def test_an_order_is_claimed_where_intervals_are_apart(right: list[float], wrong: list[float], says: str) -> None:
+    found = headlines(ReportMaterial(answer_rewards={"correct": right, "incoherent": wrong}))
+    (answers,) = [finding for finding in found if finding.label == "Reward of an answer"]
+    assert says in answers.sentence
