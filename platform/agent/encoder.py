@@ -18,7 +18,7 @@ class Encoded(NamedTuple):
 
     tokens: Tensor  # [N, S, W]
     mask: Tensor | None  # bool [N, S], True where a token means something; None: all do
-    vision: Tensor | None  # [N, C]: the picture alone, which has not seen the text
+    vision: Tensor | None  # [N, 2 C]: the picture alone, which has not seen the text
     language: Tensor | None  # [N, W]: the text alone
 
 

@@ -33,7 +33,7 @@ class Output(NamedTuple):
     gate: Tensor | None  # [T, B], the logit of speaking
     value: Tensor  # [T, B]
     utility: Tensor | None  # [T, B]; only of a reward model
-    vision: Tensor | None  # [T, B, C], the picture before any text touched it
+    vision: Tensor | None  # [T, B, 2 C], the picture before any text touched it
     language: Tensor | None  # [T, B, W], the text alone
 
 
@@ -122,7 +122,7 @@ class Agent(nn.Module):
         self.utility = Scalar(core, config.value_hidden) if utility else None
         tower = self.encoder.tower
         self.css = (
-            Contrast(tower.channels, config.width, config.contrast_hidden)
+            Contrast(2 * tower.channels, config.width, config.contrast_hidden)
             if tower is not None and world.utterances
             else None
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -17,7 +18,7 @@ class Seen(NamedTuple):
     """What the tower made of N pictures."""
 
     grid: Tensor  # [N, C, h, w]; knows the text where it was given
-    plain: Tensor  # [N, C]: the mean over the grid before any text touched it
+    plain: Tensor  # [N, 2 C]: the mean and the maximum over the grid before any text touched it
 
 
 def convolution(before: int, after: int, size: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
@@ -71,7 +72,9 @@ class Tower(nn.Module):
         x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(functional.relu(stage(x)))
-        plain = functional.relu(x).mean(dim=(2, 3))
+        untold = functional.relu(x)
+        # A small thing vanishes in the mean of the picture; the maximum says that it is there.
+        plain = torch.cat([untold.mean(dim=(2, 3)), untold.amax(dim=(2, 3))], dim=1)
         if self.film is not None and text is not None:
             scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
             x = x * (1.0 + scale) + shift
