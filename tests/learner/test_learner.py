@@ -107,7 +107,9 @@ def test_one_update_changes_every_weight_that_has_a_term() -> None:
     agent = tiny_agent(Street(), utility=True)
     before, learner = weights_of(agent), learner_of(agent)
     learner.update(demonstrated=demonstrated(agent), played=played(agent))
-    assert changed(agent, before) == {name for name, _ in agent.named_parameters()}
+    # IBT sees differences of utility only, so a constant added to it has no gradient but rounding.
+    constant = {"utility.layers.2.bias"}
+    assert changed(agent, before) - constant == {name for name, _ in agent.named_parameters()} - constant
     assert learner.updates == 1
 
 
