@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from interplay.actors.unroll import Unroll, allocate_demonstrated
 from interplay.agent.observation import Arrays, Layout
 from interplay.episodes.lanes import LaneReader
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.reward.augmentation import AugmentationConfig, MarkedWindow, augment
+from interplay.episodes.windows import MarkedReader
+from interplay.reward.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class DatasetConfig:
 
     lanes: int = 16
     steps: int = 50  # T; an unroll has T + 1 rows
+    windows: Literal["stream", "marked"] = "stream"  # whole episodes one after another, or draws around marks; choice
     blocks: int = 2  # unrolls that may be in use at once
     cache_mb: int = 2048  # of decoded episodes; what does not fit is drawn or read again
 
@@ -33,6 +35,8 @@ class DatasetConfig:
         for name in ("steps", "blocks", "cache_mb"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        if self.windows not in ("stream", "marked"):
+            raise ValueError(f"windows is one of stream, marked; got {self.windows!r}")
         if self.lanes < 2:
             raise ValueError(
                 f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
@@ -45,7 +49,7 @@ class DatasetActor:
     def __init__(
         self,
         *,
-        reader: LaneReader,
+        reader: LaneReader | MarkedReader,
         layout: Layout,
         vocabulary: Vocabulary,
         config: DatasetConfig,
@@ -59,6 +63,7 @@ class DatasetActor:
         self._augmentation = augmentation
         self._blocks = [allocate_demonstrated(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
+        self._mirrored = np.zeros(config.lanes, bool)  # the episode that each lane is in, by the augmentation
 
     def unroll(self) -> Unroll:
         """The next window of every lane. Its arrays are refilled after `config.blocks` more calls."""
@@ -73,20 +78,28 @@ class DatasetActor:
                 at += piece.stop - piece.start
             episodes.append(pieces[0].episode.meta.id)
         if self._augmentation is not None and "heard" in block:  # there is nothing to swap in a world without words
-            block = self._augmented(block, self._augmentation)
+            block = self._swapped(block, self._augmentation)
+        if self._augmentation is not None and self._augmentation.mirror and "image" in block:
+            block = self._mirror(block, self._augmentation.mirror)
         return Unroll(block, {}, 0, episodes)
 
     def state(self) -> dict[str, Any]:
         """What a resume needs."""
-        return {"reader": self._reader.state(), "turn": self._turn, "rng": self._rng.bit_generator.state}
+        return {
+            "reader": self._reader.state(),
+            "turn": self._turn,
+            "rng": self._rng.bit_generator.state,
+            "mirrored": self._mirrored.tolist(),
+        }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state` returned."""
         self._reader.load_state(state["reader"])
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]
+        self._mirrored = np.array(state["mirrored"], bool)
 
-    def _augmented(self, block: Arrays, config: AugmentationConfig) -> Arrays:
+    def _swapped(self, block: Arrays, config: AugmentationConfig) -> Arrays:
         window = MarkedWindow(**{name: block[name] for name in MarkedWindow._fields})
         changed = augment(window=window, config=config, rng=self._rng)
         untouched = changed.untouched
@@ -96,3 +109,11 @@ class DatasetActor:
             "untouched": untouched,
             "cloned": block["cloned"] & untouched,
         }
+
+    def _mirror(self, block: Arrays, chance: float) -> Arrays:
+        """Movements are not turned round with the pictures, so nothing is cloned from a mirror."""
+        image, rows = mirrored(
+            image=block["image"], first=block["first"], before=self._mirrored, chance=chance, rng=self._rng
+        )
+        self._mirrored = rows[-1]
+        return {**block, "image": image, "cloned": block["cloned"] & ~rows}

@@ -37,6 +37,7 @@ class RowWriter:
         numbers = np.arange(start, stop)
         last = episode.rows - 1
         block["first"][rows] = numbers == 0
+        block["first"][at, lane] |= piece.cut
         block["last"][rows] = numbers == last
         block["row"][rows] = numbers
         block["env_reward"][rows] = np.append(episode.env_reward, np.float32(0))[start:stop]
@@ -71,7 +72,8 @@ class RowWriter:
         positive, negative = np.zeros((2, piece.episode.rows), np.int8)
         raters = sorted(piece.episode.marks)
         if raters:
-            rater = raters[int(np.random.default_rng(piece.position).integers(len(raters)))]
+            drawn = raters[int(np.random.default_rng(piece.position).integers(len(raters)))]
+            rater = drawn if piece.rater is None else piece.rater
             for step, sign in piece.episode.marks[rater]:
                 (positive if sign > 0 else negative)[min(step + 1, piece.episode.rows - 1)] += 1
         block["positive"][rows] = positive[piece.start : piece.stop]

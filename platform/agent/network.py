@@ -119,7 +119,8 @@ class Agent(nn.Module):
             LanguageHead(core, config, vocabulary_size, layout.utterance_length) if world.utterances else None
         )
         self.value = Scalar(core, config.value_hidden)
-        self.utility = Scalar(core, config.value_hidden) if utility else None
+        sensed = core if config.utility_remembers else config.lstm
+        self.utility = Scalar(sensed, config.value_hidden) if utility else None
         tower = self.encoder.tower
         self.css = (
             Contrast(2 * tower.channels, config.width, config.contrast_hidden)
@@ -142,12 +143,13 @@ class Agent(nn.Module):
         aggregate = self.aggregate(known).unflatten(0, first.shape)  # [T, B, D / 2]
         remembered, state = self.memory(aggregate, first, state)
         core = torch.cat([remembered, aggregate], dim=-1)
+        sensed = core if self.config.utility_remembers else aggregate
         return Output(
             core=core,
             movement=None if self.movement is None else self.movement(core),
             gate=None if self.language is None else self.language(core),
             value=self.value(core),
-            utility=None if self.utility is None else self.utility(core),
+            utility=None if self.utility is None else self.utility(sensed),
             vision=None if encoded.vision is None else encoded.vision.unflatten(0, first.shape),
             language=None if encoded.language is None else encoded.language.unflatten(0, first.shape),
         ), state

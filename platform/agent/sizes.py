@@ -35,6 +35,7 @@ class AgentConfig:
 
     # The memory and the heads.
     lstm: int = 512
+    utility_remembers: bool = True  # choice: a small reward model that does learns how much time has passed
     policy_hidden: int = 512
     value_hidden: int = 512
     decoder_width: int = 256
@@ -77,6 +78,7 @@ SIZES: dict[str, AgentConfig] = {
         attention="aggregate",
         previous_action=False,
         lstm=128,
+        utility_remembers=False,
         policy_hidden=128,
         value_hidden=128,
         decoder_width=48,

@@ -83,6 +83,38 @@ class Piece:
     start: int
     stop: int
     position: int
+    cut: bool = False  # begins in the middle of an episode that this lane did not deliver before
+    rater: str | None = None  # whose marks; None: of one of the episode's raters, by the position
+
+
+class Source:
+    """The episodes of a snapshot as `role` lived them, decoded. The log names those that cannot be read."""
+
+    def __init__(self, snapshot: Snapshot, world: World | None, role: str, cache_bytes: int) -> None:
+        self.snapshot = snapshot
+        self.unreadable: set[str] = set()
+        self._world, self._role = world, role
+        self._cache = DecodedCache(cache_bytes)
+
+    def get(self, episode: str) -> Decoded | None:
+        """The episode of this id; None where its file cannot be read."""
+        try:
+            return self._cache.get(episode, self._decode)
+        except (DamagedEpisode, UnknownFormat) as error:
+            if episode not in self.unreadable:
+                log.warning("skipped: %s", error)
+                self.unreadable.add(episode)
+            return None
+
+    def none_of(self, count: int) -> DamagedEpisode:
+        """What to raise where so many episodes in a row could not be read."""
+        return DamagedEpisode(
+            f"none of {count} episodes of {self.snapshot.path} in a row could be read; the log names them"
+        )
+
+    def _decode(self, episode: str) -> Decoded:
+        marks = self.snapshot.marks([episode])
+        return lived(self.snapshot.read(episode), self._role, marks=marks, world=self._world)
 
 
 class LaneReader:
@@ -105,15 +137,18 @@ class LaneReader:
         where: Where | None = None,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self._snapshot, self._world, self._role = snapshot, world, role
+        self._source = Source(snapshot, world, role, cache_bytes)
         self._ids = snapshot.select(where or Where())
         self._order = EpisodeOrder(len(self._ids), seed, rank=rank, world_size=world_size)
         self._start = Cursor(snapshot.hash, len(self._ids), seed, rank, world_size, 0, (None,) * lanes)
-        self._cache = DecodedCache(cache_bytes)
         self._taken = 0
         self._lanes: list[LaneCursor | None] = [None] * lanes
         self._present: list[Decoded | None] = [None] * lanes
-        self.unreadable: set[str] = set()
+
+    @property
+    def unreadable(self) -> set[str]:
+        """The ids of the episodes that were skipped so far."""
+        return self._source.unreadable
 
     @property
     def epochs(self) -> float:
@@ -186,23 +221,11 @@ class LaneReader:
             episode = self._decoded(position)
             if episode is not None:
                 return episode, LaneCursor(position, 0)
-        raise DamagedEpisode(
-            f"none of {len(self._ids)} episodes of {self._snapshot.path} in a row could be read; the log names them"
-        )
+        raise self._source.none_of(len(self._ids))
 
     def _decoded(self, position: int) -> Decoded | None:
         """The episode at a position, None where its file cannot be read."""
-        episode = self._ids[self._order.at(position)]
-        try:
-            return self._cache.get(episode, self._decode)
-        except (DamagedEpisode, UnknownFormat) as error:
-            if episode not in self.unreadable:
-                log.warning("skipped: %s", error)
-                self.unreadable.add(episode)
-            return None
-
-    def _decode(self, episode: str) -> Decoded:
-        return lived(self._snapshot.read(episode), self._role, marks=self._snapshot.marks([episode]), world=self._world)
+        return self._source.get(self._ids[self._order.at(position)])
 
 
 def _identity(cursor: Cursor) -> str:

@@ -24,9 +24,10 @@ class AugmentationConfig:
 
     probability: float = 0.33  # of an episode in a window to be changed at all
     instruction_share: float = 0.5  # of the changed ones: instruction rather than utterance; choice
+    mirror: float = 0.0  # chance that an episode is seen in a mirror; choice, for worlds where left is as good as right
 
     def __post_init__(self) -> None:
-        for name in ("probability", "instruction_share"):
+        for name in ("probability", "instruction_share", "mirror"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"reward.augmentation.{name} is a share from 0 to 1, got {getattr(self, name)!r}")
 
@@ -94,6 +95,35 @@ def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.
                 untouched[part.start : part.stop, part.lane] = False
                 break
     return Augmented(changed, untouched, tuple(instructions), tuple(utterances))
+
+
+def mirrored(
+    *,
+    image: NDArray[np.uint8],
+    first: NDArray[np.bool_],
+    before: NDArray[np.bool_],
+    chance: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """Shows whole episodes with left and right exchanged, so that a small model does not learn houses by heart.
+
+    Args:
+        image: [T, B, H, W, 3]; stays as it is.
+        first: [T, B], an episode starts here.
+        before: [B], whether the episode that each lane was in before the window is shown so.
+        chance: that an episode which starts is.
+
+    Returns:
+        The pictures as shown, and which rows [T, B] are mirrored.
+    """
+    rows = np.empty(first.shape, bool)
+    for lane in range(first.shape[1]):
+        shown = bool(before[lane])
+        for part in segments(first[:, lane : lane + 1]):
+            if first[part.start, lane]:
+                shown = bool(rng.random() < chance)
+            rows[part.start : part.stop, lane] = shown
+    return np.where(rows[..., None, None, None], image[:, :, :, ::-1], image), rows
 
 
 def segments(first: NDArray[np.bool_]) -> list[Segment]:

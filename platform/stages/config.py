@@ -115,7 +115,8 @@ class RewardConfig:
     augmentation: AugmentationConfig = field(default_factory=AugmentationConfig)
     heldout_episodes: int = 200  # on which pair accuracy is measured as training goes on
     measure_every: int = 100  # updates between measurements
-    start: str = "clone"  # whose weights it starts from
+    start: str = "clone"  # whose vocabulary and network it has, and whose weights it starts from
+    fresh: bool = False  # start from new weights instead; choice: a small net that was cloned first learns less here
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from interplay.tracking.progress import Progress
 logger = logging.getLogger(__name__)
 
 STAGE = "evaluate"
-AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # what summary.json calls them: the stage whose checkpoint they are
+BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
 FILMED = 12  # probes of each kind, the first ones, of which pictures are kept until the report has chosen
 
@@ -49,7 +49,7 @@ def evaluate(run: Run) -> None:
         Interrupted: asked to stop; what finished agents did is kept.
     """
     config, folder = run.config.evaluate, run.stage(STAGE)
-    agents = {name: stage for name, stage in AGENTS.items() if run.stage(stage).checkpoints.exists()}
+    agents = stages_of(run)
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to evaluate; type: interplay clone run.name={run.root.name}")
     steps = {name: checkpoint_of(run, stage).step for name, stage in agents.items()}
@@ -71,6 +71,17 @@ def evaluate(run: Run) -> None:
             _keep_films(folder, name, films)
     rates = {name: _share(read_results(folder, name)) for name in seated}
     clock.finish(episodes=len(probes) * len(seated), **{f"success_{name}": rate for name, rate in rates.items()})
+
+
+def stages_of(run: Run) -> dict[str, str]:
+    """The run's agents, by what summary.json calls them: the stage whose newest checkpoint they are.
+
+    Where reinforcement did not start from the clone, what it started from plays too: what it added can be told.
+    """
+    start = run.config.reinforce.start
+    before = {} if start == "clone" else {BEFORE_RL: start}
+    stages = {"bc": "clone", **before, "bc_rl": "reinforce"}
+    return {name: stage for name, stage in stages.items() if run.stage(stage).checkpoints.exists()}
 
 
 def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
@@ -100,7 +111,7 @@ def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) 
 def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) -> SolverSeat:
     if name == EXPERT:
         return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_stream(config.seed, STAGE, name))
-    path = checkpoint_of(run, AGENTS[name]).path
+    path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
     generator = torch_stream(config.seed, STAGE, name, run.seed)
     return AgentSeat(PlayingAgent(agent, vocabulary, len(worlds), generator, config.greedy), str(path))

@@ -14,6 +14,7 @@ from interplay.episodes.catalogue import Where
 from interplay.episodes.lanes import LaneReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.windows import MarkedReader
 from interplay.learner.agents import build_agent
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.reward.augmentation import AugmentationConfig
@@ -56,16 +57,24 @@ def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
     return found
 
 
-def start_from(run: Run, name: str, *, utility: bool = False) -> tuple[Agent, Vocabulary]:
-    """A new agent with the weights of another stage; with `utility`, a reward model whose new head is untrained."""
+def start_from(run: Run, name: str, *, utility: bool = False, fresh: bool = False) -> tuple[Agent, Vocabulary]:
+    """A new agent with the weights of another stage; with `utility`, a reward model whose new head is untrained.
+
+    `fresh`: only the other's network and vocabulary, with weights of its own.
+    """
     found = checkpoint_of(run, name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of(run.seed, "start", name))  # of what the checkpoint lacks: the new head
         agent, vocabulary = build_agent(found.description, utility=utility)
+    if fresh:
+        return agent, vocabulary
     missing = agent.load_state_dict(found.weights(), strict=False)
-    lost = [key for key in missing.missing_keys if not key.startswith("utility.")]
-    if lost or missing.unexpected_keys:
-        raise CheckpointError(f"{found.path} does not fit: it lacks {lost}, and has {missing.unexpected_keys} too much")
+    lost, spare = (  # a utility head comes and goes: a clone has none, and who starts from a reward model needs none
+        [key for key in keys if not key.startswith("utility.")]
+        for keys in (missing.missing_keys, missing.unexpected_keys)
+    )
+    if lost or spare:
+        raise CheckpointError(f"{found.path} does not fit: it lacks {lost}, and has {spare} too much")
     return agent, vocabulary
 
 
@@ -82,15 +91,12 @@ def dataset_actor(
 ) -> DatasetActor:
     """A dataset actor over the snapshot's episodes that satisfy `where`."""
     world = run.make_world()
-    reader = LaneReader(
-        snapshot,
-        config.lanes,
-        seed_of(run.seed, stage, "order"),
-        world=world,
-        role=world.spec.solver,
-        where=where,
-        cache_bytes=config.cache_mb * 2**20,
-    )
+    seed, role, cache = seed_of(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
+    reader: LaneReader | MarkedReader
+    if config.windows == "marked":
+        reader = MarkedReader(snapshot, seed, world=world, role=role, where=where, cache_bytes=cache)
+    else:
+        reader = LaneReader(snapshot, config.lanes, seed, world=world, role=role, where=where, cache_bytes=cache)
     return DatasetActor(
         reader=reader,
         layout=agent.layout,

@@ -35,7 +35,7 @@ from interplay.stages.run import Run
 
 STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")
 COUNTS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
-NAMES = {"bc": "BC", "bc_rl": "BC+RL", "expert": "scripted solver"}
+NAMES = {"bc": "BC", evaluating.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),

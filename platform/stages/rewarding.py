@@ -35,7 +35,7 @@ def train_reward(run: Run) -> None:
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, Where(marked=True), "interplay mark")
     train_on = Where(split="train", marked=True)
-    agent, vocabulary = start_from(run, config.start, utility=True)
+    agent, vocabulary = start_from(run, config.start, utility=True, fresh=config.fresh)
     ids = snapshot.select(Where(split="heldout", marked=True))[: config.heldout_episodes]
     heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary)
     trainee = Imitation(

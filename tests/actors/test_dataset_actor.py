@@ -23,6 +23,7 @@ from interplay.episodes.decoded import lived
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.lanes import LaneReader
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.windows import MarkedReader
 from interplay.reward.augmentation import AugmentationConfig
 
 STEPS = [7, 4, 9, 6, 3]
@@ -150,7 +151,7 @@ def test_a_whole_episode_is_written_as_its_windows_are(snapshot: Snapshot) -> No
     assert whole["positive"][3, 0] == 2
 
 
-@pytest.mark.parametrize("augmentation", [None, AugmentationConfig(probability=0.7)])
+@pytest.mark.parametrize("augmentation", [None, AugmentationConfig(probability=0.7, mirror=0.5)])
 def test_it_goes_on_bit_for_bit_from_what_was_saved(
     snapshot: Snapshot, augmentation: AugmentationConfig | None
 ) -> None:
@@ -191,6 +192,30 @@ def test_augmented_rows_are_neither_cloned_nor_contrasted_from(snapshot: Snapsho
         for key in ("image", "vector", "previous", "movement", "first", "last"):
             np.testing.assert_array_equal(after[key], before[key])
     assert touched > 20
+
+
+def test_mirrored_episodes_are_not_cloned_and_nothing_else_of_them_changes(snapshot: Snapshot) -> None:
+    plain, shown = actor_of(snapshot), actor_of(snapshot, augmentation=AugmentationConfig(probability=0.0, mirror=0.5))
+    seen = 0
+    for _ in range(20):
+        before, after = plain.unroll().arrays, shown.unroll().arrays
+        turned = (after["image"] != before["image"]).any((2, 3, 4))
+        np.testing.assert_array_equal(after["image"][turned], before["image"][turned][:, :, ::-1])
+        assert not after["cloned"][turned].any() and after["untouched"].all()
+        for key in set(before) - {"image", "cloned"}:
+            np.testing.assert_array_equal(after[key], before[key])
+        seen += int(turned.sum())
+    assert 0 < seen < 20 * before["first"].size
+
+
+def test_windows_around_marks_stand_for_themselves(snapshot: Snapshot) -> None:
+    reader = MarkedReader(snapshot, 3, world=Street())
+    rng = np.random.default_rng(0)
+    actor = DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=CONFIG, rng=rng)
+    for _ in range(12):
+        arrays = actor.unroll().arrays
+        assert arrays["first"][0].all()  # so that nothing is remembered from the window before
+        assert (arrays["positive"] + arrays["negative"])[1:].any(0).all()
 
 
 @pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])

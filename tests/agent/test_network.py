@@ -282,6 +282,18 @@ def test_a_reward_model_starts_from_an_agents_weights() -> None:
     assert theirs.utility is not None and theirs.utility.shape == (2, 3)
 
 
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_utility_remembers_only_where_it_may(remembers: bool) -> None:
+    model = agent_of(spec(), replace(SMALL, utility_remembers=remembers), utility=True)
+    observations = observations_of(model.layout, 3, 2)
+    observations["first"][1:] = False
+    other = {key: torch.cat([value[1:2], value[1:]]) for key, value in observations.items()}  # another first step
+    first, then = (model(given, model.initial_state(2))[0] for given in (observations, other))
+    assert first.utility is not None and then.utility is not None
+    assert torch.equal(first.utility[2], then.utility[2]) != remembers
+    assert not torch.equal(first.value[2], then.value[2])
+
+
 def test_weights_of_another_agent_are_refused() -> None:
     agent = agent_of(spec())
     weights = weights_of(agent)

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from interplay.reward.augmentation import AugmentationConfig, Augmented, MarkedWindow, Segment, augment, segments
+from interplay.reward.augmentation import (
+    AugmentationConfig,
+    Augmented,
+    MarkedWindow,
+    Segment,
+    augment,
+    mirrored,
+    segments,
+)
 
 ALWAYS_INSTRUCTION = AugmentationConfig(probability=1.0, instruction_share=1.0)
 ALWAYS_UTTERANCE = AugmentationConfig(probability=1.0, instruction_share=0.0)
@@ -156,3 +164,25 @@ def test_the_same_generator_swaps_the_same() -> None:
 def test_a_share_is_a_share() -> None:
     with pytest.raises(ValueError, match=r"reward\.augmentation\.probability is a share from 0 to 1, got 1\.5"):
         AugmentationConfig(probability=1.5)
+
+
+def pictured(rows: int, lanes: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (rows, lanes, 2, 3, 3), np.uint8)
+
+
+def test_a_mirror_exchanges_left_and_right_of_whole_episodes() -> None:
+    image, first = pictured(8, 40), np.zeros((8, 40), bool)
+    first[3] = True
+    before = np.arange(40) % 2 == 0
+    shown, rows = mirrored(image=image, first=first, before=before, chance=0.5, rng=np.random.default_rng(1))
+    assert (rows[:3] == before).all() and (rows[3:] == rows[3]).all()
+    assert 5 < rows[3].sum() < 35 and (rows[3] != before).any()
+    assert (shown[rows] == image[rows][:, :, ::-1]).all() and (shown[~rows] == image[~rows]).all()
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+def test_a_mirrors_chance_is_of_the_episode(chance: float) -> None:
+    image, first = pictured(4, 6), np.zeros((4, 6), bool)
+    first[0] = True
+    _, rows = mirrored(image=image, first=first, before=np.zeros(6, bool), chance=chance, rng=np.random.default_rng(0))
+    assert (rows == bool(chance)).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class PlayhouseConfig:
     image: tuple[int, int] = (72, 96)  # height, width in pixels
     field_of_view: float = 60.0  # vertical, degrees
     antialias: bool = False
+    overlook: bool = False  # players start in corners and see most of their room; False: anywhere, and look anywhere
     components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movements that policies have
     walk_speed: float = 2.0  # metres a second, forward
     strafe_speed: float = 1.5
@@ -62,6 +64,12 @@ class PlayhouseConfig:
     @property
     def object_sizes(self) -> tuple[str, ...]:
         return self.sizes or tuple(SIZES)
+
+    @property
+    def half_view(self) -> float:
+        """Radians from the middle of a player's view to its side."""
+        height, width = self.image
+        return math.atan(math.tan(math.radians(self.field_of_view) / 2) * width / height)
 
     @property
     def most_things(self) -> int:

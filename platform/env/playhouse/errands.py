@@ -25,7 +25,8 @@ FACING = math.radians(30)  # off the thing's middle, when one has gone to it
 RAISED = 0.25  # metres above where it rested, for a thing to be lifted
 BESIDE = 0.6  # metres from edge to edge within which things are next to each other
 WITHIN_GRASP = 1.0  # metres from a thing's edge, where approaching it ends
-LOOKS, LOOKS_AWAY = math.radians(10), math.radians(40)  # off a thing's middle: wholly looking at it, not at all
+# Off a thing's middle: wholly looking at it, not at all.
+SIDEWAYS, UPWARDS = (math.radians(10), math.radians(40)), (math.radians(25), math.radians(40))
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Errand(Task):
         body, thing = facts.bodies[self.solver], self.thing(facts)
         if not queries.same_room(body.room, thing.room):
             return 0.0
-        off = abs(queries.bearing(body, thing.xy))
-        return float(np.clip((LOOKS_AWAY - off) / (LOOKS_AWAY - LOOKS), 0.0, 1.0))
+        aside, above = abs(queries.bearing(body, thing.xy)), abs(queries.elevation(body, thing) - body.pitch)
+        return _share(aside, SIDEWAYS) * _share(above, UPWARDS)
 
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         facts: HouseFacts = world.facts()
@@ -94,11 +95,10 @@ class Go(Errand):
         )
 
     def progress(self, facts: HouseFacts) -> float:
-        """What a rater sees: 0.3 for turning to it, 0.3 for the way with it in view, 0.2 for the way; 1 once done."""
+        """What a rater sees: 0.4 for turning to it, 0.4 for the way with it in view; 1 once done."""
         if self.fulfilled(facts):
             return 1.0
-        near = self.nearness(facts, NEAR)
-        return 0.2 * near + self.looks(facts) * (0.3 + 0.3 * near)
+        return self.looks(facts) * (0.4 + 0.4 * self.nearness(facts, NEAR))
 
     def expert(self, world: World) -> Expert:
         return Goer(self, world.spec)
@@ -115,14 +115,14 @@ class Lift(Errand):
         return thing.held_by == self.solver and thing.position[2] - self.rest_height >= RAISED
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.2 for turning to it, 0.2 for the way with it in view, 0.1 for the way, 0.1 for aiming at it from near;
-        0.6 for holding it and 0.4 for raising it."""
+        """0.2 for turning to it, 0.2 for the way with it in view, 0.1 for aiming at it from near; 0.6 for holding it,
+        and 0.4 for raising it."""
         thing = self.thing(facts)
         if thing.held_by == self.solver:
             return 0.6 + 0.4 * float(np.clip((thing.position[2] - self.rest_height) / RAISED, 0.0, 1.0))
         near = self.nearness(facts, WITHIN_GRASP)
         aims = facts.bodies[self.solver].looking_at == self.target
-        return 0.1 * near + self.looks(facts) * (0.2 + 0.2 * near) + 0.1 * near * aims
+        return self.looks(facts) * (0.2 + 0.2 * near) + 0.1 * near * aims
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), rest_height=thing.position[2])
@@ -179,6 +179,12 @@ def _done(start: float, left: float, until: float) -> float:
     if left <= until:
         return 1.0
     return float(np.clip((start - left) / max(start - until, 1e-6), 0.0, 1.0))
+
+
+def _share(off: float, limits: tuple[float, float]) -> float:
+    """1 up to the lower limit, 0 from the upper one on."""
+    low, high = limits
+    return float(np.clip((high - off) / (high - low), 0.0, 1.0))
 
 
 def _lookalike(target: Thing, things: Sequence[Thing], rng: np.random.Generator) -> Thing | None:

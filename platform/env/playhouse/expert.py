@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.navigation import Distance
-from interplay.env.playhouse.steering import Steering
+from interplay.env.playhouse.steering import BRISK, CALM, Steering
 from interplay.env.playhouse.walker import Walker
 from interplay.env.task import Expert
 from interplay.env.world import Action, Movement, World, WorldSpec
@@ -39,7 +39,7 @@ LOWERING = 4  # steps after which it is let go anyhow
 ANSWER_WITHIN = 16  # steps to look before answering
 SEARCH_TURN = math.radians(25)  # by which one turns, always the same way round, to look for a thing
 SEARCH_PITCH = math.radians(-25)
-IN_VIEW = math.radians(32)  # off the middle of the view, within which a thing is found; views are 64 degrees or wider
+AT_THE_EDGE = math.radians(5.6)  # of the view: too little of a thing shows there for it to be found
 SEEN = math.radians(20)  # off the middle of the view, within which something is well seen
 
 
@@ -54,7 +54,7 @@ class Search:
         self, body: Body, thing: Thing, *, pitch: float | None = None, grasp: bool = False
     ) -> Movement | None:
         """The turn that goes on looking; None once the thing has been in view, or where it is in another room."""
-        if abs(queries.bearing(body, thing.xy)) <= IN_VIEW:
+        if abs(queries.bearing(body, thing.xy)) <= body.half_view - AT_THE_EDGE:
             self._found.add(thing.index)
         if thing.index in self._found or not queries.same_room(body.room, thing.room):
             return None
@@ -63,10 +63,14 @@ class Search:
 
 
 class Errander(Expert):
-    """The skills that errands are made of. Each returns the movement it still needs, or None once it is done."""
+    """The skills that errands are made of. Each returns the movement it still needs, or None once it is done.
 
-    def __init__(self, task: Errand, spec: WorldSpec) -> None:
+    `haste`: a step's turn to a thing in view, at most, in radians.
+    """
+
+    def __init__(self, task: Errand, spec: WorldSpec, haste: float = CALM) -> None:
         self.role = task.solver
+        self._haste = haste
         self._steering = Steering(spec)
         self._walker = Walker(self.role, self._steering)
         self._search = Search(self._steering)
@@ -93,7 +97,9 @@ class Errander(Expert):
         if distance(body.position) > STAND_OFF:
             return self._walk(facts, thing, distance, STAND_OFF)
         if not queries.in_front(body, thing.xy, FACED):
-            return self._steering.hold(yaw=queries.bearing(body, thing.xy), pitch=self._gaze(body, thing))
+            return self._steering.hold(
+                yaw=queries.bearing(body, thing.xy), pitch=self._gaze(body, thing), most=self._haste
+            )
         return None
 
     def fetch(self, facts: HouseFacts, thing: Thing) -> Movement | None:
@@ -121,11 +127,12 @@ class Errander(Expert):
         if math.dist(body.position, thing.xy) < TOO_CLOSE:
             return self._steering.hold(forward=-1, yaw=turn, pitch=pitch)
         self._hidden += abs(turn) < 0.02 and abs(pitch) < 0.02
-        return self._steering.hold(yaw=turn, pitch=pitch)
+        return self._steering.hold(yaw=turn, pitch=pitch, most=self._haste)
 
     def _walk(self, facts: HouseFacts, thing: Thing, distance: Distance, within: float) -> Movement:
         body = facts.bodies[self.role]
-        return self._walker.step(facts, thing, distance, within, pitch=self._gaze(body, thing), grasp=False)
+        pitch = self._gaze(body, thing)
+        return self._walker.step(facts, thing, distance, within, pitch=pitch, grasp=False, most=self._haste)
 
     def _gaze(self, body: Body, thing: Thing) -> float:
         """The pitch that is missing for looking at a thing, as far as one's neck goes while walking."""
@@ -170,7 +177,7 @@ class Placer(Errander):
     """Fetches a thing, carries it to another and lets it go there."""
 
     def __init__(self, task: Position, spec: WorldSpec) -> None:
-        super().__init__(task, spec)
+        super().__init__(task, spec, BRISK)  # its ways are long
         self._task = task
         self._lowering = 0  # steps spent on lowering it
         self._taken = False  # has it been in the hand?

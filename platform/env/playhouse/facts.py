@@ -53,6 +53,7 @@ class Body:
     holding: int | None  # a Thing's index
     looking_at: int | None  # the Thing in the middle of its view, within reach or not; None for walls and floor
     reach: float  # metres from the eye within which a grasp takes hold
+    half_view: float = math.radians(37.5)  # how far off its middle its view ends, sideways
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ FROM_WALL = 0.15
 DOOR_DEPTH = 0.9  # how far into a room its doorways are kept free
 START_VIEW = 1.2  # metres that a player can see ahead at the start
 START_CLEARANCE = 0.4  # metres from the middle of an avatar to the nearest footprint
+CORNER = 0.8  # metres from both walls, at most, of a start in a corner
+ACROSS = math.radians(15)  # off the middle of the room, at most, when one starts by overlooking it
 TRIES = 60
 
 FURNISHING: dict[str, tuple[str, ...]] = {
@@ -103,7 +105,7 @@ def make_house(config: PlayhouseConfig, seed: int) -> House:
     for room in range(len(rooms)):
         placing.furnish(room, int(rng.integers(config.furniture[0], config.furniture[1] + 1)))
     placing.scatter(config)
-    starts = placing.starts()
+    starts = placing.starts(config.overlook)
     walls = build_walls(rooms, doors)
     return House(seed, tuple(rooms), tuple(doors), tuple(walls), tuple(placing.things), starts)
 
@@ -208,16 +210,19 @@ class _Placing:
             f"no free floor for the {size} {colour} {category.name}: lower objects or furniture, or raise room_size"
         )
 
-    def starts(self) -> tuple[tuple[float, float, float], ...]:
-        """Where the setter and the solver stand at the beginning."""
+    def starts(self, overlook: bool) -> tuple[tuple[float, float, float], ...]:
+        """Where the setter and the solver stand at the beginning; `overlook`: in a corner if one is free, and see
+        the room."""
         spots: list[tuple[float, float, float]] = []
         for attempt in range(40 * TRIES):
             room = int(self.rng.integers(len(self.rooms)))
-            middle = self._inside(room, START_CLEARANCE)
+            corner = overlook and attempt < 20 * TRIES  # all corners may be taken
+            middle = self._corner(room) if corner else self._inside(room, START_CLEARANCE)
             clearance = START_CLEARANCE if attempt < 20 * TRIES else START_CLEARANCE / 1.5
             apart = all(math.dist(middle, spot[:2]) > 1.0 for spot in spots)
             if apart and self._free(middle, 0.0, clearance, keep_doors=False):
-                spots.append((*middle, self._yaw_into(room, middle)))
+                yaw = self._yaw_across(room, middle) if overlook else self._yaw_into(room, middle)
+                spots.append((*middle, yaw))
                 if len(spots) == 2:
                     return tuple(spots)
         raise ValueError("no free floor for the players to stand on: lower objects or furniture, or raise room_size")
@@ -233,6 +238,19 @@ class _Placing:
         plan = self.rooms[room]
         x, y = (float(self.rng.uniform(plan.low[k] + margin, plan.high[k] - margin)) for k in (0, 1))
         return x, y
+
+    def _corner(self, room: int) -> XY:
+        """A place in one of the corners."""
+        plan = self.rooms[room]
+        away = self.rng.uniform(START_CLEARANCE, CORNER, size=2)
+        x, y = (float(plan.low[k] + away[k] if self.rng.random() < 0.5 else plan.high[k] - away[k]) for k in (0, 1))
+        return x, y
+
+    def _yaw_across(self, room: int, middle: XY) -> float:
+        """To the middle of the room, about."""
+        plan = self.rooms[room]
+        across = [(plan.low[k] + plan.high[k]) / 2 - middle[k] for k in (0, 1)]
+        return math.atan2(across[1], across[0]) + float(self.rng.uniform(-ACROSS, ACROSS))
 
     def _yaw_into(self, room: int, middle: XY) -> float:
         """Any direction in which the wall is not right before one's nose."""

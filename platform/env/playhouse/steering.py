@@ -9,7 +9,8 @@ import numpy as np
 from interplay.env.playhouse.codec import BIN_VALUES, COMPONENTS
 from interplay.env.world import Movement, WorldSpec
 
-BRISK = math.radians(25)  # a step's turn, at most: people turn by degrees, with their eyes on where they turn to
+BRISK = math.radians(25)  # a step's turn, at most
+CALM = math.radians(12.5)  # the same of who looks at what they turn to: more is seen, and learned, on the way
 NEEDED = ("forward", "yaw", "pitch", "grasp")  # without these, nothing can be fetched
 
 
@@ -33,10 +34,13 @@ class Steering:
         self._turns = {name: values[name] * spec.frames_per_step for name in ("yaw", "pitch")}
         self._rest = spec.rest()
 
-    def hold(self, *, forward: int = 0, yaw: float = 0.0, pitch: float = 0.0, grasp: bool = False) -> Movement:
-        """The chunk that walks (-1, 0 or 1), turns by about these angles (radians), and grasps or not."""
+    def hold(
+        self, *, forward: int = 0, yaw: float = 0.0, pitch: float = 0.0, grasp: bool = False, most: float = BRISK
+    ) -> Movement:
+        """The chunk that walks (-1, 0 or 1), turns by about these angles (radians; `most` limits the yaw), and grasps
+        or not."""
         movement = self._rest.copy()
-        yaw = min(max(yaw, -BRISK), BRISK)
+        yaw = min(max(yaw, -most), most)
         movement[:, self._column["forward"]] += forward
         movement[:, self._column["yaw"]] = self._nearest("yaw", yaw)
         movement[:, self._column["pitch"]] = self._nearest("pitch", pitch)

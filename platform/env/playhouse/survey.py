@@ -17,8 +17,10 @@ ROLES = ("setter", "solver")
 class Surveyor:
     """Turns the moments of one house into facts. What never changes is made once."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, half_view: float) -> None:
+        """`half_view`: radians from the middle of a player's view to its side."""
         self.house = house
+        self.half_view = half_view
         self.rooms = tuple(Room(room.name, room.kind, room.low, room.high) for room in house.rooms)
         names = [room.name for room in house.rooms]
         self.doorways = tuple(
@@ -58,6 +60,7 @@ class Surveyor:
                 holding=moment.holding[player],
                 looking_at=looking[player],
                 reach=REACH,
+                half_view=self.half_view,
             )
             for player, (role, (x, y, yaw, pitch)) in enumerate(zip(ROLES, moment.avatars.tolist(), strict=True))
         }

@@ -7,7 +7,7 @@ import math
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
 from interplay.env.playhouse.navigation import Distance, Ground, through
-from interplay.env.playhouse.steering import Steering
+from interplay.env.playhouse.steering import BRISK, Steering
 from interplay.env.world import Movement
 
 AHEAD = math.radians(28)  # off its way by more than this, a walker turns on the spot
@@ -32,11 +32,19 @@ class Walker:
         self._backing = 0
 
     def step(
-        self, facts: HouseFacts, thing: Thing, distance: Distance, within: float, *, pitch: float, grasp: bool
+        self,
+        facts: HouseFacts,
+        thing: Thing,
+        distance: Distance,
+        within: float,
+        *,
+        pitch: float,
+        grasp: bool,
+        most: float = BRISK,
     ) -> Movement:
         """One step towards where `distance` (of the body from `thing`) is at most `within`.
 
-        `pitch`: radians to pitch by in this step; `grasp`: whether the hand stays closed.
+        `pitch`: radians to pitch by in this step; `grasp`: whether the hand stays closed; `most`: radians to turn by.
         """
         body = facts.bodies[self._role]
         if self._held_up(body):
@@ -46,7 +54,7 @@ class Walker:
         turn = queries.bearing(body, towards)
         forward = int(abs(turn) < AHEAD)
         self._last = body.position if forward else None
-        return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp)
+        return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp, most=most)
 
     def _held_up(self, body: Body) -> bool:
         """Is it backing away from something that it walked into?"""

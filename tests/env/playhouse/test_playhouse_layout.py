@@ -115,6 +115,18 @@ def test_some_objects_lie_on_furniture() -> None:
     assert all(t.position[2] == t.half_extents[2] for seed in range(10) for t in make_house(never, seed).objects)
 
 
+def test_who_overlooks_a_room_sees_most_of_it_from_the_start() -> None:
+    config = PlayhouseConfig(rooms=(1, 1), room_size=(3.6, 3.6), furniture=(0, 0), field_of_view=80.0, overlook=True)
+    seen = []
+    for seed in range(60):
+        house = make_house(config, seed)
+        x, y, yaw = house.starts[1]
+        for thing in house.objects:
+            off = math.atan2(thing.position[1] - y, thing.position[0] - x) - yaw
+            seen.append(abs((off + math.pi) % (2 * math.pi) - math.pi) < config.half_view)
+    assert np.mean(seen) > 0.8  # about half of it where one looks anywhere
+
+
 def test_unique_colours_are_unique() -> None:
     config = PlayhouseConfig(unique_colours=True, objects=(10, 10), rooms=(2, 2))
     for seed in range(5):

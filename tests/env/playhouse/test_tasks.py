@@ -1,4 +1,5 @@
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -61,10 +62,11 @@ def test_go_is_near_and_facing() -> None:
     assert go.success(standing(SCENE, position=(2.8, 2.0)), [])
     assert not go.success(standing(SCENE, position=(2.5, 2.0)), [])
     assert not go.success(standing(SCENE, position=(2.8, 2.0), yaw=0.6), [])
-    levels = [go.progress(standing(SCENE, position=(x, 2.0))) for x in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)]
-    assert levels[0] == levels[1] == pytest.approx(0.3)  # in the middle of the view, nothing of the way
+    down = math.radians(-30)  # or it is below the view, once near
+    levels = [go.progress(standing(SCENE, position=(x, 2.0), pitch=down)) for x in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)]
+    assert levels[0] == levels[1] == pytest.approx(0.4)  # in the middle of the view, nothing of the way
     assert levels == sorted(levels) and levels[-1] == 1
-    assert go.progress(standing(SCENE, position=(3.0, 2.0), yaw=2.0)) == pytest.approx(0.2)  # all the way, not in view
+    assert go.progress(standing(SCENE, position=(3.0, 2.0), yaw=2.0)) == 0  # all the way, not in view
 
 
 def test_progress_rises_as_one_turns_to_a_thing() -> None:
@@ -75,13 +77,13 @@ def test_progress_rises_as_one_turns_to_a_thing() -> None:
 
 def test_lift_is_held_and_raised_and_progress_falls_when_dropped() -> None:
     lift = Lift("lift", "lift the red ball", "solver", 0, 2.9, 0.1)
-    near = standing(SCENE, position=(3.2, 2.0))
+    near = standing(SCENE, position=(3.2, 2.0), pitch=math.radians(-50))
     looking = standing(near, looking_at=0)
     held = moved(standing(looking, holding=0), 0, held_by="solver")
     raised = moved(held, 0, position=(4.0, 2.0, 0.4))
     away = standing(SCENE, yaw=2.0)
     levels = [lift.progress(facts) for facts in (away, SCENE, near, looking, held, raised)]
-    assert levels == pytest.approx([0, 0.2, 0.5, 0.6, 0.6, 1.0])
+    assert levels == pytest.approx([0, 0.2, 0.4, 0.5, 0.6, 1.0])
     assert lift.success(raised, []) and not lift.success(held, [])
     assert not lift.success(moved(raised, 0, held_by="setter"), [])
     assert not lift.success(moved(raised, 0, held_by=None), [])
