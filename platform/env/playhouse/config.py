@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -50,6 +51,13 @@ class PlayhouseConfig:
             )
         if wrong:
             raise ValueError("these settings make no Playhouse:\n  " + "\n  ".join(wrong))
+
+    @property
+    def view(self) -> tuple[float, float]:
+        """How wide and how high players see, radians."""
+        height, width = self.image
+        tall = math.radians(self.field_of_view)
+        return 2 * math.atan(math.tan(tall / 2) * width / height), tall
 
     @property
     def object_categories(self) -> tuple[str, ...]:
