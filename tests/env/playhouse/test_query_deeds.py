@@ -51,6 +51,13 @@ def test_a_held_thing_pushes_another_and_is_not_pushed_itself() -> None:
     assert not queries.pushed_with(before, now, ball, block, "setter")
 
 
+def test_what_was_picked_up_and_carried_off_was_not_pushed() -> None:
+    lying = house(thing(0, "red block", 1, 1))
+    away = held(house(thing(0, "red block", 3, 1, 0.8)), 0, "solver")
+    assert queries.moved(lying, away, 0) and not queries.pushed(lying, away, 0)
+    assert queries.pushed(lying, house(thing(0, "red block", 3, 1)), 0)
+
+
 def test_what_rolls_far_from_the_tool_was_not_pushed_with_it() -> None:
     start = house(thing(0, "red block", 1, 1), thing(1, "blue ball", 3, 3))
     before = held(start, 0, "solver")

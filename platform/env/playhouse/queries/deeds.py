@@ -32,13 +32,12 @@ def pushed(before: HouseFacts, now: HouseFacts, index: int) -> bool:
 
 
 def pushed_with(before: HouseFacts, now: HouseFacts, index: int, tool: int, role: str) -> bool:
-    """Was a thing hit or pushed with what a player held then or holds now, which is still near it or was?"""
-    held = role in (before.things[tool].held_by, now.things[tool].held_by)
+    """Was a thing hit or pushed with what a player held close to it then, or holds close to it now?"""
     close = any(
         facts.things[tool].held_by == role and apart(facts.things[tool], facts.things[index]) <= STRUCK
         for facts in (before, now)
     )
-    return held and close and pushed(before, now, index)
+    return close and pushed(before, now, index)
 
 
 def touched_with(facts: HouseFacts, index: int, role: str) -> bool:
