@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
@@ -65,7 +66,7 @@ class Search:
 class Errander(Expert):
     """The skills that errands are made of. Each returns the movement it still needs, or None once it is done."""
 
-    def __init__(self, task: Errand, spec: WorldSpec) -> None:
+    def __init__(self, task: Errand | Question, spec: WorldSpec) -> None:
         self.role = task.solver
         self._steering = Steering(spec)
         self._walker = Walker(self.role, self._steering)
@@ -259,3 +260,22 @@ class Answerer(Expert):
             return Action(movement)
         self.finished = True
         return Action(movement, utterance=self._question.answer)
+
+
+class Finder(Errander):
+    """Goes through the house until it has a thing in view, and answers."""
+
+    def __init__(self, question: Question, spec: WorldSpec) -> None:
+        super().__init__(question, spec)
+        self._question = question
+
+    def act(self, world: World) -> Action:
+        had_finished = self.finished
+        action = super().act(world)
+        return replace(action, utterance=self._question.answer) if self.finished and not had_finished else action
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        body, thing = facts.bodies[self.role], facts.things[self._question.about[0]]
+        if queries.same_room(body.room, thing.room) and queries.in_front(body, thing.xy, SEEN):
+            return None
+        return self.approach(facts, thing)

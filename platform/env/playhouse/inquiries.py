@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.playhouse.expert import Answerer
+from interplay.env.playhouse.expert import Answerer, Finder
 from interplay.env.playhouse.facts import XY, HouseFacts
 from interplay.env.task import Expert, Task, same_words, words
 from interplay.env.world import World
@@ -70,6 +70,10 @@ class OpenQuestion(Question):
         """Is this a right answer, articles, case and punctuation aside?"""
         spoken = " ".join(word for word in words(utterance) if word not in ARTICLES)
         return any(same_words(spoken, right) for right in (self.answer, *self.accepted))
+
+    def expert(self, world: World) -> Expert:
+        # To say where something is one must have found it; all else is asked of the room that one is in.
+        return (Finder if self.kind == "where" else Answerer)(self, world.spec)
 
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         wrong = self.mistakes[int(rng.integers(len(self.mistakes)))]

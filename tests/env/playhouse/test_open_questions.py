@@ -216,3 +216,24 @@ def test_the_scripted_solver_answers_rightly_in_real_houses(kind: str) -> None:
         if done == 12:
             break
     assert done == 12
+
+
+def test_who_says_where_something_is_has_gone_to_see_it_and_says_it_once() -> None:
+    world = Playhouse(PlayhouseConfig(rooms=(2, 3), components=("forward", "yaw", "pitch", "grasp")))
+    walked = 0
+    for seed in range(8):
+        world.reset(Start(seed=seed), see=())
+        task = world.tasks().sample("where", np.random.default_rng(seed))
+        assert isinstance(task, Question)
+        expert, said = task.expert(world), list[str]()
+        for step in range(90):
+            action = expert.act(world)
+            if action.utterance is not None:
+                facts = world.facts()
+                body, thing_ = facts.bodies["solver"], facts.things[task.about[0]]
+                assert body.room == thing_.room and abs(queries.bearing(body, thing_.xy)) < 0.4
+                said.append(action.utterance)
+                walked += step > 8
+            world.step({"solver": action}, see=())
+        assert said == [task.answer] and expert.finished
+    assert walked >= 2, "some things are far off"

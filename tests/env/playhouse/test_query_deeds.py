@@ -122,7 +122,10 @@ def test_a_bin_is_lifted_with_its_ball_and_not_without() -> None:
     spilt = replace(now, things=tuple(things))
     assert queries.raised(before, spilt, container, "solver")
     assert not queries.raised_with_contents(before, spilt, container, "solver")
-    empty = replace(before, things=spilt.things)
+    things = list(before.things)
+    things[lemon] = spilt.things[lemon]
+    empty = replace(before, things=tuple(things))
+    assert queries.raised(empty, spilt, container, "solver")
     assert not queries.raised_with_contents(empty, spilt, container, "solver"), "an empty one has nothing to keep"
 
 
