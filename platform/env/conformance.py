@@ -218,7 +218,7 @@ class WorldConformance(ABC):
     def _kinds(self, world: World) -> tuple[str, ...]:
         world.reset(Start(seed=self.seeds[0]))
         source = world.tasks()
-        return tuple(dict.fromkeys((*source.kinds, *source.probes)))
+        return tuple(dict.fromkeys((*source.kinds, *source.probes, *source.on_request)))
 
     def _sample(self, world: World, kind: str, tries: int = 50) -> Task:
         """A task of this kind in the first seeded episode that has one."""

@@ -74,6 +74,7 @@ class TaskSource(ABC):
 
     kinds: tuple[str, ...]  # what a setter may ask for
     probes: tuple[str, ...]  # the kinds that evaluation measures
+    on_request: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
 
     @abstractmethod
     def sample(self, kind: str, rng: np.random.Generator) -> Task:

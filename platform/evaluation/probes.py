@@ -26,7 +26,7 @@ class ProbesConfig:
     """Which probes are played, and how."""
 
     episodes: int = 50  # a kind of task
-    kinds: tuple[str, ...] = ()  # empty: all that the world offers
+    kinds: tuple[str, ...] = ()  # empty: the world's usual ones
     steps: int = 40  # the time limit
     lanes: int = 16
     seed: int = 20261121  # of the houses and tasks; the same for every run, so that runs can be compared
@@ -80,8 +80,9 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
         ValueError: the world has no probes, does not know a kind, or hardly ever allows one.
     """
     world.reset(Start(seed=config.seed), see=())  # some worlds know what they ask only once an episode stands
-    offered = world.tasks().probes
-    kinds = config.kinds or offered
+    tasks = world.tasks()
+    offered = (*tasks.probes, *tasks.on_request)
+    kinds = config.kinds or tasks.probes
     if not kinds:
         raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
     if unknown := sorted(set(kinds) - set(offered)):

@@ -16,7 +16,7 @@ from interplay.players.player import Player
 class SetterConfig:
     """What is asked, and when."""
 
-    kinds: Mapping[str, float] = field(default_factory=dict)  # weight of each kind of task; empty: all alike
+    kinds: Mapping[str, float] = field(default_factory=dict)  # weight of each; empty: the world's usual ones, all alike
     delay_steps: tuple[int, int] = (0, 2)  # least and most steps before it speaks
 
     def __post_init__(self) -> None:
@@ -77,10 +77,11 @@ class ScriptedSetter(Player):
                 "'env.instruction=balance the pole', or choose a world with tasks, as env=playhouse"
             )
         weights = dict(self._config.kinds) or dict.fromkeys(tasks.kinds, 1.0)
-        if unknown := sorted(set(weights) - set(tasks.kinds)):
+        known = (*tasks.kinds, *tasks.on_request)
+        if unknown := sorted(set(weights) - set(known)):
             raise ValueError(
                 f"setter.kinds names {', '.join(unknown)}, which {world.spec.name} does not know; "
-                f"its kinds are {', '.join(tasks.kinds) or 'none'}"
+                f"its kinds are {', '.join(known) or 'none'}"
             )
         refused: list[str] = []
         while weights:

@@ -64,6 +64,7 @@ class Walker(Expert):
 class Walks(TaskSource):
     kinds = ("walk", "say", "never")
     probes = ("walk",)
+    on_request = ("count",)
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -71,7 +72,7 @@ class Walks(TaskSource):
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         if kind == "never":
             raise InfeasibleTask("it is never possible")
-        if kind not in self.kinds:
+        if kind not in (*self.kinds, *self.on_request):
             raise ValueError(kind)
         goal = int(rng.choice([-8, 8]))
         return Walk(kind, f"{kind} {goal}", goal, self.at, None if kind == "walk" else str(abs(goal)))

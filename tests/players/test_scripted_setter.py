@@ -60,8 +60,14 @@ def test_nothing_feasible_lists_what_was_tried() -> None:
 
 
 def test_an_unknown_kind_names_those_there_are() -> None:
-    with pytest.raises(ValueError, match=r"fly.*walk, say, never"):
+    with pytest.raises(ValueError, match=r"fly.*walk, say, never, count"):
         setter(kinds={"fly": 1.0}).choose(NumberLine())
+
+
+def test_kinds_on_request_are_asked_only_where_they_are_named() -> None:
+    usual, told = setter(), setter(kinds={"count": 1.0, "walk": 1.0})
+    assert {usual.choose(NumberLine()).kind for _ in range(60)} == {"walk", "say"}
+    assert {told.choose(NumberLine()).kind for _ in range(60)} == {"walk", "count"}
 
 
 def test_weights_and_delays_are_validated() -> None:

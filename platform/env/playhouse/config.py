@@ -54,6 +54,13 @@ class PlayhouseConfig:
             raise ValueError("these settings make no Playhouse:\n  " + "\n  ".join(wrong))
 
     @property
+    def view(self) -> tuple[float, float]:
+        """How wide and how high players see, radians."""
+        height, width = self.image
+        tall = math.radians(self.field_of_view)
+        return 2 * math.atan(math.tan(tall / 2) * width / height), tall
+
+    @property
     def object_categories(self) -> tuple[str, ...]:
         return self.categories or tuple(category.name for category in OBJECTS)
 
@@ -64,12 +71,6 @@ class PlayhouseConfig:
     @property
     def object_sizes(self) -> tuple[str, ...]:
         return self.sizes or tuple(SIZES)
-
-    @property
-    def half_view(self) -> float:
-        """Radians from the middle of a player's view to its side."""
-        height, width = self.image
-        return math.atan(math.tan(math.radians(self.field_of_view) / 2) * width / height)
 
     @property
     def most_things(self) -> int:

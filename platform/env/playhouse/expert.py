@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
@@ -68,7 +69,7 @@ class Errander(Expert):
     `haste`: a step's turn to a thing in view, at most, in radians.
     """
 
-    def __init__(self, task: Errand, spec: WorldSpec, haste: float = CALM) -> None:
+    def __init__(self, task: Errand | Question, spec: WorldSpec, haste: float = CALM) -> None:
         self.role = task.solver
         self._haste = haste
         self._steering = Steering(spec)
@@ -266,3 +267,22 @@ class Answerer(Expert):
             return Action(movement)
         self.finished = True
         return Action(movement, utterance=self._question.answer)
+
+
+class Finder(Errander):
+    """Goes through the house until it has a thing in view, and answers."""
+
+    def __init__(self, question: Question, spec: WorldSpec) -> None:
+        super().__init__(question, spec)
+        self._question = question
+
+    def act(self, world: World) -> Action:
+        had_finished = self.finished
+        action = super().act(world)
+        return replace(action, utterance=self._question.answer) if self.finished and not had_finished else action
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        body, thing = facts.bodies[self.role], facts.things[self._question.about[0]]
+        if queries.same_room(body.room, thing.room) and queries.in_front(body, thing.xy, SEEN):
+            return None
+        return self.approach(facts, thing)

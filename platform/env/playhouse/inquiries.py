@@ -1,4 +1,4 @@
-"""Questions about the Playhouse: colour, count and existence, and the answers that would be plausible mistakes."""
+"""Questions about the Playhouse, with their right answers and those that would be plausible mistakes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.playhouse.expert import Answerer
+from interplay.env.playhouse.expert import Answerer, Finder
 from interplay.env.playhouse.facts import XY, HouseFacts
-from interplay.env.task import Expert, Task, same_words
+from interplay.env.task import Expert, Task, same_words, words
 from interplay.env.world import World
+
+ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True)
 class Question(Task):
     """A question about the house; its answer is fixed when it is asked."""
 
-    kind: str  # "color", "count" or "exist"
+    kind: str
     instruction: str
     solver: str  # the role that was asked
     answer: str
@@ -49,6 +51,37 @@ class Question(Task):
         return (room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2
 
 
+@dataclass(frozen=True)
+class OpenQuestion(Question):
+    """A question that can be answered in several right ways; `answer` is the one that the scripted solver gives."""
+
+    accepted: tuple[str, ...]  # every right answer, articles left out
+
+    def to_json(self) -> Mapping[str, Any]:
+        return {**super().to_json(), "accepted": list(self.accepted)}
+
+    def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
+        return bool(said) and self.accepts(said[0])
+
+    def rate_answer(self, utterance: str) -> int:
+        return 1 if self.accepts(utterance) else -1
+
+    def accepts(self, utterance: str) -> bool:
+        """Is this a right answer, articles, case and punctuation aside?"""
+        spoken = " ".join(word for word in words(utterance) if word not in ARTICLES)
+        return any(same_words(spoken, right) for right in (self.answer, *self.accepted))
+
+    def expert(self, world: World) -> Expert:
+        # To say where something is one must have found it; all else is asked of the room that one is in.
+        return (Finder if self.kind == "where" else Answerer)(self, world.spec)
+
+    def confused(self, world: World, rng: np.random.Generator) -> Task:
+        wrong = self.mistakes[int(rng.integers(len(self.mistakes)))]
+        return replace(self, answer=wrong, accepted=())
+
+
 def load_question(fields: Mapping[str, Any]) -> Question:
     """The question that `to_json` described."""
-    return Question(**{**fields, "mistakes": tuple(fields["mistakes"]), "about": tuple(fields["about"])})
+    kind = OpenQuestion if "accepted" in fields else Question
+    lists = {name: tuple(fields[name]) for name in ("mistakes", "about", "accepted") if name in fields}
+    return kind(**{**fields, **lists})

@@ -25,6 +25,37 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "do you see a {thing} in this room?",
         "can you find a {thing} in this room?",
     ),
+    "larger": (
+        "which is larger, the {thing} or the {other}?",
+        "which is bigger, the {thing} or the {other}?",
+        "what is larger, the {thing} or the {other}?",
+    ),
+    "same_colour": (
+        "do the {thing} and the {other} have the same colour?",
+        "are the {thing} and the {other} of the same colour?",
+        "is the {thing} of the same colour as the {other}?",
+    ),
+    "same_colour of two": (
+        "do the two {things} have the same colour?",
+        "are the two {things} of the same colour?",
+        "are both {things} of the same colour?",
+    ),
+    "nearest": (
+        "what is nearest to the {thing}?",
+        "which thing is closest to the {thing}?",
+        "what is the nearest thing to the {thing}?",
+    ),
+    "on_top": (
+        "what is on top of the {thing}?",
+        "what is on the {thing}?",
+        "what lies on top of the {thing}?",
+    ),
+    "where": (
+        "in which room is the {thing}?",
+        "which room is the {thing} in?",
+        "what room do you find the {thing} in?",
+    ),
+    "seen": ("what do you see?", "name something that you see", "what do you notice right now?"),
 }
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -1,4 +1,4 @@
-"""What can be asked in a Playhouse: six kinds of task, drawn from what is really in the house.
+"""What can be asked in a Playhouse: six kinds of task, and six more on request, drawn from what is really in the house.
 
 Things are described by colour and category ("the red ball"). What an errand names is the only one of its description,
 within reach, and not yet as asked. In a house of several rooms, questions are about the room that the solver is in.
@@ -7,18 +7,21 @@ within reach, and not yet as asked. In a house of several rooms, questions are a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.catalogue import COLOURS
+from interplay.env.playhouse.choosing import nameable, one_of, room_of
+from interplay.env.playhouse.comparing import ask_larger, ask_same_colour
 from interplay.env.playhouse.errands import BESIDE, ERRANDS, NEAR, Go, Lift, Position, load_errand
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.inquiries import Question, load_question
+from interplay.env.playhouse.locating import ask_nearest, ask_on_top, ask_seen, ask_where
 from interplay.env.playhouse.phrases import NUMBERS, phrase, plural
-from interplay.env.task import InfeasibleTask, Task, TaskSource
+from interplay.env.task import Task, TaskSource
 
 if TYPE_CHECKING:
     from interplay.env.playhouse.world import Playhouse
@@ -26,8 +29,13 @@ if TYPE_CHECKING:
 APART = BESIDE + 0.3  # metres between two things, at least, for the one to be asked to be put next to the other
 ON_FLOOR = 0.1  # metres above the floor, at most, of the underside of what things are put next to
 QUESTIONS = ("color", "count", "exist")
-
-T = TypeVar("T")
+INQUIRIES: dict[str, Callable[[HouseFacts, str, np.random.Generator], Question]] = {
+    "larger": ask_larger,
+    "same_colour": ask_same_colour,
+    "nearest": ask_nearest,
+    "on_top": ask_on_top,
+    "where": ask_where,
+}
 
 
 class PlayhouseTasks(TaskSource):
@@ -35,6 +43,7 @@ class PlayhouseTasks(TaskSource):
 
     kinds = (*ERRANDS, *QUESTIONS)
     probes = kinds
+    on_request = (*INQUIRIES, "seen")
 
     def __init__(self, world: Playhouse) -> None:
         self._world = world
@@ -48,25 +57,30 @@ class PlayhouseTasks(TaskSource):
             "color": self._color,
             "count": self._count,
             "exist": self._exist,
+            "seen": self._seen,
         }
-        if kind not in makers:
-            raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(makers)}")
+        self._check(kind)
+        if kind in INQUIRIES:
+            return INQUIRIES[kind](self._world.facts(), self._solver, rng)
         return makers[kind](self._world.facts(), rng)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
-        kind = fields.get("kind")
-        if kind not in self.kinds:
-            raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(self.kinds)}")
-        return load_errand(fields) if kind in ERRANDS else load_question(fields)
+        self._check(fields.get("kind"))
+        return load_errand(fields) if fields["kind"] in ERRANDS else load_question(fields)
+
+    def _check(self, kind: str | None) -> None:
+        known = (*self.kinds, *self.on_request)
+        if kind not in known:
+            raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(known)}")
 
     def _go(self, facts: HouseFacts, rng: np.random.Generator) -> Go:
-        far = [thing for thing in _nameable(facts) if self._walk(facts, thing) > NEAR]
-        target = _one_of(far, rng, "go", "every thing that can be named is near the solver")
+        far = [thing for thing in nameable(facts) if self._walk(facts, thing) > NEAR]
+        target = one_of(far, rng, "go", "every thing that can be named is near the solver")
         words = phrase("go", rng, thing=target.name)
         return Go("go", words, self._solver, target.index, self._walk(facts, target))
 
     def _lift(self, facts: HouseFacts, rng: np.random.Generator) -> Lift:
-        target = _one_of(_nameable(facts), rng, "lift", "no loose thing can be named")
+        target = one_of(nameable(facts), rng, "lift", "no loose thing can be named")
         words = phrase("lift", rng, thing=target.name)
         return Lift("lift", words, self._solver, target.index, self._walk(facts, target), target.position[2])
 
@@ -79,11 +93,11 @@ class PlayhouseTasks(TaskSource):
         ]
         pairs = [
             (target, other)
-            for target in _nameable(facts)
+            for target in nameable(facts)
             for other in places
             if other.index != target.index and queries.gap(target, other) > APART
         ]
-        target, other = _one_of(pairs, rng, "position", "no two things that can be named are apart")
+        target, other = one_of(pairs, rng, "position", "no two things that can be named are apart")
         words = phrase("position", rng, thing=target.name, other=other.name)
         apart = queries.walking_distance(facts, target.xy, other)
         walk = self._walk(facts, target)
@@ -91,7 +105,7 @@ class PlayhouseTasks(TaskSource):
 
     def _color(self, facts: HouseFacts, rng: np.random.Generator) -> Question:
         alone = [thing for thing in self._here(facts) if len(queries.matching(facts, category=thing.category)) == 1]
-        target = _one_of(alone, rng, "color", "no loose thing here is the only one of its category")
+        target = one_of(alone, rng, "color", "no loose thing here is the only one of its category")
         others = sorted({thing.colour for thing in facts.things} - {target.colour})
         mistakes = tuple(others) or tuple(colour for colour in COLOURS if colour != target.colour)
         words = phrase("color", rng, thing=target.category)
@@ -104,8 +118,8 @@ class PlayhouseTasks(TaskSource):
         for category in sorted({*self._world.config.object_categories, *here}):
             by_number.setdefault(here[category], []).append(category)
         possible = [number for number in sorted(by_number) if number < len(NUMBERS) - 1]
-        number = _one_of(possible, rng, "count", "there is too much of everything")
-        category = _one_of(by_number[number], rng, "count", "there is nothing to count")
+        number = one_of(possible, rng, "count", "there is too much of everything")
+        category = one_of(by_number[number], rng, "count", "there is nothing to count")
         near = [NUMBERS[n] for n in (number - 1, number + 1) if n >= 0]
         about = tuple(thing.index for thing in self._here(facts) if thing.category == category)
         words = phrase(self._wording("count", facts), rng, things=plural(category))
@@ -117,7 +131,7 @@ class PlayhouseTasks(TaskSource):
         there = rng.random() < 0.5
         about: tuple[int, ...] = ()
         if there:
-            target = _one_of(here, rng, "exist", "there is no loose thing here")
+            target = one_of(here, rng, "exist", "there is no loose thing here")
             name, about = target.name, (target.index,)
         else:
             names = {thing.name for thing in facts.things}
@@ -126,30 +140,21 @@ class PlayhouseTasks(TaskSource):
             absent = [f"{c} {category}" for c in sorted(present) for category in categories]
             anywhere = [f"{c} {category}" for c in COLOURS for category in categories]
             free = [n for n in absent if n not in names] or [n for n in anywhere if n not in names]
-            name = _one_of(free, rng, "exist", "there is no loose thing here")
+            name = one_of(free, rng, "exist", "there is no loose thing here")
         answer, mistake = ("yes", "no") if there else ("no", "yes")
         words = phrase(self._wording("exist", facts), rng, thing=name)
         return Question("exist", words, self._solver, answer, (mistake,), about)
+
+    def _seen(self, facts: HouseFacts, rng: np.random.Generator) -> Question:
+        return ask_seen(facts, self._solver, rng, self._world.config.view)
 
     def _walk(self, facts: HouseFacts, thing: Thing) -> float:
         return queries.walking_distance(facts, facts.bodies[self._solver].position, thing)
 
     def _here(self, facts: HouseFacts) -> list[Thing]:
         """The loose things of the room that the solver is in."""
-        room = queries.nearest_room(facts, facts.bodies[self._solver].position).name
+        room = room_of(facts, self._solver)
         return [thing for thing in queries.matching(facts, room=room) if not thing.furniture]
 
     def _wording(self, kind: str, facts: HouseFacts) -> str:
         return f"{kind} in room" if len(facts.rooms) > 1 else kind
-
-
-def _nameable(facts: HouseFacts) -> list[Thing]:
-    """Loose things that nobody holds and that are the only ones of their name."""
-    names = Counter(thing.name for thing in facts.things)
-    return [t for t in facts.things if not t.furniture and t.held_by is None and names[t.name] == 1]
-
-
-def _one_of(choices: Sequence[T], rng: np.random.Generator, kind: str, why_none: str) -> T:
-    if not choices:
-        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: {why_none}")
-    return choices[int(rng.integers(len(choices)))]

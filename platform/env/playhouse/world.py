@@ -205,7 +205,7 @@ class _Episode:
         self.house = house
         self.simulation = Simulation(house, config)
         self.scene = Scene(house, config)
-        self.surveyor = Surveyor(house, config.half_view)
+        self.surveyor = Surveyor(house, config.view[0] / 2)
         self.frame = 0
         self.last_said: dict[str, str] = {}
 

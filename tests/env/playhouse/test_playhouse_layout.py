@@ -123,7 +123,7 @@ def test_who_overlooks_a_room_sees_most_of_it_from_the_start() -> None:
         x, y, yaw = house.starts[1]
         for thing in house.objects:
             off = math.atan2(thing.position[1] - y, thing.position[0] - x) - yaw
-            seen.append(abs((off + math.pi) % (2 * math.pi) - math.pi) < config.half_view)
+            seen.append(abs((off + math.pi) % (2 * math.pi) - math.pi) < config.view[0] / 2)
     assert np.mean(seen) > 0.8  # about half of it where one looks anywhere
 
 

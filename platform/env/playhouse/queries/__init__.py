@@ -1,0 +1,77 @@
+"""Questions about one or two moments of a house: pure functions of `HouseFacts`. Metres and radians throughout."""
+
+from __future__ import annotations
+
+from interplay.env.playhouse.queries.arrangements import (
+    arranged,
+    is_circle,
+    is_ordered_row,
+    is_row,
+    is_square,
+    is_tower,
+    is_triangle,
+    towers,
+)
+from interplay.env.playhouse.queries.deeds import (
+    brought,
+    emptied,
+    handed_over,
+    moved,
+    pushed,
+    pushed_with,
+    raised,
+    raised_with_contents,
+    removed,
+    settled,
+    thrown,
+    touched_with,
+)
+from interplay.env.playhouse.queries.descriptions import (
+    Whereabouts,
+    compared,
+    matching,
+    neighbours,
+    same_colour,
+    whereabouts,
+)
+from interplay.env.playhouse.queries.geometry import (
+    apart,
+    bearing,
+    bottom,
+    corners,
+    edge_distance,
+    elevation,
+    gap,
+    local,
+    parts,
+    spot,
+    top,
+    volume,
+    wrap,
+)
+from interplay.env.playhouse.queries.passages import nearest_room, outside, route, same_room, walking_distance
+from interplay.env.playhouse.queries.perception import held_by, looked_at, visible
+from interplay.env.playhouse.queries.relations import (
+    above,
+    between,
+    contents,
+    far,
+    inside,
+    near,
+    next_to,
+    on,
+    things_on,
+    touching,
+    under,
+)
+from interplay.env.playhouse.queries.sides import face_to_face, in_front, side_as_seen, side_of_player
+
+__all__ = [
+    "Whereabouts", "above", "apart", "arranged", "bearing", "between", "bottom", "brought", "compared", "contents",
+    "corners", "edge_distance", "elevation", "emptied", "face_to_face", "far", "gap", "handed_over", "held_by",
+    "in_front", "inside", "is_circle", "is_ordered_row", "is_row", "is_square", "is_tower", "is_triangle", "local",
+    "looked_at", "matching", "moved", "near", "nearest_room", "neighbours", "next_to", "on", "outside", "parts",
+    "pushed", "pushed_with", "raised", "raised_with_contents", "removed", "route", "same_colour", "same_room",
+    "settled", "side_as_seen", "side_of_player", "spot", "things_on", "thrown", "top", "touched_with", "touching",
+    "towers", "under", "visible", "volume", "walking_distance", "whereabouts", "wrap",
+]  # fmt: skip

@@ -1,0 +1,70 @@
+"""One real, bare room of the Playhouse in which a test puts things where it wants them and lets physics go on."""
+
+from __future__ import annotations
+
+import math
+
+from interplay.env.playhouse.codec import FORWARD, GRASP, PITCH, THROW, YAW
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.simulation import REST
+from interplay.env.playhouse.world import Playhouse
+from interplay.env.world import Start
+
+COLUMNS = {"forward": FORWARD, "yaw": YAW, "pitch": PITCH, "grasp": GRASP, "throw": THROW}
+PLAYERS = {"setter": 0, "solver": 1}
+
+
+class Stage:
+    """A room with one thing of each of these categories, in this order, and two players."""
+
+    def __init__(self, *categories: str) -> None:
+        count = len(categories)
+        config = PlayhouseConfig(
+            rooms=(1, 1), furniture=(0, 0), objects=(count, count), categories=categories, sizes=("medium",)
+        )
+        self.world = Playhouse(config)
+        for seed in range(1000):
+            self.world.reset(Start(seed=seed), see=())
+            if {thing.category for thing in self.world.facts().things} == set(categories):
+                break
+        found = [thing.category for thing in self.world.facts().things]
+        self.index = {category: found.index(category) for category in categories}
+        room = self.world.house.rooms[0]
+        self.middle = ((room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2)
+
+    @property
+    def facts(self) -> HouseFacts:
+        self.world.state()  # what was moved by hand is seen only once the world was saved
+        return self.world.facts()
+
+    def put(self, category: str, x: float, y: float, z: float) -> None:
+        """Puts a thing's middle at metres from the middle of the room, and metres above the floor, upright."""
+        data, index = self.world.simulation.data, self.index[category]
+        qpos = data.qpos[4:].reshape(-1, 7)
+        qpos[index] = (self.middle[0] + x, self.middle[1] + y, z, 1.0, 0.0, 0.0, 0.0)
+        data.qvel[4:].reshape(-1, 6)[index] = 0.0
+        data.xfrc_applied[:, 2] = 1e-9  # what a force acts on wakes up
+        self.world.simulation.frame((REST, REST))
+        data.xfrc_applied[:, 2] = 0.0
+
+    def stand(self, role: str, x: float, y: float, at: str) -> None:
+        """Stands a player at metres from the middle of the room, looking at a thing."""
+        simulation, player = self.world.simulation, PLAYERS[role]
+        avatar, start = simulation.avatars[player], simulation.house.starts[player]
+        target = self.facts.things[self.index[at]].position
+        avatar.x, avatar.y = self.middle[0] + x, self.middle[1] + y
+        away = math.dist((avatar.x, avatar.y), target[:2])
+        avatar.yaw = math.atan2(target[1] - avatar.y, target[0] - avatar.x)
+        avatar.pitch = math.atan2(target[2] - 1.45, away)
+        simulation.data.qpos[2 * player : 2 * player + 2] = avatar.x - start[0], avatar.y - start[1]
+        self.world.state()
+
+    def play(self, frames: int, role: str = "solver", **move: float) -> None:
+        """So many frames of one player's floats; the other rests with its hand open."""
+        row = list(REST)
+        for name, value in move.items():
+            row[COLUMNS[name]] = value
+        moves = (row, REST) if role == "setter" else (REST, row)
+        for _ in range(frames):
+            self.world.simulation.frame(moves)

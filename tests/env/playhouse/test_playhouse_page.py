@@ -1,0 +1,32 @@
+"""docs/playhouse.md names every query and kind of task, with the thresholds that the code has."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from interplay.env.playhouse import locating, queries
+from interplay.env.playhouse.queries import arrangements, deeds, descriptions, relations, sides
+from interplay.env.playhouse.tasks import PlayhouseTasks
+
+PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
+MODULES = (relations, sides, arrangements, deeds, descriptions, locating)
+MEASURES = {"geometry", "passages"}  # what queries measure with; they judge nothing by themselves
+
+
+def test_every_query_and_kind_is_on_the_page() -> None:
+    judging = [name for name in queries.__all__ if getattr(queries, name).__module__.split(".")[-1] not in MEASURES]
+    missing = [
+        name for name in (*judging, *PlayhouseTasks.kinds, *PlayhouseTasks.on_request) if f"`{name}`" not in PAGE
+    ]
+    assert not set(missing) - {"Whereabouts"}
+
+
+def test_thresholds_on_the_page_are_those_of_the_code() -> None:
+    stated = re.findall(r"`([A-Z_]+)` = ([0-9.]+)( degrees)?", PAGE)
+    assert len(stated) >= 30
+    for name, number, degrees in stated:
+        value = float(number) if not degrees else math.radians(float(number))
+        known = [getattr(module, name) for module in MODULES if hasattr(module, name)]
+        assert known and all(found == value for found in known), f"{name} is {known}, not {value}"
