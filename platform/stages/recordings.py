@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,11 +75,11 @@ def _chosen(store: EpisodeStore, named: str) -> str:
 def _described(store: EpisodeStore, ids: Sequence[str]) -> list[str]:
     """A line an episode: its id, what was asked, who solved, how long it is, how many marks it has."""
     wanted = set(ids)
-    marks = Counter(mark.episode for mark in store.marks(wanted))
     lines = []
     for entry in store.entries():
         if entry.id in wanted:
             solver = ", ".join(kind for role, kind in entry.seats if role != "setter") or "nobody"
             asked = ", ".join(entry.task_kinds) or "nothing asked"
-            lines.append(f"{entry.id}  {asked}, {solver}, {entry.steps} steps, {marks[entry.id]} marks")
+            marks = len(store.marks([entry.id]))
+            lines.append(f"{entry.id}  {asked}; solver: {solver}; steps: {entry.steps}; marks: {marks}")
     return lines

@@ -117,7 +117,7 @@ def test_an_unknown_episode_is_told_with_the_nearest(recorded: list[str], capsys
         ids = store.ids()
     said = refused("replay", [f"{ids[1][:-1]}x", *recorded], capsys)
     assert "no episode" in said and ids[1] in said and "ls " in said
-    assert "scripted" in said and "steps" in said
+    assert "solver: scripted; steps: " in said
     said = refused("replay", [ids[0][:4], *recorded], capsys)
     assert f"{len(ids)} episodes begin with" in said
     assert "which episode?" in refused("replay", recorded, capsys)
