@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,12 +22,13 @@ from interplay.replay.encode import EndedEarly, encode
 from interplay.replay.video import EncoderFailed, need_encoder, rate, write_video
 
 SMALL = Announced(height=48, width=64, rate=Fraction(15, 4), frames=9)
+LONG = replace(SMALL, frames=120)  # so long that the file has begun before all pictures have come
 
 
 def pictures(announced: Announced = SMALL) -> Iterator[NDArray[np.uint8]]:
     """Each grey, and lighter than the one before."""
     for number in range(announced.frames):
-        yield np.full((announced.height, announced.width, 3), 20 + 20 * number, np.uint8)
+        yield np.full((announced.height, announced.width, 3), 20 + 20 * (number % 10), np.uint8)
 
 
 def decoded(path: Path) -> list[NDArray[np.uint8]]:
@@ -63,6 +65,14 @@ def test_what_the_encoder_raises_is_told(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_an_encoder_that_fails_at_the_very_end_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "clip.mp4"
+    path.mkdir()
+    with pytest.raises(EncoderFailed, match="IsADirectoryError"):
+        write_video(path, pictures(), SMALL)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def pictures_of(announced: Announced) -> Iterator[NDArray[np.uint8]]:
     for _ in range(announced.frames):
         yield np.zeros((announced.height, announced.width, 3), np.uint8)
@@ -74,17 +84,18 @@ def children() -> set[int]:
 
 
 def test_a_killed_encoder_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    before = children()
+    before, path = children(), tmp_path / "clip.mp4"
 
     def killing() -> Iterator[NDArray[np.uint8]]:
-        for number, picture in enumerate(pictures()):
+        for number, picture in enumerate(pictures(LONG)):
             yield picture
-            if number == 3:
+            if number == 100:
+                assert unfinished(path).exists()
                 (encoder,) = children() - before
                 os.kill(encoder, signal.SIGKILL)
 
     with pytest.raises(EncoderFailed, match="killed by signal 9"):
-        write_video(tmp_path / "clip.mp4", killing(), SMALL)
+        write_video(path, killing(), LONG)
     assert not list(tmp_path.iterdir())
 
 
@@ -108,28 +119,29 @@ def test_an_encoder_that_takes_nothing_is_given_up(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("stopped_by", [KeyboardInterrupt, ZeroDivisionError])
 def test_a_drawing_that_stops_leaves_nothing(tmp_path: Path, stopped_by: type[BaseException]) -> None:
-    before = children()
+    before, path = children(), tmp_path / "clip.mp4"
 
     def stopping() -> Iterator[NDArray[np.uint8]]:
-        yield from [picture for picture, _ in zip(pictures(), range(5), strict=False)]
+        yield from [picture for picture, _ in zip(pictures(LONG), range(100), strict=False)]
+        assert unfinished(path).exists()
         raise stopped_by
 
     with pytest.raises(stopped_by):
-        write_video(tmp_path / "clip.mp4", stopping(), SMALL)
+        write_video(path, stopping(), LONG)
     assert not list(tmp_path.iterdir())
     assert children() == before
 
 
 def test_an_input_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     """As when the drawing process was killed and could clean up nothing itself."""
-    data = b"".join(picture.tobytes() for picture in pictures())[:-1]
+    data = b"".join(picture.tobytes() for picture in pictures(LONG))[:-1]
     path = tmp_path / "clip.mp4"
-    with pytest.raises(EndedEarly, match="picture 9 of 9"):
-        encode(io.BytesIO(data), path, SMALL)
+    with pytest.raises(EndedEarly, match="picture 120 of 120"):
+        encode(io.BytesIO(data), path, LONG)
     assert not list(tmp_path.iterdir())
-    encode(io.BytesIO(data + b"\0"), path, SMALL)
-    assert len(decoded(path)) == 9
-    assert not unfinished(path).exists()
+    encode(io.BytesIO(data + b"\0"), path, LONG)
+    assert len(decoded(path)) == 120
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_rates_are_exact() -> None:
