@@ -11,7 +11,7 @@ import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from street import Street, play
+from street import Street, numbered, play
 from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.env import registry
@@ -150,6 +150,18 @@ def test_a_policy_or_a_stranger_is_no_reward_model(
     there, _ = most_marked(other)
     elsewhere = f"replay.reward={opened(recorded).stage('reward').checkpoints}"
     assert "another world" in refused("replay", [there, *other, elsewhere], capsys)
+    (file,) = (opened(other).root / "store" / "episodes").glob(f"*/{there}.npz")
+    shutil.copy(file, tmp_path / "given.npz")  # of no run, so the reward model is that of the run which is typed
+    assert f"than episode {there}" in refused("replay", [str(tmp_path / "given.npz"), *recorded], capsys)
+
+
+def test_of_many_episodes_the_nearest_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    episode, _ = play(Street(), 3, 4)
+    with EpisodeStore(tmp_path / "run" / "store") as store:
+        for number in range(40):
+            store.append(numbered(episode, number))
+    said = refused("replay", [f"{20:028x}x", f"run.dir={tmp_path}"], capsys)
+    assert [number for number in range(40) if f"{number:028x}" in said] == list(range(17, 25))
 
 
 @pytest.mark.parametrize("image", [True, False])
