@@ -29,7 +29,7 @@ from interplay.replay.story import Caption, Click, Story
 
 SIDE = 3 / 8  # of the solver's picture: size of each picture beside it
 CURVE, TIMELINE = 0.24, 0.13  # of its height: that of the curve of utility, and of a line with marks alone
-MOST_LINES = 6  # of captions
+MOST_LINES = 8  # of captions
 TEXT = 1 / 28  # of its height
 STEERS = {"human": "a person", "agent": "the agent", "scripted": "a script", "replay": "a recording"}
 
@@ -138,9 +138,9 @@ class Screen:
         return wrap(caption.line.text, self._font, self._across - taken)
 
     def _most_lines(self) -> int:
-        """Lines of captions: room for the longest thing said and one more speaker's short one."""
-        longest = max((len(self._wrapped(Caption(line, True))) for line in self._story.lines), default=1)
-        return min(longest + 1, MOST_LINES)
+        """Lines of captions: room for all that ever stands on the screen at once, within reason."""
+        stand = [self._story.captions(line.row) for line in self._story.lines]  # there are most when one is added
+        return min(max((sum(len(self._wrapped(one)) for one in captions) for captions in stand), default=1), MOST_LINES)
 
 
 def _even(length: int) -> int:

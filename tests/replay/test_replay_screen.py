@@ -91,6 +91,15 @@ def test_a_long_caption_is_wrapped_within_the_picture_and_whole() -> None:
     assert count(picture, bright) > 20 * count(short.draw(1, {"solver": plain(BLUE)}), bright)
 
 
+def test_nothing_gives_way_before_it_could_be_read() -> None:
+    long = "the large yellow duck on the shelf " * 5
+    told = story(200, [(0, "setter", long), (10, "solver", "which one do you mean?"), (20, "setter", "that one")])
+    together, alone = drawn(told, 25), drawn(told, 5)
+    asked, said = palette.speaker("setter", "solver")[0], palette.speaker("solver", "solver")[0]
+    assert count(together, asked) > 1.02 * count(alone, asked)
+    assert count(together, said) > 50
+
+
 def test_more_captions_than_fit_leave_the_newest() -> None:
     said = [(step, "setter", f"setter {step}") for step in range(20)] + [(20, "solver", "no")]
     told = story(200, said)
