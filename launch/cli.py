@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -15,12 +15,14 @@ from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch import doctor, looking
-from interplay.launch.compose import compose
+from interplay.launch.compose import KEY, compose
 from interplay.launch.pipeline import STAGES, demo
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
+from interplay.replay.video import EncoderFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.stages.config import Config
+from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
 from interplay.stages.run import Run, StageConflict, open_run
 from interplay.stages.training import Diverged
@@ -35,6 +37,7 @@ USERS_ERRORS = (
     InfeasibleTask,
     DamagedEpisode,
     UnknownFormat,
+    EncoderFailed,
     ModuleNotFoundError,
     ValueError,
 )
@@ -47,6 +50,7 @@ class Verb:
 
     does: str
     act: Callable[[Config], int]
+    takes_episode: bool = False  # a word that is no setting names one
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     preset = ["experiment=demo"] if name == "demo" and not _chosen("experiment", overrides) else []
     try:
-        config = compose([*preset, *overrides])
+        config = configured(name, [*preset, *overrides])
     except SettingsError as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
@@ -80,6 +84,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         return 1
+
+
+def configured(verb: str, typed: Sequence[str]) -> Config:
+    """The configuration that a verb acts on, from what is typed after it.
+
+    Raises:
+        SettingsError: see `compose`.
+    """
+    named = [word for word in typed if not KEY.match(word)] if VERBS[verb].takes_episode else []
+    config = compose([word for word in typed if word not in named])
+    if len(named) > 1:
+        raise SettingsError([f"{verb} takes one episode, got {len(named)}: {', '.join(named)}"])
+    return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
 
 
 def _stage(name: str) -> Callable[[Config], int]:
@@ -112,6 +129,13 @@ def _look(config: Config) -> int:
     return 0
 
 
+def _replay(config: Config) -> int:
+    torch.set_num_threads(config.runtime.threads)
+    path = replay(config)  # opens no run: it must not write another run's settings down
+    sys.stdout.write(f"The video: {path.resolve()}\n")
+    return 0
+
+
 def _doctor(config: Config) -> int:
     checks = doctor.doctor(Path(config.run.dir))
     sys.stdout.write(doctor.table(checks))
@@ -134,6 +158,7 @@ VERBS: Mapping[str, Verb] = {
     "evaluate": Verb("let every agent play the probe tasks", _stage("evaluate")),
     "report": Verb("write report.html and summary.json of what has run", _report),
     "look": Verb("draw a house as its players and as a visitor see it", _look),
+    "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "doctor": Verb("say what is installed and what works here", _doctor),
     "print-config": Verb("show the whole resolved configuration", _print_config),
 }

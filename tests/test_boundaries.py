@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     {"env"},
     {"agent", "players", "episodes"},
-    {"runtime", "actors", "learner", "reward", "evaluation", "tracking"},
+    {"runtime", "actors", "learner", "reward", "evaluation", "tracking", "replay"},
     {"stages"},
     {"launch", "conf"},
 )
@@ -30,6 +30,7 @@ HOMES = {
     "gymnasium": ("env/gymnasium_world.py", "env/gymnasium_spaces.py", "env/babyai.py"),
     "minigrid": ("env/babyai.py",),
     "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps
+    "av": ("replay/encode.py",),
     "numba": ("env/playhouse", "launch/doctor.py"),
 }
 

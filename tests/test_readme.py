@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from tiny_runs import tiny
 
-from interplay.launch.cli import VERBS, main
-from interplay.launch.compose import compose
+from interplay.launch.cli import VERBS, configured, main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -49,7 +48,7 @@ def test_a_command_that_is_shown_can_be_typed(shown: str) -> None:
     verb, *settings = shown.split()
     if verb != "--help":
         assert verb in VERBS
-        compose(settings)
+        configured(verb, settings)
 
 
 @pytest.mark.parametrize("shown", [line for line in SHOWN if line.split()[0] in QUICK and "71m" not in line])

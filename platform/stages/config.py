@@ -14,6 +14,7 @@ from interplay.learner.learner import LearnerConfig
 from interplay.players.rater import RaterConfig
 from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
+from interplay.replay.config import ReplayConfig
 from interplay.reward.augmentation import AugmentationConfig
 from interplay.tracking.wandb_sink import TrackingConfig
 
@@ -155,6 +156,7 @@ class Config:
     reward: RewardConfig = field(default_factory=RewardConfig)
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
     evaluate: ProbesConfig = field(default_factory=ProbesConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
 
     def __post_init__(self) -> None:
         problems = []

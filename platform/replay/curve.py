@@ -1,0 +1,97 @@
+"""The strip under a replay: the utility that a reward model saw so far, as a growing curve, and the marks on it."""
+
+from __future__ import annotations
+
+from PIL import ImageDraw
+
+from interplay.replay import palette
+from interplay.replay.lettering import Font
+from interplay.replay.story import Click, Story
+
+Box = tuple[int, int, int, int]  # left, top, right, bottom
+ARROW = 0.5  # half the height of a mark's arrow, in sizes of the text
+
+
+class Curve:
+    """Time runs over the whole width from the start, so that the end is known; utility over its range in the episode.
+
+    Without utility the marks lie on a straight line.
+    """
+
+    def __init__(self, story: Story, *, box: Box, face: Font) -> None:
+        self._story, self._face = story, face
+        _, top, _, bottom = face.getbbox("Ay")
+        self._text = round(bottom - top)
+        left, top, right, bottom = box
+        margin = 2 * self._text
+        self._box = (left + margin + self._label_width(), top + self._text, right - margin, bottom - 2 * self._text)
+
+    def draw(self, draw: ImageDraw.ImageDraw, row: int) -> None:
+        """The strip as it stands at a row."""
+        left, _, right, bottom = self._box
+        seconds = self._story.steps * self._story.seconds_per_step
+        draw.line((left, bottom, right, bottom), palette.FAINT, 1)
+        draw.text((left, bottom + self._text // 3), "0 s", palette.INK, self._face, "lt")
+        draw.text((right, bottom + self._text // 3), f"{seconds:.1f} s", palette.INK, self._face, "rt")
+        if self._story.utility is not None:
+            says = "utility, as the reward model sees it, and marks"
+            draw.text(((left + right) / 2, bottom + self._text // 3), says, palette.CURVE, self._face, "mt")
+        x, y = self.point(row)
+        draw.line((x, self._box[1], x, bottom), palette.FAINT, 1)
+        self._axis(draw)
+        so_far = [self.point(past) for past in range(row + 1)]
+        if len(so_far) > 1:
+            draw.line(so_far, palette.INK if self._story.utility is None else palette.CURVE, 2)
+        draw.ellipse((x - 3, y - 3, x + 3, y + 3), palette.CURVE)
+        for click, above in self._stacked(row):
+            x, y = self.point(click.row)
+            size = ARROW * self._text
+            arrow(draw, (x, y - 2.2 * size * above), size, click.sign, palette.mark(click.sign))
+
+    def point(self, row: int) -> tuple[float, float]:
+        """Where a row lies on the strip, in pixels."""
+        left, top, right, bottom = self._box
+        x = left + (right - left) * row / max(1, self._story.steps)
+        if self._story.utility is None:
+            return x, (top + bottom) / 2
+        low, high = self._range()
+        return x, bottom - (bottom - top) * (float(self._story.utility[row]) - low) / (high - low)
+
+    def _axis(self, draw: ImageDraw.ImageDraw) -> None:
+        left, top, _, bottom = self._box
+        if self._story.utility is None:
+            draw.text((left - self._text, (top + bottom) / 2), "marks", palette.INK, self._face, "rm")
+            return
+        low, high = self._range()
+        draw.text((left - self._text, top), f"{high:.2f}", palette.INK, self._face, "rm")
+        draw.text((left - self._text, (top + bottom) / 2), "utility", palette.CURVE, self._face, "rm")
+        draw.text((left - self._text, bottom), f"{low:.2f}", palette.INK, self._face, "rm")
+
+    def _range(self) -> tuple[float, float]:
+        """The least and the greatest utility of the episode, apart."""
+        assert self._story.utility is not None
+        low, high = float(self._story.utility.min()), float(self._story.utility.max())
+        return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+    def _label_width(self) -> int:
+        if self._story.utility is None:
+            return round(self._face.getlength("marks"))
+        return round(max(self._face.getlength(text) for text in ("utility", *(f"{end:.2f}" for end in self._range()))))
+
+    def _stacked(self, row: int) -> list[tuple[Click, int]]:
+        """The marks so far, and how many of the same row lie below each."""
+        below: dict[int, int] = {}
+        stacked = []
+        for click in self._story.clicks:
+            if click.row <= row:
+                stacked.append((click, below.get(click.row, 0)))
+                below[click.row] = below.get(click.row, 0) + 1
+        return stacked
+
+
+def arrow(
+    draw: ImageDraw.ImageDraw, centre: tuple[float, float], half: float, sign: int, colour: palette.Colour
+) -> None:
+    """A triangle that points up for +1 and down for -1; Pillow's font has no arrows."""
+    x, y = centre
+    draw.polygon([(x, y - sign * half), (x - half, y + sign * half), (x + half, y + sign * half)], colour)

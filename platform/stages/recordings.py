@@ -1,0 +1,85 @@
+"""Finds one recorded episode by what a person types: its id, the beginning of it, or the path of its file."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from interplay.episodes.encoding import load
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.run import Run
+
+SHOWN = 8  # episodes that are named where none or several are meant
+
+
+@dataclass(frozen=True)
+class Recording:
+    """An episode, its marks, and the folder of the run that it belongs to."""
+
+    episode: Episode
+    marks: Sequence[Mark]
+    root: Path
+
+
+def find_recording(run: Run, named: str) -> Recording:
+    """The episode that is meant. A file within the store of another run is that run's; one elsewhere has no marks.
+
+    Raises:
+        ValueError: no episode, or several, are named so; the message shows some that are there.
+        DamagedEpisode, UnknownFormat: its file can't be read.
+    """
+    if "/" in named or named.endswith(".npz"):
+        return _at(run, Path(named))
+    root = run.root / "store"
+    if not (root / "catalogue.db").exists():
+        raise ValueError(
+            f"{run.root} has no episodes; name the run that has, with run.name=..., give the path of an episode's "
+            f"file, or record some: interplay collect run.name={run.root.name}"
+        )
+    with EpisodeStore(root) as store:
+        chosen = _chosen(store, named)
+        return Recording(store.read(chosen), store.marks([chosen]), run.root)
+
+
+def _at(run: Run, path: Path) -> Recording:
+    episode = load(path)
+    folders = path.resolve().parents
+    store = folders[2] if len(folders) > 3 and folders[1].name == "episodes" else None
+    if store is None or not (store / "catalogue.db").exists():
+        return Recording(episode, (), run.root)
+    with EpisodeStore(store) as opened:
+        return Recording(episode, opened.marks([episode.meta.id]), store.parent)
+
+
+def _chosen(store: EpisodeStore, named: str) -> str:
+    ids = store.ids()
+    if named in ids:
+        return named
+    begun = [identifier for identifier in ids if named and identifier.startswith(named)]
+    if len(begun) == 1:
+        return begun[0]
+    every = f"ls {store.root}/episodes/*"
+    if not named:
+        problem, some = "which episode? Type its id after the verb; the newest are", ids[-SHOWN:]
+    elif begun:
+        problem, some = f"{len(begun):,} episodes begin with {named!r}; type more of one, as of", begun[:SHOWN]
+    else:
+        at = max(0, bisect_left(ids, named) - SHOWN // 2)  # ids with the same beginning stand together
+        problem, some = f"{store.root} has no episode {named!r}; the nearest are", ids[at : at + SHOWN] or ids[-SHOWN:]
+    raise ValueError("\n  ".join([f"{problem}:", *_described(store, some), f"all of them: {every}"]))
+
+
+def _described(store: EpisodeStore, ids: Sequence[str]) -> list[str]:
+    """A line an episode: its id, what was asked, who solved, how long it is, how many marks it has."""
+    wanted = set(ids)
+    lines = []
+    for entry in store.entries():
+        if entry.id in wanted:
+            solver = ", ".join(kind for role, kind in entry.seats if role != "setter") or "nobody"
+            asked = ", ".join(entry.task_kinds) or "nothing asked"
+            marks = len(store.marks([entry.id]))
+            lines.append(f"{entry.id}  {asked}; solver: {solver}; steps: {entry.steps}; marks: {marks}")
+    return lines

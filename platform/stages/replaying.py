@@ -1,0 +1,113 @@
+"""Replay: a recorded episode as a video, drawn again from what was recorded, with all that is known about it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.actors.rows import RowWriter
+from interplay.env.world import Image, World
+from interplay.episodes.decoded import lived
+from interplay.episodes.episode import Episode
+from interplay.learner.agents import load_agent
+from interplay.learner.checkpoint import latest
+from interplay.replay.announced import Announced
+from interplay.replay.config import AUTO, NONE
+from interplay.replay.pictures import beside, pictures
+from interplay.replay.screen import Screen
+from interplay.replay.story import Story, tell
+from interplay.replay.video import need_encoder, rate, write_video
+from interplay.reward.examination import utilities
+from interplay.stages.config import Config
+from interplay.stages.parts import checkpoint_of
+from interplay.stages.recordings import find_recording
+from interplay.stages.run import Run
+from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+
+def replay(config: Config) -> Path:
+    """Writes the episode that `config.replay` names as `<run>/replay/<id>.mp4`, and returns that path.
+
+    The world is the one that the episode was recorded in, whatever `config.env` says. Nothing else of the run is
+    written.
+
+    Raises:
+        ModuleNotFoundError: the encoder's package is not installed.
+        ValueError: there is no such episode, or its world can't be drawn.
+        DamagedEpisode, UnknownFormat: its file can't be read.
+        CheckpointError: the reward model that is asked for is missing.
+        EncoderFailed: the encoder's process ended before the video was whole.
+    """
+    need_encoder()
+    found = find_recording(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
+    episode = found.episode
+    recorded = {"name": episode.meta.world, **episode.meta.world_config}
+    run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))
+    world = run.make_world()
+    utility = _utility(run, world, episode)
+    story = tell(episode.meta, world.spec, found.marks, speed=config.replay.speed, utility=utility)
+    path = run.root / "replay" / f"{episode.meta.id}.mp4"
+    _write(run, world, episode, story, path)
+    world.close()
+    return path
+
+
+def _write(run: Run, world: World, episode: Episode, story: Story, path: Path) -> None:
+    config = run.config.replay
+    drawn = pictures(world, episode, config.height, config.width)
+    first = next(drawn)
+    titles = beside(first, solver=story.solver, asker=story.asker)
+    screen = Screen(story, height=config.height, width=config.width, titles=titles)
+    height, width = screen.shape
+    frames = story.steps + 1 + story.end_rows
+    announced = Announced(height, width, rate(1 / story.seconds_per_row), frames)
+    progress = Progress(frames, "pictures", {}, title="replay")
+    write_video(path, _shown(screen, story, chain([first], drawn), progress), announced)
+    progress.close()
+
+
+def _shown(
+    screen: Screen, story: Story, rows: Iterator[Mapping[str, Image]], progress: Progress
+) -> Iterator[NDArray[np.uint8]]:
+    """Every row, and the last one for as long as the story holds it."""
+    for row, drawn in enumerate(rows):
+        picture = screen.draw(row, drawn)
+        progress.log(row + 1, {})
+        yield picture
+    for held in range(story.end_rows):
+        progress.log(story.steps + 2 + held, {})
+        yield picture
+
+
+def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | None:
+    """What the reward model sees at every row, [N + 1]; None without one."""
+    wanted = run.config.replay.reward
+    if wanted == NONE:
+        return None
+    if wanted == AUTO:
+        if latest(run.stage("reward").checkpoints) is None:
+            logger.info("%s has no reward model, so no utility is shown", run.root)
+            return None
+        wanted = "reward"
+    path = checkpoint_of(run, wanted).path
+    model, vocabulary = load_agent(path)
+    if model.utility is None:
+        raise ValueError(
+            f"{path} is a policy and knows no utility; give replay.reward=reward, the path of a reward model, or none"
+        )
+    if model.layout.world != world.spec:
+        raise ValueError(
+            f"the reward model {path} is for another world than episode {episode.meta.id} was recorded in; "
+            "choose another with replay.reward=..., or none"
+        )
+    decoded = lived(episode, world.spec.solver, world=world)
+    (utility,) = utilities(model, [RowWriter(model.layout, vocabulary).whole(decoded)])
+    return utility

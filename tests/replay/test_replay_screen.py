@@ -1,0 +1,175 @@
+"""What a drawn row shows, by its pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+from street import FRAMES
+from test_replay_story import story
+
+from interplay.episodes.episode import Mark
+from interplay.replay import palette
+from interplay.replay.curve import Curve
+from interplay.replay.lettering import font, wrap
+from interplay.replay.pictures import beside
+from interplay.replay.screen import Screen
+from interplay.replay.story import Story
+
+HEIGHT, WIDTH = 480, 640
+BLUE, RED = (1, 2, 250), (250, 2, 1)
+
+
+def plain(colour: tuple[int, int, int], height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.uint8]:
+    return np.full((height, width, 3), colour, np.uint8)
+
+
+def drawn(told: Story, row: int, titles: Sequence[str] = ("map",)) -> NDArray[np.uint8]:
+    screen = Screen(told, height=HEIGHT, width=WIDTH, titles=titles)
+    pictures = {"solver": plain(BLUE), **{title: plain(RED) for title in titles}}
+    picture = screen.draw(row, pictures)
+    assert picture.shape == (*screen.shape, 3)
+    return picture
+
+
+def count(picture: NDArray[np.uint8], colour: palette.Colour) -> int:
+    return int((picture == np.array(colour, np.uint8)).all(-1).sum())
+
+
+def clicked(*marks: tuple[int, int]) -> list[Mark]:
+    return [Mark("e", f"rater-{step}", step * FRAMES, sign) for step, sign in marks]
+
+
+def test_the_solvers_picture_is_large_and_the_map_beside_it() -> None:
+    picture = drawn(story(20), 3)
+    assert count(picture[:HEIGHT, :WIDTH], BLUE) > 0.95 * HEIGHT * WIDTH
+    assert count(picture[: HEIGHT * 3 // 8, WIDTH:], RED) > 0.7 * (HEIGHT * 3 / 8) * (WIDTH * 3 / 8)
+    assert count(picture, BLUE) > 6 * count(picture, RED)
+
+
+def test_small_pictures_are_enlarged_whole_with_hard_edges() -> None:
+    screen = Screen(story(20), height=HEIGHT, width=WIDTH, titles=())
+    eyes = plain(BLUE, 8, 8)
+    eyes[:, 4:] = RED
+    picture = screen.draw(0, {"solver": eyes})[30:HEIGHT, :WIDTH]
+    assert count(picture[:, 80:320], BLUE) == picture[:, 80:320].size // 3
+    assert count(picture[:, 320:560], RED) == picture[:, 320:560].size // 3
+    assert not count(picture[:, :80], BLUE)  # square as it was, in the middle
+
+
+@pytest.mark.parametrize(("height", "width"), [(121, 163), (480, 640), (333, 555)])
+def test_its_shape_is_even_whatever_is_asked(height: int, width: int) -> None:
+    down, across = Screen(story(9), height=height, width=width, titles=()).shape
+    assert down % 2 == across % 2 == 0
+    assert down > height and across > width
+
+
+def test_captions_appear_and_fade() -> None:
+    told = story(200, [(3, "setter", "walk to the street"), (5, "solver", "yes")])
+    (asked, asked_old), (said, _) = palette.speaker("setter", "solver"), palette.speaker("solver", "solver")
+    assert not count(drawn(told, 3), asked)
+    assert count(drawn(told, 4), asked) > 50
+    assert not count(drawn(told, 5), said)
+    assert count(drawn(told, 6), said) > 10
+    assert not count(drawn(told, 200), asked)
+    assert count(drawn(told, 200), asked_old) > 50
+
+
+def test_a_long_caption_is_wrapped_within_the_picture_and_whole() -> None:
+    words = [f"word{number}" for number in range(60)]
+    told = story(200, [(0, "setter", " ".join(words))])
+    screen = Screen(told, height=HEIGHT, width=WIDTH, titles=())
+    short = Screen(story(200, [(0, "setter", "word")]), height=HEIGHT, width=WIDTH, titles=())
+    assert screen.shape[0] > short.shape[0] + 30
+    bright, _ = palette.speaker("setter", "solver")
+    picture = screen.draw(1, {"solver": plain(BLUE)})
+    assert not count(picture[:, -8:], bright)
+    assert count(picture, bright) > 20 * count(short.draw(1, {"solver": plain(BLUE)}), bright)
+
+
+def test_nothing_gives_way_before_it_could_be_read() -> None:
+    long = "the large yellow duck on the shelf " * 5
+    told = story(200, [(0, "setter", long), (10, "solver", "which one do you mean?"), (20, "setter", "that one")])
+    together, alone = drawn(told, 25), drawn(told, 5)
+    asked, said = palette.speaker("setter", "solver")[0], palette.speaker("solver", "solver")[0]
+    assert count(together, asked) > 1.02 * count(alone, asked)
+    assert count(together, said) > 50
+
+
+def test_more_captions_than_fit_leave_the_newest() -> None:
+    said = [(step, "setter", f"setter {step}") for step in range(20)] + [(20, "solver", "no")]
+    told = story(200, said)
+    _, old = palette.speaker("solver", "solver")
+    picture = drawn(told, 21)
+    assert count(picture, palette.speaker("solver", "solver")[0]) > 10
+    assert not count(picture, old)
+
+
+@pytest.mark.parametrize(("sign", "colour", "other"), [(1, palette.UP, palette.DOWN), (-1, palette.DOWN, palette.UP)])
+def test_a_mark_is_large_while_it_is_new_and_then_small(sign: int, colour: Any, other: Any) -> None:
+    told = story(200, marks=clicked((7, sign)))
+    before, new, later = (count(drawn(told, row), colour) for row in (7, 8, 120))
+    assert before == 0
+    assert new > 1000
+    assert 10 < later < 200
+    assert not any(count(drawn(told, row), other) for row in (7, 8, 120))
+
+
+def test_two_marks_of_one_moment_are_both_seen() -> None:
+    both = [Mark("e", "anna", 7 * FRAMES, 1), Mark("e", "ben", 7 * FRAMES, -1)]
+    for row in (8, 150):
+        picture = drawn(story(200, marks=both), row)
+        alone = {sign: drawn(story(200, marks=[mark]), row) for sign, mark in zip((1, -1), both, strict=True)}
+        assert count(picture, palette.UP) >= 0.9 * count(alone[1], palette.UP) > 0
+        assert count(picture, palette.DOWN) >= 0.9 * count(alone[-1], palette.DOWN) > 0
+
+
+def test_the_curve_of_utility_grows_with_the_rows() -> None:
+    told = story(100, utility=np.linspace(-1, 1, 101, dtype=np.float32))
+    curve = Curve(told, box=(0, 0, 400, 100), face=font(10))
+    rightmost, highest = [], []
+    for row in (10, 50, 100):
+        sheet = Image.new("RGB", (400, 100), palette.PAPER)
+        curve.draw(ImageDraw.Draw(sheet), row)
+        on_it = (np.asarray(sheet)[:75, 60:] == np.array(palette.CURVE, np.uint8)).all(-1)  # without the words
+        columns = on_it.any(0).nonzero()[0]
+        assert (np.diff(columns) == 1).all()  # unbroken
+        rightmost.append(int(columns.max()))
+        highest.append(int(on_it.any(1).nonzero()[0].min()))
+    assert rightmost[0] < rightmost[1] - 100 < rightmost[2] - 200
+    assert highest[0] > highest[1] + 20 > highest[2] + 40
+
+
+def test_a_utility_that_never_changes_is_drawn() -> None:
+    assert count(drawn(story(20, utility=np.full(21, 3.0, np.float32)), 20), palette.CURVE) > 100
+
+
+def test_a_takeover_stands_out() -> None:
+    control = {"setter": [(0, "human")], "solver": [(0, "agent"), (4 * FRAMES, "human")]}
+    told = story(20, control=control)
+    assert not count(drawn(told, 3), palette.TAKEN_OVER)
+    assert count(drawn(told, 4), palette.TAKEN_OVER) > 20
+
+
+def test_text_is_broken_between_words_and_within_one_that_is_too_long() -> None:
+    face = font(14)
+    lines = wrap("lift the red duck and " + "q" * 80, face, 120)
+    assert all(face.getlength(line) <= 120 for line in lines)
+    assert " ".join(lines).replace(" ", "") == "lifttheredduckand" + "q" * 80
+    assert lines[0].startswith("lift the")
+    assert wrap("", face, 120) == [""]
+    assert "".join(wrap("wide", face, 1)) == "wide"  # a letter a line rather than none
+
+
+def test_what_shows_nothing_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    eyes, house, plan = rng.integers(256, size=(3, 8, 8, 3)).astype(np.uint8)
+    blank = plain((9, 200, 30), 8, 8)
+    seen = {"setter": eyes, "solver": eyes, "house": house, "map": plan}
+    assert beside(seen, solver="solver", asker="setter") == ("map", "setter")
+    assert beside({**seen, "setter": blank}, solver="solver", asker="setter") == ("map", "house")
+    assert beside({"solver": eyes}, solver="solver", asker="solver") == ()

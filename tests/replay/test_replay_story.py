@@ -1,0 +1,79 @@
+"""What a replay tells, and when: lines that can be read, marks where they show, who steers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from street import FRAMES, Street, play
+
+from interplay.episodes.episode import Mark, Utterance
+from interplay.replay.story import Story, tell
+
+A_ROW = FRAMES / 30.0  # seconds
+
+
+def story(
+    steps: int = 200, said: Sequence[tuple[int, str, str]] = (), marks: Sequence[Mark] = (), **more: Any
+) -> Story:
+    """Of an episode in which roles say things in steps."""
+    world = Street()
+    episode, _ = play(world, 1, steps)
+    control = more.pop("control", episode.meta.control)
+    utterances = tuple(Utterance(step * FRAMES, who, text) for step, who, text in said)
+    return tell(replace(episode.meta, utterances=utterances, control=control), world.spec, marks, **more)
+
+
+def read(told: Story, row: int) -> list[tuple[str, bool]]:
+    return [(caption.line.text, caption.fresh) for caption in told.captions(row)]
+
+
+def test_a_line_appears_in_the_row_that_hears_it_and_stays_fresh_while_it_is_read() -> None:
+    told = story(said=[(3, "setter", "walk to two")])
+    assert read(told, 3) == []
+    assert read(told, 4) == [("walk to two", True)]
+    seconds = next(row for row in range(4, 200) if not told.captions(row)[0].fresh) * A_ROW - 4 * A_ROW
+    assert 2.0 <= seconds < 2.0 + A_ROW
+    assert read(told, 200) == [("walk to two", False)]  # what was asked stays
+
+
+def test_a_long_line_stays_longer_and_speed_does_not_shorten_it() -> None:
+    long = "x" * 140  # 11 seconds
+    for speed in (1.0, 4.0):
+        told = story(said=[(0, "setter", long), (1, "setter", "and")], speed=speed)
+        rows = [row for row in range(201) if (long, True) in read(told, row)]
+        shown = len(rows) * A_ROW / speed if rows[-1] < 200 else float("inf")
+        assert shown >= 11.0 or told.end_rows * A_ROW / speed + shown >= 11.0
+        assert ("and", False) in read(story(said=[(0, "setter", long), (1, "setter", "and")]), 200)
+
+
+def test_what_was_read_gives_way_to_the_speakers_next_line_alone() -> None:
+    told = story(said=[(0, "setter", "one"), (100, "solver", "two"), (101, "setter", "three")])
+    assert read(told, 102) == [("two", True), ("three", True)]
+    assert read(told, 200) == [("two", False), ("three", False)]
+
+
+def test_the_end_is_held_until_its_last_line_can_be_read() -> None:
+    assert story(said=[]).end_rows * A_ROW >= 2.0
+    told = story(steps=10, said=[(9, "solver", "y" * 70)])  # 6 seconds
+    assert 6.0 <= told.end_rows * A_ROW + A_ROW < 6.0 + 2 * A_ROW
+
+
+def test_a_mark_shows_from_the_row_that_its_step_led_to() -> None:
+    episode = play(Street(), 1, 10)[0].meta.id
+    marks = [Mark(episode, "ben", 5 * FRAMES + 1, -1), Mark(episode, "anna", 5 * FRAMES + 1, 1)]
+    told = story(marks=[*marks, Mark(episode, "ben", 10_000, 1)])
+    assert told.marks(5) == []
+    assert [(click.rater, click.sign) for click in told.marks(6)] == [("anna", 1), ("ben", -1)]
+    assert len(told.marks(6 + int(1.5 / A_ROW))) == 2
+    assert told.marks(100) == []
+    assert told.clicks[-1].row == 200  # one beyond the end belongs to it
+
+
+def test_who_steers_changes_with_the_row() -> None:
+    control = {"setter": [(0, "human")], "solver": [(0, "agent"), (4 * FRAMES, "human")]}
+    told = story(steps=6, control=control)
+    assert [told.steers(row) for row in range(7)] == ["agent"] * 4 + ["human"] * 3
+    late = story(steps=6, control={**control, "solver": [(0, "agent"), (6 * FRAMES, "human")]})
+    assert late.steers(6) == "agent"  # who would have steered after the end never did
