@@ -273,7 +273,7 @@ class Finder(Errander):
     """Goes through the house until it has a thing in view, and answers."""
 
     def __init__(self, question: Question, spec: WorldSpec) -> None:
-        super().__init__(question, spec)
+        super().__init__(question, spec, BRISK)
         self._question = question
 
     def act(self, world: World) -> Action:
