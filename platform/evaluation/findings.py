@@ -5,7 +5,6 @@ No sentence is written beforehand: each says better, worse or no clear differenc
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -178,6 +177,14 @@ def answer_rewards(material: ReportMaterial) -> dict[str, Estimate]:
     }
 
 
+def answer_margins(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
+    """By how much the first kind of answer earns more than each other kind, to the same questions."""
+    kinds = [kind for kind, earned in rewards.items() if len(earned)]
+    return {
+        kind: mean(np.subtract(rewards[kinds[0]], rewards[kind]), np.random.default_rng(SEED)) for kind in kinds[1:]
+    }
+
+
 def headlines(material: ReportMaterial) -> tuple[Finding, ...]:
     """What stands at the top of a report."""
     return (
@@ -185,7 +192,7 @@ def headlines(material: ReportMaterial) -> tuple[Finding, ...]:
         _sooner(material.probes),
         _modelled_reward(material.reward_points),
         _reward_model(material.reward_model),
-        _answers(answer_rewards(material)),
+        _answers(answer_rewards(material), answer_margins(material.answer_rewards)),
     )
 
 
@@ -291,21 +298,24 @@ def _reward_model(results: RewardModelResults | None) -> Finding:
     )
 
 
-def _answers(rewards: Mapping[str, Estimate]) -> Finding:
+def _answers(rewards: Mapping[str, Estimate], margins: Mapping[str, Estimate]) -> Finding:
     label = "Reward of an answer"
-    if len(rewards) < 2:
+    if not margins:
         return Finding(label, None, "No answers have been scored.")
-    values = [estimate.value for estimate in rewards.values()]
-    pairs = list(itertools.pairwise(rewards.values()))
-    if all(better.low > worse.high for better, worse in pairs):
-        verdict = "The order is as expected, best answer first."
-    elif any(better.high < worse.low for better, worse in pairs):
-        verdict = "The order is not as expected, which is best answer first."
+    best = next(iter(rewards))
+    if all(margin.low > 0 for margin in margins.values()):
+        verdict = f"It is the {best} one that earns most."
+    elif any(margin.high < 0 for margin in margins.values()):
+        verdict = f"The order is not as expected: {best} does not come first."
     else:
-        verdict = "The intervals overlap: no clear order."
+        verdict = "The intervals hold 0: no clear order."
     listed = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
+    apart = " and ".join(
+        f"{margin.value:+.2f} above {kind} (95% interval {margin.low:+.2f} to {margin.high:+.2f})"
+        for kind, margin in margins.items()
+    )
     return Finding(
         label,
-        " / ".join(f"{value:+.2f}" for value in values),
-        f"Mean reward after each kind of answer: {listed}. {verdict}",
+        " / ".join(f"{estimate.value:+.2f}" for estimate in rewards.values()),
+        f"Mean reward after each kind of answer: {listed}; on the same questions {best} lies {apart}. {verdict}",
     )

@@ -157,7 +157,7 @@ class ReportMaterial:
     machine: Mapping[str, str] = field(default_factory=dict)
     filmstrips: Sequence[Filmstrip] = ()
     traces: Sequence[UtilityTrace] = ()
-    answer_rewards: Mapping[str, Sequence[float]] = field(default_factory=dict)  # best answer first
+    answer_rewards: Mapping[str, Sequence[float]] = field(default_factory=dict)  # best first; entry i: question i
     reward_points: Sequence[RewardPoint] = ()
     probes: ProbeResults | None = None
     reward_model: RewardModelResults | None = None

@@ -90,6 +90,9 @@ def _summary(
             "pair_accuracy_interval": [figures.pair_accuracy.low, figures.pair_accuracy.high],
             "auc_return_success": figures.auc,
             "swapped_instruction_loss": asdict(figures.swap_loss),
+            "correct_answer_above": {
+                kind: asdict(margin) for kind, margin in findings.answer_margins(material.answer_rewards).items()
+            },
         }
         if figures is not None
         else None,

@@ -11,9 +11,10 @@ from interplay.evaluation.material import ReportMaterial
 @pytest.mark.parametrize(
     ("right", "wrong", "says"),
     [
-        ([1.0, 1.1, 0.9, 1.0], [-1.0, -1.1, -0.9, -1.0], "is as expected"),
+        ([1.0, 1.1, 0.9, 1.0], [-1.0, -1.1, -0.9, -1.0], "the correct one that earns most"),
         ([-1.0, -1.1, -0.9, -1.0], [1.0, 1.1, 0.9, 1.0], "is not as expected"),
         ([0.2, -0.2, 0.3, -0.1], [0.1, -0.3, 0.2, 0.0], "no clear order"),
+        ([5.1, -4.9, 0.1, 1.1], [5.0, -5.0, 0.0, 1.0], "the correct one that earns most"),  # the same questions
     ],
 )
 def test_an_order_is_claimed_where_intervals_are_apart(right: list[float], wrong: list[float], says: str) -> None:

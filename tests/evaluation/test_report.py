@@ -71,7 +71,7 @@ def material() -> ReportMaterial:
                 "One", "go", np.array([0, 1, 0.5]), 0.5, [(1, 1), (2, -1)], [(1, "it is red")], [(0, picture(1))]
             )
         ],
-        answer_rewards={"correct": [0.9, 1.1, 1.0], "plausible": [-0.4, -0.6], "incoherent": [-1.0, -1.2]},
+        answer_rewards={"correct": [0.9, 1.1], "plausible": [-0.4, -0.6], "incoherent": [-1.0, -1.2]},
         reward_points=[
             RewardPoint(0, np.array([0.0, 0.1]), np.array([0.0, 0.1])),
             RewardPoint(50, np.array([1.0, 1.1]), np.array([1.0, 1.1])),

@@ -40,7 +40,7 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     found = summary(demo)
     assert set(found["probes"]) >= set(PROBES)
     for task in PROBES:
-        for agent in ("bc", "bc_rl"):
+        for agent in ("bc", "before_rl", "bc_rl"):
             share = found["probes"][task][agent]
             assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1
     reward = found["reward"]
@@ -66,7 +66,7 @@ def test_every_stage_says_what_it_did(demo: Path) -> None:
     assert records["clone"]["steps"] == 4 * 2 * 9  # updates, lanes, rows
     assert records["reinforce"]["steps"] == 4 * 2 * 8
     described = json.loads((demo / "run/reinforce/checkpoints/000000004/checkpoint.json").read_text())
-    assert described["start"]["path"].endswith("clone/checkpoints/000000004")
+    assert described["start"]["path"].endswith("reward/checkpoints/000000004")
     assert described["config"]["run"]["seed"] == 1
 
 
