@@ -34,8 +34,8 @@ SAYS = {
     "collect-agent": "the clone plays, and is recorded",
     "mark": "a rater marks progress and slips in all that was recorded",
     "reward": "a reward model learns utility from the marks (inter-temporal Bradley-Terry)",
-    "reinforce": "the clone improves on that reward by V-trace, while recorded setters are replayed",
-    "evaluate": "both agents play the same probe tasks in houses that they have never seen",
+    "reinforce": "the agent improves on that reward by V-trace, while recorded setters are replayed",
+    "evaluate": "every agent plays the same probe tasks in houses that they have never seen",
 }
 
 

@@ -1,7 +1,8 @@
 """The dataset actor: lanes of recorded episodes as [T + 1, b] unrolls, for cloning, CSS and marks.
 
 Each lane goes through its episodes window by window, without overlap, and every window is as long as an unroll. With
-several raters, each passage through an episode carries the marks of one of them, so raters never cancel out.
+several raters, each passage through an episode carries the marks of one of them, so raters never cancel out. Or, with
+`windows=marked`, each window stands for itself: it is drawn around a mark, and carries the marks of that rater.
 """
 
 from __future__ import annotations

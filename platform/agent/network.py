@@ -28,7 +28,7 @@ from interplay.agent.transformer import Block, Question
 class Output(NamedTuple):
     """What an agent makes of [T, B] observations. Parts that its world does not have are None."""
 
-    core: Tensor  # [T, B, D], the input of every head
+    core: Tensor  # [T, B, D], the input of every head (but of a utility that does not remember)
     movement: Tensor | None  # logits [T, B, A, K, M]: see `MovementHead`
     gate: Tensor | None  # [T, B], the logit of speaking
     value: Tensor  # [T, B]

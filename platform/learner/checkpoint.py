@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class CheckpointError(ValueError):

@@ -20,7 +20,7 @@ PAD = 0
 
 @dataclass(frozen=True)
 class AugmentationConfig:
-    """How often to swap."""
+    """How often to swap, and to mirror."""
 
     probability: float = 0.33  # of an episode in a window to be changed at all
     instruction_share: float = 0.5  # of the changed ones: instruction rather than utterance; choice

@@ -1,4 +1,4 @@
-"""The cloned policy as it was when reinforcement began: the reference of the gate's KL penalty."""
+"""The policy as it was when reinforcement began: the reference of the gate's KL penalty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interplay.agent.network import Agent
 
 
 class FrozenGate:
-    """The cloned policy as it was: the logits of its gate along the played lanes, for the KL penalty."""
+    """The policy as it was: the logits of its gate along the played lanes, for the KL penalty."""
 
     def __init__(self, agent: Agent, lanes: int) -> None:
         self.agent = agent.eval()

@@ -19,7 +19,7 @@ from interplay.stages.imitation import Imitation
 from interplay.stages.parts import PEOPLE, dataset_actor
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
-from interplay.stages.training import Loop, train
+from interplay.stages.training import train_stage
 
 STAGE = "clone"
 
@@ -37,18 +37,8 @@ def clone(run: Run) -> None:
         return
     snapshot = freeze_once(run, STAGE, Where(split="train", kinds=PEOPLE), "interplay collect")
     trainee = build(run, snapshot)
-    loop = Loop(
-        folder=folder,
-        clock=clock,
-        config=config.training,
-        description={"stage": STAGE, "snapshot": snapshot.hash, "config": asdict(run.config)},
-        tracking=run.config.tracking,
-        show={"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"},
-    )
-    try:
-        train(trainee, loop)
-    finally:
-        trainee.close()
+    show = {"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"}
+    train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show)
     clock.finish(episodes=len(snapshot), vocabulary=len(trainee.vocabulary))
 
 

@@ -132,7 +132,7 @@ class ReinforceConfig:
     reward: Literal["ibt", "scripted"] = "ibt"
     heldout_every: int = 50  # updates between measurements of the modelled return on held-out episodes
     heldout_episodes: int = 32  # how many of them
-    start: str = "clone"
+    start: str = "clone"  # a stage, or a path: whose weights it starts from, and whose gate the KL refers to
 
 
 def _agent_plays() -> CollectConfig:

@@ -26,6 +26,7 @@ from interplay.tracking.progress import Progress
 logger = logging.getLogger(__name__)
 
 STAGE = "evaluate"
+AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # what summary.json calls them: the stage whose checkpoint they are
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
 FILMED = 12  # probes of each kind, the first ones, of which pictures are kept until the report has chosen
@@ -52,36 +53,38 @@ def evaluate(run: Run) -> None:
     agents = stages_of(run)
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to evaluate; type: interplay clone run.name={run.root.name}")
-    steps = {name: checkpoint_of(run, stage).step for name, stage in agents.items()}
+    trained = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
     clock = folder.begin({"evaluate": asdict(config), "seed": run.seed})
     worlds = [run.make_world() for _ in range(config.lanes)]
     probes = draw_probes(worlds[0], config)
     seated: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     with StopRequest() as stop:
         for name in seated:
-            trained = steps.get(name, 0)
-            if _finished(folder, name, trained, len(probes)):
+            played_by = trained.get(name, {})
+            if _finished(folder, name, played_by, len(probes)):
                 continue
             seat = _seat(run, name, worlds, config)
             results, films = _play(worlds, seat, probes, config, name, stop)
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             clock.claim()
-            _write(folder, name, trained, results)
+            _write(folder, name, played_by, results)
             _keep_films(folder, name, films)
     rates = {name: _share(read_results(folder, name)) for name in seated}
     clock.finish(episodes=len(probes) * len(seated), **{f"success_{name}": rate for name, rate in rates.items()})
 
 
 def stages_of(run: Run) -> dict[str, str]:
-    """The run's agents, by what summary.json calls them: the stage whose newest checkpoint they are.
+    """The run's agents, by what summary.json calls them.
 
-    Where reinforcement did not start from the clone, what it started from plays too: what it added can be told.
+    Where reinforcement did not start from the clone, what it started from plays too (a stage, or the path of a
+    checkpoint): so one sees what reinforcement added.
     """
+    found = {name: stage for name, stage in AGENTS.items() if run.stage(stage).checkpoints.exists()}
     start = run.config.reinforce.start
-    before = {} if start == "clone" else {BEFORE_RL: start}
-    stages = {"bc": "clone", **before, "bc_rl": "reinforce"}
-    return {name: stage for name, stage in stages.items() if run.stage(stage).checkpoints.exists()}
+    if "bc_rl" in found and start != AGENTS["bc"]:
+        found[BEFORE_RL] = start
+    return found
 
 
 def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
@@ -144,19 +147,19 @@ def _share(results: Sequence[ProbeResult]) -> float:
     return float(np.mean([result.success_step is not None for result in results]))
 
 
-def _finished(folder: StageFolder, name: str, trained: int, probes: int) -> bool:
-    """Has this agent, as it was trained, played all probes?"""
+def _finished(folder: StageFolder, name: str, played_by: Mapping[str, object], probes: int) -> bool:
+    """Has this agent, of that stage and update, played all probes?"""
     file = folder.path / f"{name}.json"
     if not file.exists():
         return False
     written = json.loads(file.read_text())
-    return bool(written["update"] == trained and len(written["results"]) == probes)
+    return bool(written["agent"] == played_by and len(written["results"]) == probes)
 
 
-def _write(folder: StageFolder, name: str, trained: int, results: Sequence[ProbeResult]) -> None:
+def _write(folder: StageFolder, name: str, played_by: Mapping[str, object], results: Sequence[ProbeResult]) -> None:
     ordered = sorted(results, key=lambda result: (result.kind, result.index))
     rows: list[Mapping[str, object]] = [asdict(result) for result in ordered]
-    _replace(folder.path / f"{name}.json", json.dumps({"update": trained, "results": rows}).encode())
+    _replace(folder.path / f"{name}.json", json.dumps({"agent": played_by, "results": rows}).encode())
 
 
 def _keep_films(folder: StageFolder, name: str, films: Sequence[Film]) -> None:

@@ -89,7 +89,16 @@ def dataset_actor(
     where: Where | None = None,
     augmentation: AugmentationConfig | None = None,
 ) -> DatasetActor:
-    """A dataset actor over the snapshot's episodes that satisfy `where`."""
+    """A dataset actor over the snapshot's episodes that satisfy `where`.
+
+    Raises:
+        ValueError: there are none; or the augmentation does not suit the agent.
+    """
+    if augmentation is not None and augmentation.mirror and agent.previous is not None:
+        raise ValueError(
+            f"{stage}.augmentation.mirror={augmentation.mirror:g} turns pictures round and not what was done, which "
+            f"this agent sees as its previous action: set {stage}.augmentation.mirror=0, or agent.previous_action=false"
+        )
     world = run.make_world()
     seed, role, cache = seed_of(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
     reader: LaneReader | MarkedReader

@@ -1,7 +1,7 @@
 """What the reinforce stage puts into the training loop.
 
     setter-replay actor --> unroll --> payment (reward service) --+--> learner --> weights --> actor
-                               '-----> frozen clone's gate -------'       ^
+                               '-----> gate as it began ----------'       ^
                                              dataset actor ---------------'
 
 Everything left of the learner runs one unroll ahead of it where the runtime overlaps.
@@ -32,6 +32,10 @@ class Watcher(Protocol):
     """Sees every update's ended episodes, and may measure something from time to time."""
 
     def __call__(self, update: int, weights: Callable[[], Weights], ended: Ended) -> Mapping[str, float]: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load_state(self, state: Mapping[str, Any]) -> None: ...
 
 
 class Reinforcement:
@@ -94,6 +98,7 @@ class Reinforcement:
             "gate": None if self.gate is None else self.gate.state(),
             "dataset": self.dataset.state(),
             "returns": self.returns.state(),
+            "watcher": self.watcher.state(),
             "unrolls": self.unrolls,
         }
 
@@ -106,6 +111,7 @@ class Reinforcement:
             self.gate.load_state(state["gate"])
         self.dataset.load_state(state["dataset"])
         self.returns.load_state(state["returns"])
+        self.watcher.load_state(state["watcher"])
         self.steps, self.unrolls = state["steps"], state["unrolls"]
 
     def close(self) -> None:

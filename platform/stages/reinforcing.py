@@ -1,4 +1,4 @@
-"""Reinforce: the cloned agent improves by V-trace on the reward, in worlds where recorded setters are replayed."""
+"""Reinforce: the agent improves by V-trace on the reward, in worlds where recorded setters are replayed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from interplay.stages.reinforcement import Reinforcement
 from interplay.stages.returns_ledger import Played, ReturnsLedger
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
-from interplay.stages.training import Loop, train
+from interplay.stages.training import train_stage
 
 STAGE = "reinforce"
 SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
@@ -36,7 +36,7 @@ def reinforce(run: Run) -> None:
 
     Raises:
         ValueError: there are no episodes to replay or to clone.
-        CheckpointError: there is no clone to start from, or no reward model.
+        CheckpointError: there is nothing to start from, or no reward model.
         Interrupted: asked to stop; saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
@@ -49,28 +49,13 @@ def reinforce(run: Run) -> None:
     trainee = build(run, snapshot, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     ledger.go_on_from(resumed.step if resumed is not None else 0)
-    loop = Loop(
-        folder=folder,
-        clock=clock,
-        config=config.training,
-        description={
-            "stage": STAGE,
-            "snapshot": snapshot.hash,
-            "start": {"path": str(start.path), "step": start.step},
-            "config": asdict(run.config),
-        },
-        tracking=run.config.tracking,
-        show={"return": "return", "success": "success", "ratio": "ratio"},
-    )
-    try:
-        train(trainee, loop)
-    finally:
-        trainee.close()
+    show = {"return": "return", "success": "success", "ratio": "ratio"}
+    train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     clock.finish(replayed=len(snapshot.select(Where(split="train", kinds=SETTERS))))
 
 
 def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
-    """The agent from its clone, and everything around it."""
+    """The agent from where it starts, and everything around it."""
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     agent, vocabulary = start_from(run, config.start)
     acting, _ = start_from(run, config.start)

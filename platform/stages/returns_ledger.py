@@ -35,6 +35,14 @@ class ReturnsLedger:
         temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
         temporary.replace(self._path)
 
+    def state(self) -> dict[str, Any]:
+        """What a resume needs: the returns that no row holds yet."""
+        return {"training": list(self._training)}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned."""
+        self._training = list(state["training"])
+
     def __call__(self, update: int, weights: Callable[[], Weights], ended: Ended) -> Mapping[str, float]:
         self._training += [float(value) for value in ended.returns]
         if update % self._every:

@@ -12,7 +12,7 @@ from interplay.stages.imitation import Imitation
 from interplay.stages.parts import checkpoint_of, dataset_actor, start_from
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
-from interplay.stages.training import Loop, train
+from interplay.stages.training import train_stage
 
 STAGE = "reward"
 
@@ -61,21 +61,8 @@ def train_reward(run: Run) -> None:
         measure=(lambda: heldout.metrics(agent)) if heldout.decoded else None,
         measure_every=config.measure_every,
     )
-    loop = Loop(
-        folder=folder,
-        clock=clock,
-        config=config.training,
-        description={
-            "stage": STAGE,
-            "snapshot": snapshot.hash,
-            "start": {"path": str(start.path), "step": start.step},
-            "config": asdict(run.config),
-        },
-        tracking=run.config.tracking,
-        show={"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"},
+    show = {"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"}
+    train_stage(
+        run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=None if config.fresh else start
     )
-    try:
-        train(trainee, loop)
-    finally:
-        trainee.close()
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))

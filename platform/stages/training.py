@@ -9,16 +9,18 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from torch import Tensor
 
+from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import same_agent
+from interplay.learner.checkpoint import Checkpoint
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
-from interplay.stages.run import StageClock, StageFolder
+from interplay.stages.run import Run, StageClock, StageFolder
 from interplay.tracking.opening import open_trackers
 from interplay.tracking.progress import Progress
 from interplay.tracking.tracker import Tracker
@@ -52,6 +54,9 @@ class Trainee(Protocol):
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         """Goes on from a checkpoint."""
 
+    def close(self) -> None:
+        """Ends what works in the background."""
+
 
 @dataclass(frozen=True)
 class Loop:
@@ -63,6 +68,39 @@ class Loop:
     description: Mapping[str, Any]  # of the run, for the checkpoints: its resolved configuration, what it started from
     tracking: TrackingConfig
     show: Mapping[str, str]  # the numbers that matter, for the progress line: label -> metric
+
+
+def train_stage(
+    run: Run,
+    stage: str,
+    clock: StageClock,
+    config: TrainingConfig,
+    trainee: Trainee,
+    *,
+    snapshot: Snapshot,
+    show: Mapping[str, str],
+    start: Checkpoint | None = None,
+) -> None:
+    """Trains a stage of a run from the snapshot of what it learns from, and from `start`; closes the trainee.
+
+    Raises:
+        Interrupted, Diverged: see `train`.
+    """
+    description: dict[str, Any] = {"stage": stage, "snapshot": snapshot.hash}
+    if start is not None:
+        description["start"] = {"path": str(start.path), "step": start.step}
+    loop = Loop(
+        folder=run.stage(stage),
+        clock=clock,
+        config=config,
+        description={**description, "config": asdict(run.config)},
+        tracking=run.config.tracking,
+        show=show,
+    )
+    try:
+        train(trainee, loop)
+    finally:
+        trainee.close()
 
 
 def resume(trainee: Trainee, folder: StageFolder) -> int:

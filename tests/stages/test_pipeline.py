@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tiny_runs import interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
+from interplay.stages.evaluating import stages_of
+from interplay.stages.parts import checkpoint_of, start_from
 
 PROBES = ("go", "lift", "position", "color", "count", "exist")
 
@@ -77,6 +80,34 @@ def test_a_second_demo_makes_nothing_again(demo: Path) -> None:
     assert fingerprint(demo / "run") == before
 
 
+def test_a_fresh_start_takes_the_words_and_not_the_weights(demo: Path) -> None:
+    run = opened(["experiment=demo", *tiny(demo)])
+    clone, words = start_from(run, "clone")
+    (model, same), (fresh, others) = (start_from(run, "clone", utility=True, fresh=fresh) for fresh in (False, True))
+    assert words.to_json() == same.to_json() == others.to_json()
+    weights = clone.state_dict()
+    assert all(torch.equal(weights[key], value) for key, value in model.state_dict().items() if key in weights)
+    assert not torch.equal(weights["aggregate.0.weight"], fresh.state_dict()["aggregate.0.weight"])
+
+
+def test_what_reinforcement_started_from_plays_too(demo: Path) -> None:
+    settings = ["experiment=demo", *tiny(demo)]
+    agents = {"bc": "clone", "bc_rl": "reinforce"}
+    assert stages_of(opened(settings)) == {**agents, "before_rl": "reward"}
+    assert stages_of(opened([*settings, "reinforce.start=clone"])) == agents
+    path = str(demo / "run/clone/checkpoints/000000002")
+    run = opened([*settings, f"reinforce.start={path}"])
+    assert stages_of(run) == {**agents, "before_rl": path} and checkpoint_of(run, path).step == 2
+
+
+def test_a_mirror_is_refused_to_who_sees_what_it_did(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [*tiny(demo), "agent.previous_action=true", "reward.augmentation.mirror=0.5", "run.name=other"]
+    for stage in ("collect", "clone", "mark"):
+        interplay(stage, settings)
+    said = refused("reward", settings, capsys)
+    assert "reward.augmentation.mirror=0, or agent.previous_action=false" in said
+
+
 def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:
     found = rows(demo / "run" / "reinforce" / "returns.jsonl")
     assert [row["update"] for row in found] == [2, 4]
@@ -100,7 +131,7 @@ def test_a_gymnasium_world_goes_through_every_stage(tmp_path: Path, house: tuple
 
 
 def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    settings = tiny(tmp_path, "collect.episodes=6", "collect.heldout=3", "evaluate.kinds=[go]")
+    settings = ["experiment=demo", *tiny(tmp_path, "collect.episodes=6", "collect.heldout=3", "evaluate.kinds=[go]")]
     interplay("collect", settings)
     with opened(settings).store() as store:
         damaged = [store.ids(split="train")[2], store.ids(split="heldout")[0]]

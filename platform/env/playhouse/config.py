@@ -37,7 +37,7 @@ class PlayhouseConfig:
     image: tuple[int, int] = (72, 96)  # height, width in pixels
     field_of_view: float = 60.0  # vertical, degrees
     antialias: bool = False
-    overlook: bool = False  # players start in corners and see most of their room; False: anywhere, and look anywhere
+    overlook: bool = False  # players start in corners, where one is free, and see most of the room; or anywhere
     components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movements that policies have
     walk_speed: float = 2.0  # metres a second, forward
     strafe_speed: float = 1.5

@@ -66,7 +66,7 @@ class Search:
 class Errander(Expert):
     """The skills that errands are made of. Each returns the movement it still needs, or None once it is done.
 
-    `haste`: a step's turn to a thing in view, at most, in radians.
+    `haste`: a step's turn to a thing in view or on the way to it, at most, in radians.
     """
 
     def __init__(self, task: Errand | Question, spec: WorldSpec, haste: float = CALM) -> None:

@@ -44,7 +44,8 @@ class Walker:
     ) -> Movement:
         """One step towards where `distance` (of the body from `thing`) is at most `within`.
 
-        `pitch`: radians to pitch by in this step; `grasp`: whether the hand stays closed; `most`: radians to turn by.
+        `pitch`: radians to pitch by in this step; `grasp`: whether the hand stays closed; `most`: radians
+        that it turns by.
         """
         body = facts.bodies[self._role]
         if self._held_up(body):
