@@ -34,7 +34,8 @@ ROLES = ("setter", "solver")
 WORDS = Vocabulary(["walk", "to", "count", "houses", "one", "two", "hello"])
 TINY = replace(
     SIZES["nano"], actions_per_step=2, utterance_length=5, patch=2, channels=(8, 8), width=16, attention_heads=2,
-    previous_action=True, lstm=16, policy_hidden=16, value_hidden=16, decoder_width=8, decoder_heads=2,
+    previous_action=True, utility_remembers=True, lstm=16, policy_hidden=16, value_hidden=16, decoder_width=8,
+    decoder_heads=2,
     contrast_hidden=8,
 )  # fmt: skip
 

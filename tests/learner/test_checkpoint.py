@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from interplay.learner import checkpoint
-from interplay.learner.checkpoint import CheckpointError
+from interplay.learner.checkpoint import FORMAT_VERSION, CheckpointError
 
 WEIGHTS = {"layer.weight": torch.arange(6.0).reshape(2, 3), "steps": torch.tensor(4)}
 TRAINING = {
@@ -33,7 +33,7 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert path == tmp_path / "000000400"
     assert sorted(file.name for file in path.iterdir()) == ["agent.pt", "checkpoint.json", "training.pt"]
     described = json.loads((path / "checkpoint.json").read_text())
-    assert described == {"format": 1, "step": 400, "agent": {"width": 4}}
+    assert described == {"format": FORMAT_VERSION, "step": 400, "agent": {"width": 4}}
     for found in (checkpoint.read(path), checkpoint.read(tmp_path), checkpoint.latest(tmp_path)):
         assert found is not None
         assert (found.path, found.step, found.description["agent"]) == (path, 400, {"width": 4})
@@ -65,7 +65,7 @@ def test_a_half_written_checkpoint_is_as_if_it_were_not_there(tmp_path: Path) ->
     assert checkpoint.latest(tmp_path / "nowhere") is None
     half = tmp_path / ".tmp-000000002"
     half.mkdir()
-    (half / "checkpoint.json").write_text('{"format": 1, "step": 2}')
+    (half / "checkpoint.json").write_text(json.dumps({"format": FORMAT_VERSION, "step": 2}))
     assert checkpoint.latest(tmp_path) is None
     save(tmp_path, 1)
     newest = checkpoint.latest(tmp_path)
@@ -119,8 +119,10 @@ def test_nothing_there(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path, 5)
-    (path / "checkpoint.json").write_text('{"format": 2, "step": 5}')
-    with pytest.raises(CheckpointError, match="format 2; this version of interplay reads 1"):
+    (path / "checkpoint.json").write_text(json.dumps({"format": FORMAT_VERSION + 1, "step": 5}))
+    with pytest.raises(
+        CheckpointError, match=f"format {FORMAT_VERSION + 1}; this version of interplay reads {FORMAT_VERSION}"
+    ):
         checkpoint.read(tmp_path)
 
 
@@ -130,7 +132,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         checkpoint.read(tmp_path).weights()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": 1}', "\udcff"])
+@pytest.mark.parametrize("content", ["", "{", "[1]", f'{{"format": {FORMAT_VERSION}}}', "\udcff"])
 def test_a_damaged_description_is_named(tmp_path: Path, content: str) -> None:
     path = save(tmp_path, 5) / "checkpoint.json"
     path.write_bytes(content.encode(errors="surrogateescape"))
