@@ -60,7 +60,8 @@ def is_row(things: Sequence[Thing]) -> bool:
     """Do three or more things lie in one straight line, each within `ROW_GAP` of the next?"""
     if len(things) < 3 or not _on_one_level(things):
         return False
-    along, off = _line(_places(things))
+    things = _in_one_order(things)
+    along, off = _line(_middles(things))
     ordered = [things[i] for i in np.argsort(along)]
     straight = float(np.abs(off).max()) <= min(ROW_OFF, ROW_SLENDER * float(np.ptp(along)))
     return straight and all(gap(a, b) <= ROW_GAP for a, b in pairwise(ordered))
@@ -76,12 +77,16 @@ def is_ordered_row(things: Sequence[Thing]) -> bool:
 
 def is_triangle(things: Sequence[Thing]) -> bool:
     """Are three of the things the corners of a triangle, and all others on its sides?"""
-    return len(things) >= 3 and _on_one_level(things) and _has_outline(_places(things), 3, _three_corners)
+    return (
+        len(things) >= 3 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 3, _three_corners)
+    )
 
 
 def is_square(things: Sequence[Thing]) -> bool:
     """Are four of the things the corners of a square, and all others on its sides?"""
-    return len(things) >= 4 and _on_one_level(things) and _has_outline(_places(things), 4, _four_corners)
+    return (
+        len(things) >= 4 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 4, _four_corners)
+    )
 
 
 def is_circle(things: Sequence[Thing]) -> bool:
@@ -89,7 +94,7 @@ def is_circle(things: Sequence[Thing]) -> bool:
     x^2 + y^2 = 2 a x + 2 b y + c with its middle at (a, b)."""
     if len(things) < 3 or not _on_one_level(things):
         return False
-    points = _places(things)
+    points = _middles(_in_one_order(things))
     points = points - points.mean(axis=0)
     equations = np.column_stack([2 * points, np.ones(len(points))])
     fit, _, rank, _ = np.linalg.lstsq(equations, (points**2).sum(axis=1), rcond=None)
@@ -119,10 +124,9 @@ def _middles(things: Sequence[Thing]) -> Points:
     return np.array([thing.xy for thing in things])
 
 
-def _places(things: Sequence[Thing]) -> Points:
-    """The middles in an order that does not depend on that of the things, and so neither does rounding."""
-    middles = _middles(things)
-    return middles[np.lexsort(middles.T)]
+def _in_one_order(things: Sequence[Thing]) -> list[Thing]:
+    """Sorted by place, so that rounding does not depend on the order in which they came."""
+    return sorted(things, key=lambda thing: thing.xy)
 
 
 def _line(points: Points) -> tuple[Points, Points]:
