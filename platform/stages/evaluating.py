@@ -153,7 +153,7 @@ def _finished(folder: StageFolder, name: str, played_by: Mapping[str, object], p
     if not file.exists():
         return False
     written = json.loads(file.read_text())
-    return bool(written["agent"] == played_by and len(written["results"]) == probes)
+    return bool(written.get("agent") == played_by and len(written["results"]) == probes)
 
 
 def _write(folder: StageFolder, name: str, played_by: Mapping[str, object], results: Sequence[ProbeResult]) -> None:
