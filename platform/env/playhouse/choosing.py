@@ -26,17 +26,6 @@ def one_of(choices: Sequence[T], rng: np.random.Generator, kind: str, why_none: 
     return choices[int(rng.integers(len(choices)))]
 
 
-def nameable(facts: HouseFacts) -> list[Thing]:
-    """Loose things that nobody holds and that are the only ones of their name."""
-    return [thing for thing in told_apart(facts) if not thing.furniture and thing.held_by is None]
-
-
-def told_apart(facts: HouseFacts) -> list[Thing]:
-    """Furniture and loose things that are the only ones of their name."""
-    names = Counter(thing.name for thing in facts.things)
-    return [thing for thing in facts.things if names[thing.name] == 1]
-
-
 def room_of(facts: HouseFacts, role: str) -> str:
     """The name of the room that a player is in."""
     return queries.nearest_room(facts, facts.bodies[role].position).name

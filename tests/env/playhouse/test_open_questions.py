@@ -13,7 +13,7 @@ from house_scenes import StillHouse, house, one_room, thing
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.inquiries import OpenQuestion, Question
+from interplay.env.playhouse.questions import OpenQuestion, Question
 from interplay.env.playhouse.tasks import PlayhouseTasks
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, words

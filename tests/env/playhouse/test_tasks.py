@@ -10,8 +10,8 @@ from house_scenes import StillHouse, house, one_room, thing
 
 from interplay.env.playhouse.errands import Go, Lift, Position
 from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.inquiries import Question
 from interplay.env.playhouse.phrases import plural
+from interplay.env.playhouse.questions import Question
 from interplay.env.playhouse.tasks import PlayhouseTasks
 from interplay.env.task import InfeasibleTask, words
 

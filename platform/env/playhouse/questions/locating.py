@@ -7,39 +7,42 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import COLOURS
-from interplay.env.playhouse.choosing import answers_for, nameable, one_of, room_of, told_apart
+from interplay.env.playhouse.choosing import answers_for, one_of, room_of
 from interplay.env.playhouse.facts import HouseFacts, Thing
-from interplay.env.playhouse.inquiries import OpenQuestion
 from interplay.env.playhouse.phrases import phrase
+from interplay.env.playhouse.questions.question import OpenQuestion
 from interplay.env.playhouse.rooms import KINDS
 
 CLEARLY_NEARER = 0.3  # metres by which the nearest thing is nearer than the next, for nobody to argue
 NOTHING = "nothing"
 
 
-def ask_nearest(facts: HouseFacts, solver: str, rng: np.random.Generator) -> OpenQuestion:
+def ask_nearest(asking: Asking, rng: np.random.Generator) -> OpenQuestion:
     """What is nearest to a thing of the solver's room; one that has a clearly nearest neighbour."""
+    facts, solver = asking.facts, asking.solver
     clear = []
-    for thing in _here(facts, solver):
+    for thing in _here(asking):
         others = queries.neighbours(facts, thing)
         if len(others) >= 2 and queries.gap(thing, others[1]) >= queries.gap(thing, others[0]) + CLEARLY_NEARER:
             clear.append((thing, others))
     thing, (nearest, *others) = one_of(clear, rng, "nearest", "nothing here has a clearly nearest neighbour")
-    words = phrase("nearest", rng, thing=thing.name)
+    words = phrase("nearest", rng, thing=asking.call(thing, rng))
     right = answers_for(facts, [nearest])
     mistakes = _names(others, right) or _absent(facts)
     return OpenQuestion("nearest", words, solver, nearest.name, mistakes, (thing.index,), right)
 
 
-def ask_on_top(facts: HouseFacts, solver: str, rng: np.random.Generator) -> OpenQuestion:
+def ask_on_top(asking: Asking, rng: np.random.Generator) -> OpenQuestion:
     """What is on top of a thing of the solver's room. Something and nothing are as likely, and possible here."""
-    loads = [(thing, queries.things_on(facts, thing)) for thing in _here(facts, solver)]
+    facts, solver = asking.facts, asking.solver
+    loads = [(thing, queries.things_on(facts, thing)) for thing in _here(asking)]
     laden = [(thing, load) for thing, load in loads if load]
     bare = [(thing, load) for thing, load in loads if not load and not queries.contents(facts, thing)]
     choices = (laden if rng.random() < 0.5 else bare) if laden and bare else []
     thing, load = one_of(choices, rng, "on_top", "nothing here stands on what can be named, or all has something on it")
-    words = phrase("on_top", rng, thing=thing.name)
+    words = phrase("on_top", rng, thing=asking.call(thing, rng))
     right = answers_for(facts, load) if load else (NOTHING,)
     others = queries.matching(facts, room=thing.room)
     loose = [other for other in others if not other.furniture and other.index != thing.index]
@@ -48,20 +51,21 @@ def ask_on_top(facts: HouseFacts, solver: str, rng: np.random.Generator) -> Open
     return OpenQuestion("on_top", words, solver, answer, mistakes, (thing.index,), right)
 
 
-def ask_where(facts: HouseFacts, solver: str, rng: np.random.Generator) -> OpenQuestion:
+def ask_where(asking: Asking, rng: np.random.Generator) -> OpenQuestion:
     """In which room is a loose thing, wherever in the house."""
+    facts, solver = asking.facts, asking.solver
     kinds = {room.name: room.kind for room in facts.rooms}
-    placed = [(thing, kinds[thing.room]) for thing in nameable(facts) if thing.room is not None]
+    placed = [(thing, kinds[thing.room]) for thing in asking.nameable() if thing.room is not None]
     thing, kind = one_of(placed, rng, "where", "no loose thing can be named")
     others = sorted({*kinds.values()} - {kind}) or [other for other in KINDS if other != kind]
-    words = phrase("where", rng, thing=thing.name)
+    words = phrase("where", rng, thing=asking.call(thing, rng))
     return OpenQuestion("where", words, solver, kind, tuple(others), (thing.index,), (kind, f"in {kind}"))
 
 
-def ask_seen(facts: HouseFacts, solver: str, rng: np.random.Generator, view: tuple[float, float]) -> OpenQuestion:
-    """What does the solver see: any thing that is in its view when it is asked. The view's width and height in
-    radians."""
-    seen = queries.visible(facts, solver, *view)
+def ask_seen(asking: Asking, rng: np.random.Generator) -> OpenQuestion:
+    """What does the solver see: any thing that is in its view when it is asked."""
+    facts, solver = asking.facts, asking.solver
+    seen = queries.visible(facts, solver, *asking.view)
     first = one_of(seen[:1], rng, "seen", "no thing is in the solver's view")
     right = tuple(dict.fromkeys((*answers_for(facts, seen), *(thing.category for thing in seen))))
     words = phrase("seen", rng)
@@ -69,10 +73,10 @@ def ask_seen(facts: HouseFacts, solver: str, rng: np.random.Generator, view: tup
     return OpenQuestion("seen", words, solver, first.name, mistakes, (first.index,), right)
 
 
-def _here(facts: HouseFacts, solver: str) -> list[Thing]:
+def _here(asking: Asking) -> list[Thing]:
     """What can be named in the solver's room, furniture and loose things that nobody holds."""
-    room = room_of(facts, solver)
-    return [thing for thing in told_apart(facts) if thing.room == room and thing.held_by is None]
+    room = room_of(asking.facts, asking.solver)
+    return [thing for thing in asking.told_apart() if thing.room == room and thing.held_by is None]
 
 
 def _names(things: Iterable[Thing], right: Sequence[str]) -> tuple[str, ...]:

@@ -8,29 +8,32 @@ from itertools import combinations
 import numpy as np
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.choosing import answers_for, one_of, room_of, told_apart
-from interplay.env.playhouse.facts import HouseFacts, Thing
-from interplay.env.playhouse.inquiries import OpenQuestion, Question
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.choosing import answers_for, one_of, room_of
+from interplay.env.playhouse.facts import Thing
 from interplay.env.playhouse.phrases import phrase, plural
+from interplay.env.playhouse.questions.question import OpenQuestion, Question
 
 
-def ask_larger(facts: HouseFacts, solver: str, rng: np.random.Generator) -> OpenQuestion:
+def ask_larger(asking: Asking, rng: np.random.Generator) -> OpenQuestion:
     """Which of two is larger: two loose things or two pieces of furniture, of clearly different size."""
+    facts, solver = asking.facts, asking.solver
     room = room_of(facts, solver)
-    here = [thing for thing in told_apart(facts) if thing.room == room and thing.held_by is None]
+    here = [thing for thing in asking.told_apart() if thing.room == room and thing.held_by is None]
     unlike = [
         (a, b) for a, b in combinations(here, 2) if a.furniture == b.furniture and queries.compared(a, b) != "same"
     ]
     pair = one_of(unlike, rng, "larger", "no two things here differ clearly in size")
     first, second = pair if rng.random() < 0.5 else pair[::-1]
     larger, smaller = (first, second) if queries.compared(first, second) == "larger" else (second, first)
-    words = phrase("larger", rng, thing=first.name, other=second.name)
+    words = phrase("larger", rng, thing=asking.call(first, rng), other=asking.call(second, rng))
     right = answers_for(facts, [larger])
     return OpenQuestion("larger", words, solver, larger.name, (smaller.name,), (first.index, second.index), right)
 
 
-def ask_same_colour(facts: HouseFacts, solver: str, rng: np.random.Generator) -> Question:
+def ask_same_colour(asking: Asking, rng: np.random.Generator) -> Question:
     """Have two things the same colour? Both answers are as likely, and possible where it is asked."""
+    facts, solver = asking.facts, asking.solver
     room = room_of(facts, solver)
     categories = Counter(thing.category for thing in facts.things)
     here = [thing for thing in facts.things if thing.room == room and thing.held_by is None]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.playhouse.expert import Answerer, Finder
+from interplay.env.playhouse.experts.answerer import Answerer, Finder
 from interplay.env.playhouse.facts import XY, HouseFacts
 from interplay.env.task import Expert, Task, same_words, words
 from interplay.env.world import World
@@ -78,10 +78,3 @@ class OpenQuestion(Question):
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         wrong = self.mistakes[int(rng.integers(len(self.mistakes)))]
         return replace(self, answer=wrong, accepted=())
-
-
-def load_question(fields: Mapping[str, Any]) -> Question:
-    """The question that `to_json` described."""
-    kind = OpenQuestion if "accepted" in fields else Question
-    lists = {name: tuple(fields[name]) for name in ("mistakes", "about", "accepted") if name in fields}
-    return kind(**{**fields, **lists})

@@ -1,0 +1,36 @@
+"""Instructions to act: a module an errand, with its test of success, its progress, and how one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.go import Go, draw_go
+from interplay.env.playhouse.errands.lift import Lift, draw_lift
+from interplay.env.playhouse.errands.position import Position, draw_position
+
+
+class ErrandKind(NamedTuple):
+    """How errands of a kind are loaded, and how a feasible one is drawn."""
+
+    load: type[Errand]
+    draw: Callable[[Asking, np.random.Generator], Errand]
+
+
+USUAL: dict[str, ErrandKind] = {
+    "go": ErrandKind(Go, draw_go),
+    "lift": ErrandKind(Lift, draw_lift),
+    "position": ErrandKind(Position, draw_position),
+}
+ON_REQUEST: dict[str, ErrandKind] = {}
+ERRANDS = {**USUAL, **ON_REQUEST}
+
+
+def load_errand(fields: Mapping[str, Any]) -> Errand:
+    """The errand that `to_json` described."""
+    given = {key: value for key, value in fields.items() if key != "answer"}
+    return ERRANDS[str(fields["kind"])].load(**given)

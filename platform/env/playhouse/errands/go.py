@@ -1,0 +1,50 @@
+"""Go to a thing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.choosing import one_of
+from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.experts.goer import Goer
+from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.phrases import phrase
+from interplay.env.task import Expert
+from interplay.env.world import World
+
+NEAR = 1.2  # metres from the footprint's edge within which one has gone to a thing
+FACING = math.radians(30)  # off the thing's middle, when one has gone to it
+
+
+@dataclass(frozen=True)
+class Go(Errand):
+    """Walk up to a thing and face it."""
+
+    def fulfilled(self, facts: HouseFacts) -> bool:
+        body, thing = facts.bodies[self.solver], self.thing(facts)
+        return (
+            queries.same_room(body.room, thing.room)
+            and queries.edge_distance(body.position, thing) <= NEAR
+            and queries.in_front(body, thing.xy, FACING)
+        )
+
+    def progress(self, facts: HouseFacts) -> float:
+        """What a rater sees: 0.4 for turning to it, 0.4 for the way with it in view; 1 once done."""
+        if self.fulfilled(facts):
+            return 1.0
+        return self.looks(facts) * (0.4 + 0.4 * self.nearness(facts, NEAR))
+
+    def expert(self, world: World) -> Expert:
+        return Goer(self, world.spec)
+
+
+def draw_go(asking: Asking, rng: np.random.Generator) -> Go:
+    far = [thing for thing in asking.nameable() if asking.walk(thing) > NEAR]
+    target = one_of(far, rng, "go", "every thing that can be named is near the solver")
+    words = phrase("go", rng, thing=asking.call(target, rng))
+    return Go("go", words, asking.solver, target.index, asking.walk(target))

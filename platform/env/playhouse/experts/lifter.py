@@ -1,0 +1,28 @@
+"""Takes a thing and raises it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from interplay.env.playhouse.experts.errander import Errander
+from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.world import Movement, WorldSpec
+
+if TYPE_CHECKING:
+    from interplay.env.playhouse.errands.lift import Lift
+
+
+class Lifter(Errander):
+    """Fetches a thing and raises it."""
+
+    def __init__(self, task: Lift, spec: WorldSpec) -> None:
+        super().__init__(task, spec)
+        self._task = task
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        if (movement := self.fetch(facts, self._task.thing(facts))) is not None:
+            return movement
+        if self._task.fulfilled(facts):
+            return None
+        return self._steering.hold(pitch=math.radians(25), grasp=True)
