@@ -9,6 +9,7 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.naming import ByColour, Naming
+from interplay.env.task import InfeasibleTask
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,17 @@ class Asking:
     setter: str  # the role that asks
     view: tuple[float, float]  # of a player, width and height in radians
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
+    components: tuple[str, ...] = ()  # the movements that players have
+    setter_here: bool = True  # is the setter's avatar in the house?
     naming: Naming = field(default_factory=ByColour)
+
+    def needs(self, kind: str, *components: str) -> None:
+        """Raises InfeasibleTask where players lack a movement without which tasks of this kind can not be done."""
+        if missing := [name for name in components if name not in self.components]:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be done here: players lack {', '.join(missing)}; "
+                "add them to env.components"
+            )
 
     def nameable(self) -> list[Thing]:
         """Loose things in nobody's hand that words can single out."""

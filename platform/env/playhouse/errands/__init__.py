@@ -32,5 +32,5 @@ ERRANDS = {**USUAL, **ON_REQUEST}
 
 def load_errand(fields: Mapping[str, Any]) -> Errand:
     """The errand that `to_json` described."""
-    given = {key: value for key, value in fields.items() if key != "answer"}
+    given = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items() if key != "answer"}
     return ERRANDS[str(fields["kind"])].load(**given)
