@@ -16,6 +16,7 @@ from interplay.env.playhouse import errands, questions
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.cues import CUES
 from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.modifiers import MODIFIERS
 from interplay.env.playhouse.questions.question import Question
 from interplay.env.task import InfeasibleTask, Task, TaskSource
@@ -78,6 +79,7 @@ class PlayhouseTasks(TaskSource):
             categories=tuple(config.object_categories),
             components=tuple(component.name for component in spec.movement),
             setter_here=config.setter_visible,
+            remembers=config.deeds,
         )
 
     def _check(self, kind: str) -> None:
@@ -86,7 +88,7 @@ class PlayhouseTasks(TaskSource):
             raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(known)}")
 
 
-def _draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Question:
+def _draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Going | Question:
     if kind in errands.ERRANDS:
         return errands.ERRANDS[kind].draw(asking, rng)
     return questions.QUESTIONS[kind](asking, rng)

@@ -10,15 +10,18 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.errands.go import Go, draw_go
+from interplay.env.playhouse.errands.go_room import GoRoom, draw_go_room
+from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
 from interplay.env.playhouse.errands.position import Position, draw_position
+from interplay.env.playhouse.errands.stand import Stand, StandBetween, draw_stand, draw_stand_between
 
 
 class ErrandKind(NamedTuple):
     """How errands of a kind are loaded, and how a feasible one is drawn."""
 
-    load: type[Errand]
-    draw: Callable[[Asking, np.random.Generator], Errand]
+    load: type[Errand] | type[Going]
+    draw: Callable[[Asking, np.random.Generator], Errand | Going]
 
 
 USUAL: dict[str, ErrandKind] = {
@@ -26,11 +29,17 @@ USUAL: dict[str, ErrandKind] = {
     "lift": ErrandKind(Lift, draw_lift),
     "position": ErrandKind(Position, draw_position),
 }
-ON_REQUEST: dict[str, ErrandKind] = {}
+ON_REQUEST: dict[str, ErrandKind] = {
+    "stand": ErrandKind(Stand, draw_stand),
+    "stand_between": ErrandKind(StandBetween, draw_stand_between),
+    "go_room": ErrandKind(GoRoom, draw_go_room),
+}
 ERRANDS = {**USUAL, **ON_REQUEST}
 
 
-def load_errand(fields: Mapping[str, Any]) -> Errand:
+def load_errand(fields: Mapping[str, Any]) -> Errand | Going:
     """The errand that `to_json` described."""
-    given = {key: tuple(v) if isinstance(v, list) else v for key, v in fields.items() if key != "answer"}
+    given: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in fields.items() if key != "answer"
+    }
     return ERRANDS[str(fields["kind"])].load(**given)
