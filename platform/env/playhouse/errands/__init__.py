@@ -15,6 +15,7 @@ from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
 from interplay.env.playhouse.errands.position import Position, draw_position
 from interplay.env.playhouse.errands.stand import Stand, StandBetween, draw_stand, draw_stand_between
+from interplay.env.playhouse.errands.throw import Throw, ThrowOut, draw_throw, draw_throw_out
 
 
 class ErrandKind(NamedTuple):
@@ -33,6 +34,8 @@ ON_REQUEST: dict[str, ErrandKind] = {
     "stand": ErrandKind(Stand, draw_stand),
     "stand_between": ErrandKind(StandBetween, draw_stand_between),
     "go_room": ErrandKind(GoRoom, draw_go_room),
+    "throw": ErrandKind(Throw, draw_throw),
+    "throw_out": ErrandKind(ThrowOut, draw_throw_out),
 }
 ERRANDS = {**USUAL, **ON_REQUEST}
 
