@@ -14,6 +14,7 @@ from interplay.env.playhouse.errands.go_room import GoRoom, draw_go_room
 from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
 from interplay.env.playhouse.errands.position import Position, draw_position
+from interplay.env.playhouse.errands.push import Push, draw_push
 from interplay.env.playhouse.errands.stand import Stand, StandBetween, draw_stand, draw_stand_between
 from interplay.env.playhouse.errands.throw import Throw, ThrowOut, draw_throw, draw_throw_out
 
@@ -34,6 +35,7 @@ ON_REQUEST: dict[str, ErrandKind] = {
     "stand": ErrandKind(Stand, draw_stand),
     "stand_between": ErrandKind(StandBetween, draw_stand_between),
     "go_room": ErrandKind(GoRoom, draw_go_room),
+    "push": ErrandKind(Push, draw_push),
     "throw": ErrandKind(Throw, draw_throw),
     "throw_out": ErrandKind(ThrowOut, draw_throw_out),
 }

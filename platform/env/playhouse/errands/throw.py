@@ -106,7 +106,9 @@ def draw_throw(asking: Asking, rng: np.random.Generator) -> Throw:
 
 def draw_throw_out(asking: Asking, rng: np.random.Generator) -> ThrowOut:
     facts = asking.facts
-    things = [thing for thing in throwable(asking, "throw_out") if thing.room and ways_out(facts, asking.solver, thing.room)]
+    things = [
+        thing for thing in throwable(asking, "throw_out") if thing.room and ways_out(facts, asking.solver, thing.room)
+    ]
     target = one_of(things, rng, "throw_out", "no loose thing that can be named is in a room with a doorway")
     assert target.room is not None
     kind = next(room.kind for room in facts.rooms if room.name == target.room)
