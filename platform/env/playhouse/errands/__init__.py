@@ -12,11 +12,14 @@ from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.errands.go import Go, draw_go
 from interplay.env.playhouse.errands.go_room import GoRoom, draw_go_room
 from interplay.env.playhouse.errands.going import Going
+from interplay.env.playhouse.errands.hit import Hit, draw_hit
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
 from interplay.env.playhouse.errands.position import Position, draw_position
 from interplay.env.playhouse.errands.push import Push, draw_push
+from interplay.env.playhouse.errands.push_with import PushWith, draw_push_with
 from interplay.env.playhouse.errands.stand import Stand, StandBetween, draw_stand, draw_stand_between
 from interplay.env.playhouse.errands.throw import Throw, ThrowOut, draw_throw, draw_throw_out
+from interplay.env.playhouse.errands.touch_with import TouchWith, draw_touch_with
 
 
 class ErrandKind(NamedTuple):
@@ -36,6 +39,9 @@ ON_REQUEST: dict[str, ErrandKind] = {
     "stand_between": ErrandKind(StandBetween, draw_stand_between),
     "go_room": ErrandKind(GoRoom, draw_go_room),
     "push": ErrandKind(Push, draw_push),
+    "push_with": ErrandKind(PushWith, draw_push_with),
+    "touch_with": ErrandKind(TouchWith, draw_touch_with),
+    "hit": ErrandKind(Hit, draw_hit),
     "throw": ErrandKind(Throw, draw_throw),
     "throw_out": ErrandKind(ThrowOut, draw_throw_out),
 }
