@@ -20,6 +20,7 @@ RUN_UP = 1.7  # metres from the other's edge to where the run starts
 REACHED = 0.3  # metres from there
 TURNED = math.radians(30)  # off the other, from which on the arm is stretched out
 SPARE = 0.02  # metres between a tool and what the other stands on
+FREE = 0.3  # metres that an arm may be bent, whose tool is not stuck behind something
 TOO_NEAR = 0.15  # metres left between tool and other, below which one steps back first
 RUNS = 5  # steps of a run, after which it has failed
 STRETCHES, RETREATS = 8, 3  # steps, at most, for stretching out the arm, and for stepping back
@@ -74,11 +75,13 @@ class Rammer(Wielder):
             if self._steering.can("push") and stretched(body, tool) < ARM and self._stretched < STRETCHES:
                 self._stretched += 1
                 return self._steering.hold(yaw=turn, pitch=carrying(body, tool), grasp=True, push=1)
+            blocked = self._stretched == STRETCHES and stretched(body, tool) < ARM - FREE
+            too_near = blocked or self._left(body, tool, other, point) < TOO_NEAR
+            if too_near and self._retreated < RETREATS:
+                self._retreated, self._stretched = self._retreated + 1, 0
+                return self._steering.hold(forward=-1, yaw=turn, pitch=pitch, grasp=True)
             if abs(turn) > FACED or abs(pitch) > FACED:
                 return self._steering.hold(yaw=turn, pitch=pitch, grasp=True, most=self._haste)
-            if self._left(body, tool, other, point) < TOO_NEAR and self._retreated < RETREATS:
-                self._retreated += 1
-                return self._steering.hold(forward=-1, yaw=turn, pitch=pitch, grasp=True)
         self._running += 1
         if self._running > RUNS:
             self.begin_anew()
