@@ -30,8 +30,6 @@ MOVED = 0.3  # metres by which the other has moved when a run at it is planned a
 class Rammer(Wielder):
     """Goes to where there is a clear run, lowers the tool to the other's height, and walks."""
 
-    clear_beyond = True  # does the other need room to move on?
-
     def __init__(self, task: Wield, spec: WorldSpec) -> None:
         super().__init__(task, spec)
         self.begin_anew()
@@ -44,12 +42,13 @@ class Rammer(Wielder):
     def strike(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing) -> Movement:
         if self._run is None or math.dist(self._run.through, other.xy) > MOVED:
             self.begin_anew()
-            self._run = self._plan(facts, tool, other)
+            self._run = self.plan(facts, tool, other)
         if not self._arrived:
             return self._go(facts, body, tool, other, self._run)
         return self._ram(body, tool, other, aim(body, other))
 
-    def _plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> Run:
+    def plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> Run:
+        """Where to run from."""
         found = best_run(facts, self.role, other, RUN_UP + other.radius, tool.index)
         return found or Run(facts.bodies[self.role].position, other.xy)
 
