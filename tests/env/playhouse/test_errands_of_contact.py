@@ -19,6 +19,7 @@ from interplay.env.playhouse.errands.push_with import PushWith
 from interplay.env.playhouse.errands.throw import Throw, ThrowOut
 from interplay.env.playhouse.errands.touch_with import TouchWith
 from interplay.env.playhouse.errands.wield import Wield
+from interplay.env.playhouse.experts.runs import is_free
 from interplay.env.playhouse.facts import Deed, HouseFacts
 from interplay.env.playhouse.phrases import PHRASES
 from interplay.env.playhouse.tasks import PlayhouseTasks
@@ -180,6 +181,30 @@ def test_only_what_lies_free_on_the_floor_is_asked_to_be_pushed() -> None:
     furniture = {tasks().sample("touch_with", np.random.default_rng(seed)).to_json()["other"] for seed in range(60)}
     pushed = {tasks().sample("push_with", np.random.default_rng(seed)).to_json()["other"] for seed in range(60)}
     assert 4 in furniture and 4 not in pushed, "furniture stands still"
+
+
+def test_a_way_is_as_wide_as_what_is_pushed_along_it() -> None:
+    pillars = [
+        thing(1, "white lamp", 2.5, 2.65, 0.7, half_extents=(0.1, 0.1, 0.7), furniture=True),
+        thing(2, "white rack", 2.5, 1.35, 0.7, half_extents=(0.1, 0.1, 0.7), furniture=True),
+    ]
+    for wide, passes in ((0.2, True), (0.6, False)):
+        box = thing(0, "red box", 2.0, 2.0, 0.1, half_extents=(wide, wide, 0.1))
+        facts = house(box, *pillars, at=(0.6, 2.0))
+        assert is_free(facts, "solver", box, (0.6, 2.0)) == passes
+
+
+@pytest.mark.parametrize("kind", ["push_with", "touch_with", "hit"])
+def test_what_is_close_or_stowed_away_is_no_tool_for_another(kind: str) -> None:
+    near = house(BALL, replace(BLOCK, position=(3.5, 2.0, 0.1)), DUCK)
+    box = thing(3, "green bin", 1, 2, 0.16, half_extents=(0.2, 0.2, 0.16), attributes=frozenset({"container"}))
+    stowed = house(BALL, replace(BLOCK, position=(1.0, 2.0, 0.14)), DUCK, box, at=(2.0, 0.5))
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        asked = tasks(near).sample(kind, rng).to_json()
+        assert {asked["target"], asked["other"]} != {0, 1}
+        asked = tasks(stowed).sample(kind, rng).to_json()
+        assert 1 not in (asked["target"], asked["other"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
