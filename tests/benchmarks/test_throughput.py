@@ -1,4 +1,4 @@
-"""The referee of the throughput contest counts from outside, ends what it started, and tells why a contestant failed."""
+"""The referee of the throughput contest counts from outside, ends what it started, and tells why one failed."""
 
 from __future__ import annotations
 
