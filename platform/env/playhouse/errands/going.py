@@ -64,7 +64,8 @@ class Going(Task):
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         facts: HouseFacts = world.facts()
         choices = list(self.mistaken(facts))
-        for index in rng.permutation(len(choices)).tolist():
+        order: list[int] = rng.permutation(len(choices)).tolist()
+        for index in order:
             other = None if choices[index].fulfilled(facts) else choices[index].with_spot(facts)
             if other is not None:
                 return other
