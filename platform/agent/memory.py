@@ -65,7 +65,7 @@ class Memory(nn.Module):
         projected = self.input(inputs)  # [T, B, 4 D]
         keep = (~first).to(projected.dtype)[..., None]  # [T, B, 1]
         hidden, cell = state
-        recurrent = self.recurrent.t()
+        recurrent = self.recurrent.to(projected.dtype).t()  # under autocast once, and not in every step
         outputs = []
         for x_t, keep_t in zip(projected.unbind(0), keep.unbind(0), strict=True):
             gates = torch.addmm(x_t, hidden * keep_t, recurrent)
