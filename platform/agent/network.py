@@ -19,7 +19,7 @@ from torch.nn import functional
 from interplay.agent.encoder import Encoded, Encoder
 from interplay.agent.heads import MovementHead, Scalar
 from interplay.agent.language import LanguageHead
-from interplay.agent.memory import Memory, State
+from interplay.agent.memory import Memory, State, Step, lstm_step
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
 from interplay.agent.transformer import Block, Question
@@ -157,14 +157,14 @@ class Agent(nn.Module):
             known = torch.cat([known, self.previous(observations["previous"])], dim=-1)
         return Looked(self.aggregate(known), encoded.vision, encoded.language)
 
-    def recall(self, looked: Looked, first: Tensor, state: State) -> tuple[Output, State]:
+    def recall(self, looked: Looked, first: Tensor, state: State, step: Step = lstm_step) -> tuple[Output, State]:
         """Over time: what T B steps held, `first` [T, B], and the state before them.
 
         The heads compute in float32 also where autocast is on: rewards are differences of utilities, and ratios
         exponentials of log-probabilities, so a rounding of either would be learned from.
         """
         aggregate = torch.unflatten(looked.aggregate, 0, first.shape)  # [T, B, D / 2]
-        remembered, state = self.memory(aggregate, first, state)
+        remembered, state = self.memory(aggregate, first, state, step)
         with torch.autocast(first.device.type, enabled=False):
             aggregate = aggregate.float()
             core = torch.cat([remembered.float(), aggregate], dim=-1)

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from interplay.agent.memory import State
+from interplay.agent.memory import State, Step, lstm_step
 from interplay.agent.network import Agent, Looked, Output, folded
 from interplay.learner.device import check_name, find_device
+
+BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
 
 Look = Callable[[dict[str, Tensor]], Looked]
 
@@ -45,17 +47,18 @@ class Forward:
         if config.channels_last and agent.encoder.tower is not None:
             agent.encoder.tower.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # only of shapes [N, C, h, w]
         self._look: Look = agent.look
-        self._recall = agent.recall
+        self._step: Step = lstm_step
         if config.compile:
             check_compiler(self.device)
-            self._look = torch.compile(agent.look, fullgraph=True, dynamic=False)
-            self._recall = torch.compile(agent.recall, fullgraph=True, dynamic=False)
+            # A break in a graph is an error. The loop over time stays Python: unrolled, compiling it took minutes.
+            self._look = torch.compile(agent.look, backend=BACKEND, fullgraph=True, dynamic=False)
+            self._step = torch.compile(lstm_step, backend=BACKEND, fullgraph=True, dynamic=False)
 
     def __call__(self, observations: dict[str, Tensor], state: State) -> tuple[Output, State]:
         """As `Agent.forward`. Whatever the precision, what is returned is float32."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
             looked = self._recomputed if self._config.recompute else self._look
-            return self._recall(looked(folded(observations)), observations["first"], state)
+            return self.agent.recall(looked(folded(observations)), observations["first"], state, self._step)
 
     def _recomputed(self, observations: dict[str, Tensor]) -> Looked:
         """`Agent.look`, of which only the result is kept: a third more arithmetic, memory for one chunk of steps."""
