@@ -43,9 +43,9 @@ def fill(arrays: Arrays, agent: Agent, rng: np.random.Generator) -> None:
         arrays["tokens"][~arrays["spoke"]] = 0
 
 
-def demonstrated(agent: Agent, seed: int = 0) -> Unroll:
+def demonstrated(agent: Agent, seed: int = 0, lanes: int = LANES) -> Unroll:
     rng = np.random.default_rng(seed)
-    arrays = allocate_demonstrated(agent.layout, STEPS, LANES)
+    arrays = allocate_demonstrated(agent.layout, STEPS, lanes)
     fill(arrays, agent, rng)
     arrays["cloned"][:] = rng.random(arrays["cloned"].shape) < 0.9
     arrays["positive"][:] = rng.random(arrays["cloned"].shape) < 0.3
