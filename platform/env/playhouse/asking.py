@@ -8,6 +8,7 @@ import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.manners.manner import EVERYDAY, Manner
 from interplay.env.playhouse.naming import ByColour, Naming
 
 
@@ -20,7 +21,8 @@ class Asking:
     setter: str  # the role that asks
     view: tuple[float, float]  # of a player, width and height in radians
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
-    naming: Naming = field(default_factory=ByColour)
+    naming: Naming = field(default_factory=ByColour)  # of single things
+    manner: Manner = EVERYDAY  # of naming several things
 
     def nameable(self) -> list[Thing]:
         """Loose things in nobody's hand that words can single out."""

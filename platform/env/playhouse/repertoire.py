@@ -1,0 +1,85 @@
+"""What a setter asks when it is given a cue, and perhaps a modifier: a task of a fitting kind, in fitting words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from interplay.env.playhouse import errands, questions
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.cues import Cue
+from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.manners.manner import EVERYDAY
+from interplay.env.playhouse.manners.phrasebook import Phrasebook, phrasebook
+from interplay.env.playhouse.modifiers import Modifier
+from interplay.env.playhouse.questions.question import Question
+from interplay.env.task import InfeasibleTask, words
+
+TRIES = 6  # of wordings of a kind, in each way of naming, before it is given up
+LONGEST = 15  # words of an instruction: an agent's utterance has room for 16 tokens, its end included
+
+
+def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Question:
+    """A feasible task of a kind.
+
+    Raises:
+        InfeasibleTask: there is none.
+    """
+    if kind in errands.ERRANDS:
+        return errands.ERRANDS[kind].draw(asking, rng)
+    return questions.QUESTIONS[kind](asking, rng)
+
+
+def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Generator) -> Errand | Question:
+    """A task that the cue leads to, in words that satisfy the modifier.
+
+    Raises:
+        InfeasibleTask: there is none, and why.
+    """
+    names = _Names(asking, modifier)
+    refused: list[str] = []
+    for kind in rng.permutation(cue.kinds).tolist():
+        for book in names.books(kind, rng):
+            named = replace(asking, naming=book, manner=modifier.manner if modifier else EVERYDAY)
+            for _ in range(TRIES):
+                try:
+                    task = draw(kind, named, rng)
+                except InfeasibleTask as refusal:
+                    refused.append(str(refusal))
+                    break
+                if names.allow(task.instruction):
+                    return replace(task, cue=cue.name, modifier=modifier.name if modifier else None)
+    with_modifier = f" and the modifier {modifier.name!r}" if modifier else ""
+    reasons = "; ".join(dict.fromkeys(refused)) or "no wording satisfies it"
+    raise InfeasibleTask(f"nothing can be asked here by the cue {cue.name!r}{with_modifier}: {reasons}")
+
+
+class _Names:
+    """How things may be named in one task, and whether its words obey the modifier."""
+
+    def __init__(self, asking: Asking, modifier: Modifier | None) -> None:
+        viewer = asking.facts.bodies[asking.solver]
+        self._plain = phrasebook(EVERYDAY.describe(asking.facts, viewer))
+        self._modifier = modifier
+        self._own = phrasebook(modifier.manner.describe(asking.facts, viewer)) if modifier else self._plain
+
+    def books(self, kind: str, rng: np.random.Generator) -> Iterator[Phrasebook]:
+        """The more the words must obey, the earlier: in the manner of the modifier; some things so, and others plainly;
+        all plainly, where other words of the sentence may obey."""
+        own = self._own.firm() if kind in errands.ERRANDS else self._own
+        yield own
+        if self._modifier is not None:
+            yield own.mixed_with(self._plain, rng)
+        if self._modifier is not None and self._modifier.heard is not None:
+            yield self._plain
+
+    def allow(self, text: str) -> bool:
+        if len(words(text)) > LONGEST:
+            return False
+        if self._modifier is None:
+            return True
+        if self._modifier.heard is not None:
+            return self._modifier.heard(text)
+        return self._own.names_in(text)
