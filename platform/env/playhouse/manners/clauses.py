@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+
+import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
@@ -16,6 +18,11 @@ ASLANT = 0.15  # metres: surely not on it from here on
 LIKELY = 2.5  # metres between a thing and what it is said to be left of, behind, between: wider ones are not thought of
 
 
+def pick(choices: Sequence[str], rng: np.random.Generator) -> str:
+    """One of them, all alike."""
+    return choices[int(rng.integers(len(choices)))]
+
+
 @dataclass(frozen=True)
 class Clause:
     """What is said of where or how things are."""
@@ -23,7 +30,9 @@ class Clause:
     words: tuple[str, ...]  # in several ways, as they stand after "is": "on the table", "next to the table"
     surely: frozenset[int]  # the things that it fits
     perhaps: frozenset[int]  # those, and those of which one could argue
-    form: str = "is"  # "is": may follow a noun at once; "is not": needs "that is not"; "with": "with nothing on it"
+    marks: frozenset[int] = frozenset()  # the things that its words name
+    of_loose: bool = False  # is it said of loose things only?
+    form: str = "is"  # "is": may follow a noun at once; "is not": needs "that is not"; "with": "with some things on it"
 
     def after(self, noun: str, many: bool = False) -> tuple[str, ...]:
         """The noun with this clause behind it, in several ways; the first ones leave no doubt where it ends."""
@@ -36,10 +45,16 @@ class Clause:
         plain = () if " that " in noun else tuple(f"{noun} {w}" for w in self.words)
         return (*(f"{noun}{relative} {w}" for w in self.words), *plain)
 
+    def briefly(self, noun: str, rng: np.random.Generator, many: bool = False) -> str:
+        """One of those ways, without "that is" where it can do without."""
+        ways = self.after(noun, many)
+        brief = [way for way in ways if " that is " not in way and " that are " not in way]
+        return pick(brief if self.form == "is" and brief else ways, rng)
+
     def negated(self, things: Sequence[Thing]) -> Clause:
         """The opposite, of these things."""
         everything = frozenset(thing.index for thing in things)
-        return Clause(self.words, everything - self.perhaps, everything - self.surely, "is not")
+        return Clause(self.words, everything - self.perhaps, everything - self.surely, self.marks, form="is not")
 
 
 @dataclass(frozen=True)
@@ -65,23 +80,28 @@ def landmarks(facts: HouseFacts, *, coloured: bool = False, furniture: bool | No
     return found
 
 
-def about(facts: HouseFacts, words: Sequence[str], judge: Callable[[Thing], judgement.Verdict]) -> Clause:
+def about(
+    facts: HouseFacts, words: Sequence[str], judge: Callable[[Thing], judgement.Verdict], *marks: Landmark
+) -> Clause:
     """A clause by a judgement of each thing; nothing is surely said of what is in a hand."""
     verdicts = [(thing, judge(thing)) for thing in facts.things]
     return Clause(
         tuple(words),
         frozenset(thing.index for thing, verdict in verdicts if verdict and thing.held_by is None),
         frozenset(thing.index for thing, verdict in verdicts if verdict is not False),
+        frozenset(mark.thing.index for mark in marks),
     )
 
 
-def relative(facts: HouseFacts, words: Sequence[str], mark: Landmark, judge: judgement.Judge) -> Clause:
+def relative(
+    facts: HouseFacts, words: Sequence[str], mark: Landmark, judge: judgement.Judge, of_loose: bool = False
+) -> Clause:
     """ "on the sofa", by what `judge` says of each other thing and the sofa."""
 
     def of(thing: Thing) -> judgement.Verdict:
         return thing.index != mark.thing.index and judge(thing, mark.thing)
 
-    return about(facts, [f"{w} the {mark.name}" for w in words], of)
+    return replace(about(facts, [f"{w} the {mark.name}" for w in words], of, mark), of_loose=of_loose)
 
 
 def supports(facts: HouseFacts, marks: Sequence[Landmark]) -> Iterator[Clause]:
@@ -89,10 +109,10 @@ def supports(facts: HouseFacts, marks: Sequence[Landmark]) -> Iterator[Clause]:
     for mark in marks:
         if mark.thing.furniture:
             preposition = "in" if mark.thing.category == "bathtub" else "on"
-            yield relative(facts, (preposition,), mark, judgement.on)
-            yield relative(facts, ("under",), mark, judgement.under)
+            yield relative(facts, (preposition,), mark, judgement.on, of_loose=True)
+            yield relative(facts, ("under",), mark, judgement.under, of_loose=True)
         elif mark.thing.category == "bin":
-            yield relative(facts, ("in",), mark, judgement.inside)
+            yield relative(facts, ("in",), mark, judgement.inside, of_loose=True)
 
 
 def rooms(facts: HouseFacts) -> Iterator[Clause]:
@@ -114,7 +134,7 @@ def floor(facts: HouseFacts) -> Clause:
         low = queries.bottom(thing)
         return True if low <= FLOOR else None if low <= ASLANT else False
 
-    return about(facts, ("on the floor",), judge)
+    return replace(about(facts, ("on the floor",), judge), of_loose=True)
 
 
 def beside(facts: HouseFacts, mark: Landmark) -> Clause:
@@ -159,11 +179,16 @@ OWN_SIDES: dict[Side, tuple[str, ...]] = {
 
 
 def heights(facts: HouseFacts, marks: Sequence[Landmark]) -> Iterator[Clause]:
-    """ "on top of the table", "beneath the bed", of furniture "below the ball"."""
+    """ "on top of the table", "beneath the bed"; of what carries a loose thing "below the ball", and of what lies on
+    one "on top of the box"."""
     for mark in marks:
         if mark.thing.category != "bathtub":
-            yield relative(facts, ("on top of",), mark, judgement.on)
-        yield relative(facts, ("beneath", "below", "underneath"), mark, judgement.under)
+            above = relative(facts, ("on top of",), mark, judgement.on, of_loose=True)
+            if mark.thing.furniture or above.perhaps:
+                yield above
+        below = relative(facts, ("beneath", "below", "underneath"), mark, judgement.under, mark.thing.furniture)
+        if mark.thing.furniture or below.perhaps:
+            yield below
 
 
 def _between(facts: HouseFacts, one: Landmark, two: Landmark) -> Clause:
@@ -173,7 +198,7 @@ def _between(facts: HouseFacts, one: Landmark, two: Landmark) -> Clause:
         return judgement.between(thing, one.thing, two.thing)
 
     words = (f"between the {one.name} and the {two.name}",)
-    return about(facts, words, judge)
+    return about(facts, words, judge, one, two)
 
 
 def _in_reach(judge: judgement.Judge) -> judgement.Judge:

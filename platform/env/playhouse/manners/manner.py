@@ -25,7 +25,8 @@ class Manner:
 
     describe: Callable[[HouseFacts, Body], Iterator[Description]]  # single things
     sorts: Sorts  # several things, of these categories of loose things and any others
-    clauses: Clauses | None = None  # behind such sorts; None: nothing
+    clauses: Clauses  # behind such sorts
+    bare: bool = False  # may sorts stand alone?
 
 
 def by_nouns(nouns: Nouns) -> Callable[[HouseFacts, Body], Iterator[Description]]:
@@ -125,13 +126,30 @@ def heights(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:
     return clauses.heights(facts, landmarks(facts))
 
 
-EVERYDAY = Manner(by_nouns(plain), any_sorts)
-COLOUR = Manner(by_nouns(coloured), coloured_sorts)
+def near_coloured(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:
+    """Next to, near and on whatever, with its colour."""
+    marks = landmarks(facts, coloured=True)
+    yield from clauses.closeness(facts, marks, far=False)
+    yield from clauses.supports(facts, marks)
+
+
+def tinted(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
+    """ "red ball"; "ball next to the red box"."""
+    yield from by_nouns(coloured)(facts, viewer)
+    yield from by_clauses(plain, near_coloured)(facts, viewer)
+
+
+def nothing(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:
+    yield from ()
+
+
+EVERYDAY = Manner(by_nouns(plain), any_sorts, places, bare=True)
+COLOUR = Manner(tinted, coloured_sorts, nothing, bare=True)
 COLOURED_PLACE = Manner(by_clauses(loose, coloured_places), all_sorts, coloured_places)
 PLACE = Manner(by_clauses(loose, places), all_sorts, places)
-SHAPE = Manner(by_nouns(shaped), shaped_sorts)
+SHAPE = Manner(by_nouns(shaped), shaped_sorts, nothing, bare=True)
 PROXIMITY = Manner(by_clauses(loose, closeness), all_sorts, closeness)
 SIDES = Manner(by_clauses(loose, sides), all_sorts, sides)
 HEIGHT = Manner(by_clauses(loose, heights), all_sorts, heights)
 NEGATION = Manner(contrasts, all_sorts, negations)
-QUANTITY = Manner(quantities, any_sorts)
+QUANTITY = Manner(quantities, any_sorts, nothing, bare=True)

@@ -67,7 +67,7 @@ def _laden(facts: HouseFacts) -> Iterator[Clause]:
     for word, least in (("some", SOME), ("many", MANY)):
         surely = frozenset(index for index, load in loads.items() if load >= least)
         perhaps = frozenset(index for index, load in loads.items() if load >= least - 1 and load > 0)
-        yield Clause((f"with {word} things on it", f"that has {word} things on it"), surely, perhaps, "with")
+        yield Clause((f"with {word} things on it", f"that has {word} things on it"), surely, perhaps, form="with")
 
 
 def _load(facts: HouseFacts, thing: Thing) -> int:

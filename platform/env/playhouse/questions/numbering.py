@@ -1,0 +1,134 @@
+"""Yes or no about numbers: "are there five green things in the bedroom?", "are most of the balls red?"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.catalogue import COLOURS
+from interplay.env.playhouse.choosing import one_of
+from interplay.env.playhouse.manners import clauses
+from interplay.env.playhouse.manners.clauses import Clause, landmarks, pick
+from interplay.env.playhouse.phrases import NUMBERS, PHRASES, phrase
+from interplay.env.playhouse.questions.groups import Group, draw_groups, plausible
+from interplay.env.playhouse.questions.inquiry import Inquiry, yes_or_no
+
+PHRASES |= {
+    "number_fact": (
+        "are there {claim}?",
+        "do you see {claim}?",
+        "can you find {claim}?",
+        "tell me whether there are {claim}",
+        "is it true that there are {claim}?",
+        "yes or no, are there {claim}?",
+    ),
+    "number_fact of all": (
+        "are {claim}?",
+        "tell me, are {claim}?",
+        "is it true that {claim_are}?",
+        "would you say that {claim_are}?",
+        "yes or no, are {claim}?",
+        "can you see whether {claim_are}?",
+    ),
+}
+TRIES = 4  # draws of a room and a clause
+SHARES = 0.5  # chance to ask how many of some things are so, and not how many there are
+NONE = 0.1  # of the groups that have no members, how many are asked about
+SOME = 2  # members that a group has at least, for "some", "all" and "none" to be said of it
+MOST = 3  # the same of "most"
+SHARED = 0.6  # of the members, for most of them to be so
+FEW = 0.4  # of the members, for most of them surely not to be so
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """Something about numbers that is true or not."""
+
+    template: str
+    words: str  # what is claimed, after "are"
+    as_clause: str  # the same as a clause of its own: "most of the balls are red"
+    truth: bool
+    group: Group
+
+
+def ask_number_fact(asking: Asking, rng: np.random.Generator) -> Inquiry:
+    """Yes and no are as likely, wherever both can be."""
+    truth = bool(rng.random() < 0.5)
+    claims: list[_Claim] = []
+    for _ in range(TRIES):
+        groups = draw_groups(asking, rng)
+        made = [*_of_shares(asking, groups, rng)] if rng.random() < SHARES else [*_of_counts(asking, groups, rng)]
+        claims = claims or [claim for claim in made if claim.truth == truth]
+    claim = one_of(claims, rng, "number_fact", "there are no numbers to ask about")
+    words = phrase(claim.template, rng, claim=claim.words, claim_are=claim.as_clause)
+    answer, mistakes, accepted = yes_or_no(truth)
+    about, room = claim.group.about()
+    return Inquiry("number_fact", words, asking.solver, answer, mistakes, about, accepted, room)
+
+
+def _of_counts(asking: Asking, groups: Sequence[Group], rng: np.random.Generator) -> Iterator[_Claim]:
+    """ "exactly three balls", "more than two balls"; of groups that have members, and some that could."""
+    for group in groups:
+        count = len(group.members)
+        if count == 0 and (rng.random() > NONE or not plausible(asking.facts, group)):
+            continue
+        if count + SOME < len(NUMBERS):
+            many = group.many(rng)
+            yield from (
+                _Claim("number_fact", f"{words} {many}", "", truth, group) for words, truth in _counted(count, rng)
+            )
+
+
+def _counted(count: int, rng: np.random.Generator) -> Iterator[tuple[str, bool]]:
+    """What can be said of a count: a true thing where there is anything, and a false one."""
+    number, more = NUMBERS[count], NUMBERS[max(count + 1 + int(rng.integers(2)), 2)]
+    if count == 1:
+        yield f"fewer than {more}", True
+    elif count >= SOME:
+        yield pick((number, f"exactly {number}", f"at least {number}"), rng), True
+    yield pick((more, f"exactly {more}", f"at least {more}"), rng), False
+
+
+def _of_shares(asking: Asking, groups: Sequence[Group], rng: np.random.Generator) -> Iterator[_Claim]:
+    """ "all of the balls red", "most of the things on the table eatable"."""
+    predicates = _predicates(asking)
+    for group in groups:
+        if len(group.members) < SOME:
+            continue
+        many = group.many(rng)
+        members = frozenset(group.members)
+        for predicate in predicates:
+            if members & (predicate.perhaps - predicate.surely) or members & predicate.marks:
+                continue
+            if group.clause is not None and predicate.words[0] not in COLOURS:
+                continue  # "are all of the things on the table on the floor"
+            if group.sort.colour is not None and predicate.words[0] in COLOURS:
+                continue
+            words = pick(predicate.words, rng)
+            so = len(members & predicate.surely)
+            for quantity, truth in _quantities(so, len(members)):
+                subject = f"{quantity} of the {many}"
+                yield _Claim("number_fact of all", f"{subject} {words}", f"{subject} are {words}", truth, group)
+
+
+def _quantities(so: int, count: int) -> Iterator[tuple[str, bool]]:
+    """What can be said where `so` of `count` are so."""
+    yield "all", so == count
+    yield "none", so == 0
+    if count > SOME:
+        yield "some", so > 0
+    if count >= MOST and not FEW < so / count < SHARED:
+        yield "most", so / count >= SHARED
+
+
+def _predicates(asking: Asking) -> list[Clause]:
+    """What may be so of some of a room's things: colours, and being on the floor or on furniture."""
+    facts = asking.facts
+    colours = sorted({thing.colour for thing in facts.things if not thing.furniture})
+    fits = [frozenset(thing.index for thing in facts.things if thing.colour == colour) for colour in colours]
+    coloured = [Clause((colour,), found, found) for colour, found in zip(colours, fits, strict=True)]
+    marks = landmarks(facts, furniture=True)
+    return [*coloured, clauses.floor(facts), *clauses.supports(facts, marks)]
