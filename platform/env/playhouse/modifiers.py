@@ -19,6 +19,7 @@ class Modifier:
     prompt: str  # the words that people who set tasks read
     manner: Manner  # of naming things
     heard: Callable[[str], bool] | None = None  # does an utterance obey it? None: if it names anything in the manner
+    of_places: bool = False  # is it obeyed, too, where an errand names the place to which something goes so?
 
 
 def has_words(*wanted: str) -> Callable[[str], bool]:
@@ -47,7 +48,7 @@ SHUNNED_WORDS = ("bed", "beds", "door", "doors", "window", "windows")
 
 _MODIFIERS = (
     Modifier("by_colour", "Refer to objects by colour.", manner.COLOUR, has_words(*COLOUR_WORDS)),
-    Modifier("location_by_colour", "Refer to location by colour.", manner.COLOURED_PLACE),
+    Modifier("location_by_colour", "Refer to location by colour.", manner.COLOURED_PLACE, of_places=True),
     Modifier("by_location", "Refer to objects by location.", manner.PLACE),
     Modifier(
         "shape_words",

@@ -37,13 +37,13 @@ class Clause:
     def after(self, noun: str, many: bool = False) -> tuple[str, ...]:
         """The noun with this clause behind it, in several ways; the first ones leave no doubt where it ends."""
         be, be_not = ("are", "aren't") if many else ("is", "isn't")
+        joint = "and" if " that " in noun else "that"
         if self.form == "is not":
-            return tuple(f"{noun} that {verb} {w}" for w in self.words for verb in (f"{be} not", be_not))
+            return tuple(f"{noun} {joint} {verb} {w}" for w in self.words for verb in (f"{be} not", be_not))
+        plain = () if joint == "and" else tuple(f"{noun} {w}" for w in self.words)
         if self.form == "with":
-            return tuple(f"{noun} {w}" for w in self.words)
-        relative = " and is" if " that " in noun and not many else " and are" if " that " in noun else f" that {be}"
-        plain = () if " that " in noun else tuple(f"{noun} {w}" for w in self.words)
-        return (*(f"{noun}{relative} {w}" for w in self.words), *plain)
+            return plain
+        return (*(f"{noun} {joint} {be} {w}" for w in self.words), *plain)
 
     def briefly(self, noun: str, rng: np.random.Generator, many: bool = False) -> str:
         """One of those ways, without "that is" where it can do without."""

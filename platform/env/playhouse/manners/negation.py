@@ -19,7 +19,7 @@ def negations(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:
             yield Clause((colour,), fits, fits).negated(facts.things)
     for category in sorted({thing.category for thing in facts.things if not thing.furniture}):
         noun = described(sorts.category(category), facts)
-        yield Clause((f"a {category}",), noun.surely, noun.perhaps).negated(facts.things)
+        yield Clause((f"a {noun.words[0]}",), noun.surely, noun.perhaps).negated(facts.things)
     for clause in _places(facts):
         yield clause.negated(facts.things)
 

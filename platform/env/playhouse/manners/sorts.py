@@ -10,6 +10,7 @@ from interplay.env.playhouse.facts import Thing
 from interplay.env.playhouse.phrases import plural
 
 KIN = {"table": {"dining table"}, "chair": {"armchair"}, "box": {"bin"}}  # what the same word may be meant to include
+COLLECTED = {"grapes": ("bunch of {c}grapes", "bunches of {c}grapes")}  # what is not said of one as its category is
 LONG = 1.9  # length over width of what is long, seen from above; it is not tall, either
 LONGISH = 1.5  # the same, of what some would call long
 NOT_TALL = 1.3  # length over height
@@ -48,7 +49,8 @@ class Sort:
 
 def category(name: str, colour: str | None = None) -> Sort:
     """ "ball", "red ball"."""
-    return _sort(Family((f"{{c}}{name}",), (f"{{c}}{plural(name)}",), frozenset({name})), colour, KIN.get(name, ()))
+    one, many = COLLECTED.get(name, (f"{{c}}{name}", f"{{c}}{plural(name)}"))
+    return _sort(Family((one,), (many,), frozenset({name})), colour, KIN.get(name, ()))
 
 
 def thing(colour: str | None = None) -> Sort:

@@ -16,6 +16,7 @@ from interplay.env.playhouse.manners.clauses import Clause, landmarks, pick
 from interplay.env.playhouse.manners.manner import places
 from interplay.env.playhouse.phrases import PHRASES, phrase
 from interplay.env.playhouse.questions.inquiry import Inquiry, yes_or_no
+from interplay.env.playhouse.rooms import KINDS
 
 PHRASES |= {
     "fact": (
@@ -27,6 +28,14 @@ PHRASES |= {
         "yes or no, is the {thing} {claim}?",
         "look and tell me if the {thing} is {claim}",
     ),
+    "fact of what a clause names": (
+        "can you tell me whether the {thing} is {claim}?",
+        "is it true that the {thing} is {claim}?",
+        "would you say that the {thing} is {claim}?",
+        "look and tell me if the {thing} is {claim}",
+        "do you think that the {thing} is {claim}?",
+        "am i right that the {thing} is {claim}?",
+    ),
     "fact denied": (
         "is it true that the {thing} is not {claim}?",
         "is it true that the {thing} isn't {claim}?",
@@ -36,6 +45,14 @@ PHRASES |= {
         "am i right that the {thing} is not {claim}?",
     ),
 }
+PLAIN = 2  # words of a name that has no clause, at most
+# Words of which no two stand in one question: "is the ball next to the table far from the bed" is no thing to ask.
+FAMILIES = (
+    ("on", "under", "beneath", "below", "underneath"),
+    ("left", "right", "front", "behind", "between"),
+    ("next", "near", "close", "far"),
+    tuple(word for kind in KINDS for word in kind.split()),
+)
 DENIED = 0.1  # chance to ask whether something is not so
 ELSEWHERE = 0.25  # chance to ask about a thing of another room
 
@@ -63,7 +80,9 @@ def ask_fact(asking: Asking, rng: np.random.Generator) -> Inquiry:
             break
     claim = one_of(claims, rng, "fact", "nothing can be said of what can be named")
     name = _name(asking, claim, rng)
-    words = phrase("fact denied" if denied else "fact", rng, thing=name, claim=pick(claim.clause.words, rng))
+    long = len(name.split()) > PLAIN and claim.clause.words[0] not in COLOURS  # "is the ball on the table near the bed"
+    wording = "fact denied" if denied else "fact of what a clause names" if long else "fact"
+    words = phrase(wording, rng, thing=name, claim=pick(claim.clause.words, rng))
     answer, mistakes, accepted = yes_or_no(bool(answer_is_yes))
     about = (claim.thing.index, *sorted(claim.clause.marks))
     return Inquiry("fact", words, asking.solver, answer, mistakes, about, accepted, None)
@@ -85,11 +104,12 @@ def _claims(asking: Asking, things: Sequence[Thing], family: Sequence[Clause]) -
 
 def _names(asking: Asking, claim: _Claim) -> list[str]:
     """How the thing may be called: not by what is asked, nor by its colour where that is asked."""
-    asked = {claim.clause.words[0], *(asking.facts.things[mark].category for mark in claim.clause.marks)}
-    if claim.clause.words[0] in COLOURS:
-        asked.add(claim.thing.colour)
+    said = claim.clause.words[0].split()
+    shunned = {word for family in FAMILIES if {*family} & {*said} for word in family}
+    shunned |= {word for mark in claim.clause.marks for word in asking.facts.things[mark].category.split()}
+    shunned |= {claim.thing.colour, *COLOURS} if said[0] in COLOURS else set()
     names = asking.naming.phrases(asking.facts, claim.thing)
-    return [name for name in names if not any(word in name for word in asked)]
+    return [name for name in names if shunned.isdisjoint(name.split())]
 
 
 def _name(asking: Asking, claim: _Claim, rng: np.random.Generator) -> str:

@@ -51,9 +51,10 @@ def ask_how_many(asking: Asking, rng: np.random.Generator) -> Inquiry:
         for group in draw_groups(asking, rng):
             if len(group.members) < len(NUMBERS) and (group.members or plausible(asking.facts, group)):
                 by_number.setdefault(len(group.members), []).append(group)
-    numbers = sorted(by_number)
-    if 0 in by_number and len(numbers) > 1:
-        numbers = [0] if rng.random() < ZERO else numbers[1:]
+    # High numbers are rare: each counts as often as it says.
+    numbers = [number for number in sorted(by_number) for _ in range(number)]
+    if 0 in by_number and (not numbers or rng.random() < ZERO):
+        numbers = [0]
     number = one_of(numbers, rng, "how_many", "nothing here can be counted without argument")
     group = one_of(by_number[number], rng, "how_many", "")
     words = phrase("how_many", rng, group=group.many(rng))

@@ -113,18 +113,15 @@ def _tells(clause: Clause, scope: Scope, facts: HouseFacts) -> bool:
     """Is a clause about what is in this room, and more than that it is there?"""
     if clause.marks:
         return all(facts.things[index].room == scope.room.name for index in clause.marks)
-    if any(f"in the {room.kind}" in clause.words for room in facts.rooms):
-        return False
+    if any(f"in the {room.kind}" in clause.words for room in facts.rooms) or clause.words[0].startswith("a "):
+        return False  # it is about that room anyhow; "the fruits that are not a pear"
     return clause.form == "is not" or any(facts.things[index].room == scope.room.name for index in clause.perhaps)
 
 
 def _group(facts: HouseFacts, sort: Sort, clause: Clause | None, scope: Scope) -> Group | None:
     """None where it is arguable what belongs to it."""
-    if clause is not None and sort.categories is not None:
-        if any(sort.fits(facts.things[index]) for index in clause.marks):
-            return None  # "the sofas next to the sofa"
-        if clause.of_loose and all(CATEGORIES[name].furniture for name in sort.categories):
-            return None  # "the sofas on the table"
+    if clause is not None and not _sensible(facts, sort, clause):
+        return None
     members = []
     for thing in facts.things:
         if not sort.may_fit(thing) or not queries.same_room(thing.room, scope.room.name):
@@ -136,3 +133,14 @@ def _group(facts: HouseFacts, sort: Sort, clause: Clause | None, scope: Scope) -
             return None
         members.append(thing.index)
     return Group(sort, clause, scope, tuple(members))
+
+
+def _sensible(facts: HouseFacts, sort: Sort, clause: Clause) -> bool:
+    """Would one say this of things of that sort?"""
+    if clause.form == "is not":  # "the balls that are not red", where there is a red one
+        return any(sort.fits(thing) and thing.index not in clause.perhaps for thing in facts.things)
+    if sort.categories is None:
+        return True
+    if clause.of_loose and all(CATEGORIES[name].furniture for name in sort.categories):
+        return False  # "the sofas on the table"
+    return not any(facts.things[index].category in sort.categories for index in clause.marks)  # "sofas near the sofa"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.env.playhouse.asking import Asking
-from interplay.env.playhouse.catalogue import COLOURS
+from interplay.env.playhouse.catalogue import CATEGORIES, COLOURS
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.manners import clauses
 from interplay.env.playhouse.manners.clauses import Clause, landmarks, pick
@@ -24,6 +24,14 @@ PHRASES |= {
         "tell me whether there are {claim}",
         "is it true that there are {claim}?",
         "yes or no, are there {claim}?",
+    ),
+    "number_fact of one": (
+        "is there {claim}?",
+        "do you see {claim}?",
+        "can you find {claim}?",
+        "tell me whether there is {claim}",
+        "is it true that there is {claim}?",
+        "yes or no, is there {claim}?",
     ),
     "number_fact of all": (
         "are {claim}?",
@@ -57,12 +65,17 @@ class _Claim:
 def ask_number_fact(asking: Asking, rng: np.random.Generator) -> Inquiry:
     """Yes and no are as likely, wherever both can be."""
     truth = bool(rng.random() < 0.5)
-    claims: list[_Claim] = []
+    by_count: dict[int, list[_Claim]] = {}
     for _ in range(TRIES):
         groups = draw_groups(asking, rng)
         made = [*_of_shares(asking, groups, rng)] if rng.random() < SHARES else [*_of_counts(asking, groups, rng)]
-        claims = claims or [claim for claim in made if claim.truth == truth]
-    claim = one_of(claims, rng, "number_fact", "there are no numbers to ask about")
+        for claim in made:
+            if claim.truth == truth:
+                by_count.setdefault(len(claim.group.members), []).append(claim)
+    # High numbers are rare: each counts as often as it says.
+    counts = [count for count in sorted(by_count) for _ in range(max(count, 1))]
+    count = one_of(counts, rng, "number_fact", "there are no numbers to ask about")
+    claim = one_of(by_count[count], rng, "number_fact", "")
     words = phrase(claim.template, rng, claim=claim.words, claim_are=claim.as_clause)
     answer, mistakes, accepted = yes_or_no(truth)
     about, room = claim.group.about()
@@ -70,26 +83,27 @@ def ask_number_fact(asking: Asking, rng: np.random.Generator) -> Inquiry:
 
 
 def _of_counts(asking: Asking, groups: Sequence[Group], rng: np.random.Generator) -> Iterator[_Claim]:
-    """ "exactly three balls", "more than two balls"; of groups that have members, and some that could."""
+    """ "exactly three balls", "only one duck"; of groups that have members, and of some that could."""
     for group in groups:
         count = len(group.members)
-        if count == 0 and (rng.random() > NONE or not plausible(asking.facts, group)):
+        if count + SOME >= len(NUMBERS):
             continue
-        if count + SOME < len(NUMBERS):
+        if count > 0 or (rng.random() < NONE and plausible(asking.facts, group)):
+            only = pick(("only one", "exactly one", "just one"), rng)
+            yield _Claim("number_fact of one", f"{only} {group.one(rng)}", "", count == 1, group)
             many = group.many(rng)
-            yield from (
-                _Claim("number_fact", f"{words} {many}", "", truth, group) for words, truth in _counted(count, rng)
-            )
+            for words, truth in _counted(count, rng):
+                yield _Claim("number_fact", f"{words} {many}", "", truth, group)
 
 
 def _counted(count: int, rng: np.random.Generator) -> Iterator[tuple[str, bool]]:
-    """What can be said of a count: a true thing where there is anything, and a false one."""
-    number, more = NUMBERS[count], NUMBERS[max(count + 1 + int(rng.integers(2)), 2)]
-    if count == 1:
-        yield f"fewer than {more}", True
-    elif count >= SOME:
-        yield pick((number, f"exactly {number}", f"at least {number}"), rng), True
+    """What can be said of a count: true and false things, of numbers from two on."""
+    number, more = NUMBERS[count], NUMBERS[max(count + 1 + int(rng.integers(2)), SOME)]
+    yield f"fewer than {more}", True
     yield pick((more, f"exactly {more}", f"at least {more}"), rng), False
+    if count >= SOME:
+        yield pick((number, f"exactly {number}", f"at least {number}"), rng), True
+        yield f"fewer than {number}", False
 
 
 def _of_shares(asking: Asking, groups: Sequence[Group], rng: np.random.Generator) -> Iterator[_Claim]:
@@ -101,17 +115,28 @@ def _of_shares(asking: Asking, groups: Sequence[Group], rng: np.random.Generator
         many = group.many(rng)
         members = frozenset(group.members)
         for predicate in predicates:
-            if members & (predicate.perhaps - predicate.surely) or members & predicate.marks:
-                continue
-            if group.clause is not None and predicate.words[0] not in COLOURS:
-                continue  # "are all of the things on the table on the floor"
-            if group.sort.colour is not None and predicate.words[0] in COLOURS:
-                continue
-            words = pick(predicate.words, rng)
-            so = len(members & predicate.surely)
-            for quantity, truth in _quantities(so, len(members)):
-                subject = f"{quantity} of the {many}"
-                yield _Claim("number_fact of all", f"{subject} {words}", f"{subject} are {words}", truth, group)
+            if not members & (predicate.perhaps - predicate.surely) and _apart(predicate, group):
+                yield from _shared(predicate, group, members, many, rng)
+
+
+def _shared(
+    predicate: Clause, group: Group, members: frozenset[int], many: str, rng: np.random.Generator
+) -> Iterator[_Claim]:
+    """What can be said of how many members are so."""
+    words = pick(predicate.words, rng)
+    so = len(members & predicate.surely)
+    for quantity, truth in _quantities(so, len(members)):
+        subject = f"{quantity} of the {many}"
+        yield _Claim("number_fact of all", f"{subject} {words}", f"{subject} are {words}", truth, group)
+
+
+def _apart(predicate: Clause, group: Group) -> bool:
+    """Does a predicate say something that the group's own words do not?"""
+    colour = predicate.words[0] in COLOURS
+    if colour:
+        return group.sort.colour is None and (group.clause is None or group.clause.words[0] not in COLOURS)
+    loose = group.sort.categories is None or not all(CATEGORIES[name].furniture for name in group.sort.categories)
+    return group.clause is None and loose
 
 
 def _quantities(so: int, count: int) -> Iterator[tuple[str, bool]]:

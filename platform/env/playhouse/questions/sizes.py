@@ -16,11 +16,13 @@ from interplay.env.playhouse.questions.inquiry import Inquiry, without_articles
 PHRASES |= {
     "size": (
         "is the {thing} larger, smaller or the same size as the {other}?",
-        "is the {thing} larger than, smaller than or the same size as the {other}?",
         "compared to the {other}, is the {thing} larger, smaller or the same size?",
         "tell me if the {thing} is larger, smaller or the same size as the {other}",
-        "what size is the {thing} beside the {other}, larger, smaller or the same?",
         "larger, smaller or the same size, the {thing} compared to the {other}?",
+        "is the {thing} larger or smaller than the {other}?",
+        "is the {thing} bigger or smaller than the {other}?",
+        "compare the size of the {thing} with the {other}",
+        "how large is the {thing} compared to the {other}?",
     ),
 }
 ALIKE = 1.25  # volume over that of the other, at most, of things of the same size

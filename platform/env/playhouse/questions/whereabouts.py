@@ -36,13 +36,14 @@ def ask_whereabouts(asking: Asking, rng: np.random.Generator) -> Inquiry:
     things = asking.told_apart()
     for index in rng.permutation(len(things)).tolist():
         thing, name = things[index], asking.call(things[index], rng)
-        places = [place for place in _places(asking.facts, thing) if not _given_away(place, name)]
+        places = _places(asking.facts, thing)
         told = [place for place in places if thing.index in place.surely]
-        if told and thing.held_by is None:
+        new = [place for place in told if not _given_away(asking.facts, place, name)]
+        if new and thing.held_by is None:
             break
     else:
         return one_of([], rng, "whereabouts", "nothing that can be named is anywhere in particular")
-    best = told[0] if told[0].marks else told[int(rng.integers(len(told)))]  # by other things one says the most
+    best = new[0] if new[0].marks else new[int(rng.integers(len(new)))]  # by other things one says the most
     accepted = _right(asking.facts, asking.facts.bodies[asking.solver], thing, told)
     wrong = [pick(place.words, rng) for place in places if _may_be_thought(place, thing)]
     mistakes = tuple(dict.fromkeys(words for words in wrong if not {*without_articles([words])} & {*accepted}))
@@ -72,8 +73,12 @@ def _may_be_thought(place: Clause, thing: Thing) -> bool:
     return thing.index not in place.perhaps and not (thing.furniture and place.of_loose)
 
 
-def _given_away(place: Clause, name: str) -> bool:
-    return any(words in name for words in place.words)
+def _given_away(facts: HouseFacts, place: Clause, name: str) -> bool:
+    """Does its name tell as much?"""
+    said = name.split()
+    return any(words in name for words in place.words) or any(
+        facts.things[mark].category.split()[-1] in said for mark in place.marks
+    )
 
 
 def _right(facts: HouseFacts, viewer: Body, thing: Thing, told: Sequence[Clause]) -> tuple[str, ...]:
