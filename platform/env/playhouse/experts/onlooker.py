@@ -54,9 +54,9 @@ class Onlooker(Errander):
         if not here:
             return self.approach(facts, thing)
         pitch = self._gaze(body, thing)
-        return self._search.look_round(body, thing, pitch=pitch) or self._steering.hold(
-            yaw=queries.bearing(body, thing.xy), pitch=pitch
-        )
+        if (movement := self._search.look_round(body, thing, pitch=pitch)) is not None:
+            return movement
+        return self._steering.hold(yaw=queries.bearing(body, thing.xy), pitch=pitch)
 
     def _look_over(self, facts: HouseFacts) -> Movement | None:
         """Until the whole of a room has been in view, from within it."""
