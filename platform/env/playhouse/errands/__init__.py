@@ -12,6 +12,7 @@ from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.errands.go import Go, draw_go
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
 from interplay.env.playhouse.errands.position import Position, draw_position
+from interplay.env.playhouse.errands.put import Put, draw_put
 
 
 class ErrandKind(NamedTuple):
@@ -26,7 +27,11 @@ USUAL: dict[str, ErrandKind] = {
     "lift": ErrandKind(Lift, draw_lift),
     "position": ErrandKind(Position, draw_position),
 }
-ON_REQUEST: dict[str, ErrandKind] = {}
+ON_REQUEST: dict[str, ErrandKind] = {
+    "put_on": ErrandKind(Put, draw_put("put_on")),
+    "put_in": ErrandKind(Put, draw_put("put_in")),
+    "put_under": ErrandKind(Put, draw_put("put_under")),
+}
 ERRANDS = {**USUAL, **ON_REQUEST}
 
 
