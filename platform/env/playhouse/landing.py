@@ -26,7 +26,8 @@ WALLS = 0.2  # of a bin's half width, its wall's thickness
 ELBOW = 0.05  # metres kept free around what is put down
 GRID = 0.12  # metres between the spots that are tried on a top
 SIDE_BY_SIDE = 0.22  # metres from edge to edge of what is put next to another
-INTO = 0.16  # metres that the middle of a thing goes in under a table's edge
+INTO = (0.16, 0.11, 0.07)  # metres that the middle of a thing goes in under a table's edge, as far as there is room
+HEADROOM = 0.05  # metres to spare over what goes under a table
 AT_HAND = (0.75, 1.05)  # metres from a player, of what is put down before it
 RING = (0.75, 0.9, 1.05)  # metres from a spot at which one stands to put something there
 SPREAD = math.radians(20)  # off straight before a table, at most, of who puts something under it
@@ -94,22 +95,30 @@ def landings_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[La
     """Just inside each side of furniture that has room beneath it, to be slid in from there."""
     if not furniture.furniture:
         return []
-    parts = queries.parts(furniture)
-    legs = [part for part in parts if queries.bottom(part) < 0.1]
+    room = next((room for room in facts.rooms if room.name == furniture.room), None)
     found = []
     for quarter in range(4):
-        half = furniture.half_extents[quarter % 2]
         ahead = quarter * math.pi / 2
-        spot = _outwards(furniture, (half - INTO) * math.cos(ahead), (half - INTO) * math.sin(ahead))
-        roofs = [p for p in parts if queries.edge_distance(spot, p) == 0.0 and queries.bottom(p) > 0.1]
-        if not roofs or min(queries.bottom(p) for p in roofs) < 2 * thing.half_extents[2] + 0.02:
-            continue
-        narrow = any(queries.edge_distance(spot, leg) < girth(thing) + 0.02 for leg in legs)
-        if not narrow and _free(facts, spot, girth(thing), 0.0, thing, furniture):
-            before = INTO + girth(thing) + ELBOW
-            side = furniture.yaw + ahead
-            found.append(Landing(spot, 0.01, furniture.room, INTO - 0.04, before=before, side=side))
+        for into in INTO:
+            edge = furniture.half_extents[quarter % 2] - into
+            spot = _outwards(furniture, edge * math.cos(ahead), edge * math.sin(ahead))
+            wall = -math.inf if room is None else queries.outside(room, spot)
+            if wall <= -girth(thing) - 0.01 and _fits_under(facts, thing, furniture, spot):
+                before = into + girth(thing) + ELBOW
+                side = furniture.yaw + ahead
+                found.append(Landing(spot, 0.01, furniture.room, into - 0.03, before=before, side=side))
+                break
     return found
+
+
+def _fits_under(facts: HouseFacts, thing: Thing, furniture: Thing, spot: XY) -> bool:
+    """Is there a roof over a spot under furniture, high enough, and are its legs far enough?"""
+    parts = queries.parts(furniture)
+    legs = [part for part in parts if queries.bottom(part) < 0.1]
+    roofs = [part for part in parts if queries.bottom(part) >= 0.1 and queries.edge_distance(spot, part) == 0.0]
+    high = roofs and min(queries.bottom(part) for part in roofs) >= 2 * thing.half_extents[2] + HEADROOM
+    wide = all(queries.edge_distance(spot, leg) >= girth(thing) + 0.02 for leg in legs)
+    return bool(high) and wide and _free(facts, spot, girth(thing), 0.0, thing, furniture)
 
 
 def landings_beside(facts: HouseFacts, thing: Thing, other: Thing) -> list[Landing]:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.experts.errander import Errander, within_its_room
-from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
-from interplay.env.playhouse.hand import FARTHEST, NEAREST, PUSH_STEP
+from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
+from interplay.env.playhouse.hand import EYE_HEIGHT, FARTHEST, NEAREST, PUSH_STEP
 from interplay.env.playhouse.landing import Landing
 from interplay.env.playhouse.navigation import Ground
 from interplay.env.playhouse.steering import BRISK
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 CLOSE = 0.95  # metres from the eye to what is carried, at most
 CARRYING_PITCH = math.radians(-25)  # of the gaze, and so of what is carried
+CARRIED = EYE_HEIGHT - 0.25  # metres above the floor of what is carried close before one, about
 LIFT_PITCH = math.radians(12.5)  # a step, while it is drawn in
 ARRIVED = 0.35  # metres from where one means to stand
 ABOVE = 0.1  # metres over its place, from which a thing is lowered
 TRIED = 7  # steps after which what was meant to come nearer is taken to be as near as it comes
 PITCHES = np.radians(np.arange(-75.0, 31.0, 1.0))
 STRIDE, SIDESTEP = 0.53, 0.4  # metres that a step takes one, drift and all
-WRONG = 4.0  # by which an unfavourable place to stand is worth a step
 
 
 class Carrier(Errander):
@@ -47,6 +47,7 @@ class Carrier(Errander):
         self._shifts = 0  # steps taken aside in order to reach
         self._arrived = False
         self._at: XY | None = None  # where it stood before
+        self._was: XYZ | None = None  # where the thing was before
 
     def set_out(self) -> None:
         """Forgets how far the last putting down had come."""
@@ -57,22 +58,25 @@ class Carrier(Errander):
         body = facts.bodies[self.role]
         still = self._at is not None and math.dist(self._at, body.position) < 0.03
         self._at = body.position
+        calm = self._was is not None and math.dist(self._was, thing.position) < 0.03
+        self._was = thing.position
+        pitch = carrying_pitch(thing, landing)
         if not self._arrived:
-            if (movement := self._draw_in(body, thing)) is not None:
+            if (movement := self._draw_in(body, thing, pitch)) is not None:
                 return movement
-            if (movement := self._walk_to(facts, body, landing)) is not None:
+            if (movement := self._walk_to(facts, body, landing, pitch - body.pitch)) is not None:
                 return movement
             self._arrived = True
         turn = queries.bearing(body, landing.spot)
         if self._stage == 0 and (abs(turn) > math.radians(15) or not still):
-            return self._steering.hold(yaw=turn, pitch=CARRYING_PITCH - body.pitch, grasp=True)
+            return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, grasp=True)
         if self._stage == 0 and (shift := self._shift(facts, body, thing, landing)) is not None:
             return shift
-        return self._lower(body, thing, landing, turn)
+        return self._lower(body, thing, landing, turn, calm)
 
-    def _draw_in(self, body: Body, thing: Thing) -> Movement | None:
-        """Close and to the height at which things are carried."""
-        off = CARRYING_PITCH - body.pitch
+    def _draw_in(self, body: Body, thing: Thing, pitch: float) -> Movement | None:
+        """Close and to the height at which it is carried."""
+        off = pitch - body.pitch
         far = stretched(body, thing) > CLOSE + 0.08
         if not far and abs(off) < math.radians(4):
             return None
@@ -80,12 +84,11 @@ class Carrier(Errander):
             pitch=min(max(off, -LIFT_PITCH), LIFT_PITCH), grasp=True, push=-1 if far else 0
         )
 
-    def _walk_to(self, facts: HouseFacts, body: Body, landing: Landing) -> Movement | None:
+    def _walk_to(self, facts: HouseFacts, body: Body, landing: Landing, pitch: float) -> Movement | None:
         if math.dist(body.position, landing.stand) <= ARRIVED and queries.same_room(body.room, landing.room):
             return None
         goal = standing_for(landing.stand, landing.room)
         distance = within_its_room(facts, goal, lambda point: math.dist(point, landing.stand))
-        pitch = CARRYING_PITCH - body.pitch
         return self._walker.step(facts, goal, distance, ARRIVED, pitch=pitch, grasp=True)
 
     def _waypoints(self, thing: Thing, landing: Landing) -> list[tuple[float, float]]:
@@ -93,15 +96,19 @@ class Carrier(Errander):
         go."""
         middle = landing.height + landing.drop + thing.half_extents[2]
         if landing.before:
-            return [(landing.before, middle + 0.02), (0.0, middle + 0.02)]
+            return [(landing.before, CARRIED), (landing.before, middle + 0.02), (0.0, middle + 0.02)]
         return [(0.0, middle + ABOVE), (0.0, middle)] if not landing.drop else [(0.0, middle)]
 
     def _shift(self, facts: HouseFacts, body: Body, thing: Thing, landing: Landing) -> Movement | None:
         """A step to where the arm reaches the spot better, if there is one; None where one stands well."""
         away = math.dist(body.position, landing.spot)
         arm = stretched(body, thing)
-        short, middle = self._waypoints(thing, landing)[-1]
-        here = _plan(arm, away - short, middle, landing)[0]
+        waypoints = self._waypoints(thing, landing)
+
+        def badness(away: float) -> float:
+            return max(_plan(arm, away - short, middle, landing)[0] for short, middle in waypoints[-2:])
+
+        here = badness(away)
         if here <= 1.0 or self._shifts >= 5:
             return None
         ground = Ground(facts, self.role, (thing.index,))
@@ -111,16 +118,15 @@ class Carrier(Errander):
             way = np.linspace(body.position, there, 4)[1:]
             if (ground.price(way) > 0.0).any():
                 continue
-            cost = _plan(arm, math.dist(there, landing.spot) - short, middle, landing)[0]
-            options.append((cost, forward, strafe))
+            options.append((badness(math.dist(there, landing.spot)), forward, strafe))
         best = min(options, default=(math.inf, 0, 0))
         if best[0] > here - 0.5:
             return None
         self._shifts += 1
-        pitch = CARRYING_PITCH - body.pitch
+        pitch = carrying_pitch(thing, landing) - body.pitch
         return self._steering.hold(forward=best[1], strafe=best[2], pitch=pitch, grasp=True)
 
-    def _lower(self, body: Body, thing: Thing, landing: Landing, turn: float) -> Movement | None:
+    def _lower(self, body: Body, thing: Thing, landing: Landing, turn: float, calm: bool) -> Movement | None:
         """From waypoint to waypoint; None once it is where it is let go."""
         waypoints = self._waypoints(thing, landing)
         self._stage = max(self._stage, 1)
@@ -133,18 +139,26 @@ class Carrier(Errander):
         high = thing.position[2] - middle
         last = self._stage == len(waypoints)
         there = off <= max(landing.off, 0.03) and (-0.05 <= high <= (0.04 if last and not landing.drop else 0.15))
+        if there and last and not calm and self._steps <= TRIED:
+            return self._steering.hold(grasp=True)  # or it would fly on, or roll
         if there or self._steps > TRIED:
             self._steps = 0
             if last:
                 return None
             self._stage += 1
-            return self._lower(body, thing, landing, turn)
+            return self._lower(body, thing, landing, turn, calm)
         arm = stretched(body, thing)
         push = 0 if abs(length - arm) < 0.06 else int(math.copysign(1, length - arm))
         rising = middle - thing.position[2] > 0.08
         if rising and push > 0 and landing.before == 0.0:
             push = 0  # first up, then out
         return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, push=push, grasp=True)
+
+
+def carrying_pitch(thing: Thing, landing: Landing) -> float:
+    """At which a thing is carried: higher, where it goes up onto something."""
+    middle = landing.height + landing.drop + thing.half_extents[2] + ABOVE
+    return max(math.asin(min(max(middle - EYE_HEIGHT, -0.8), 0.4) / CLOSE), CARRYING_PITCH)
 
 
 def stretched(body: Body, thing: Thing) -> float:
@@ -166,7 +180,7 @@ def _plan(arm: float, away: float, middle: float, landing: Landing) -> tuple[flo
     """
     lengths = np.clip(arm + 8 * PUSH_STEP * np.arange(-8, 9), NEAREST, FARTHEST)[:, None]
     aside = lengths * np.cos(PITCHES) - away
-    above = 1.45 + lengths * np.sin(PITCHES) - middle
+    above = EYE_HEIGHT + lengths * np.sin(PITCHES) - middle
     slack = 0.12 if landing.drop else 0.015
     badness: NDArray[np.float64] = (
         (aside / max(landing.off, 0.02)) ** 2
