@@ -13,16 +13,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.catalogue import CATEGORIES
+from interplay.env.playhouse.catalogue import BIN, CATEGORIES
 from interplay.env.playhouse.facts import XY, Body, HouseFacts, Room, Thing
 from interplay.env.playhouse.hand import EYE_HEIGHT, FARTHEST
 from interplay.env.playhouse.navigation import Ground
+from interplay.env.playhouse.queries.relations import RESTING_GAP
 
 LEVEL = frozenset({"block", "book", "box", "drum", "plate", "pillow", "roll"})  # things with a top to put things on
 NARROW = 0.08  # metres from the middle of a top to its edge, at least, for things to be put on it
 RIM = 0.05  # metres above a bin's rim from which a thing is dropped into it
 SNUG = 0.015  # metres to spare all round, at least, of what goes into a bin
 WALLS = 0.2  # of a bin's half width, its wall's thickness
+WORSE = 5.0  # metres of a way for each metre that a thing would lie higher in a bin
+AROUND = tuple((math.cos(k * math.pi / 4), math.sin(k * math.pi / 4)) for k in range(8))
 ELBOW = 0.05  # metres kept free around what is put down
 GRID = 0.12  # metres between the spots that are tried on a top
 SIDE_BY_SIDE = 0.22  # metres from edge to edge of what is put next to another
@@ -44,6 +47,8 @@ class Landing:
     drop: float = 0.0  # above `height`, from which it is let go
     before: float = 0.0  # short of the spot, where it is lowered, to be slid in from there
     side: float | None = None  # the only direction, in radians, in which one may stand; None: any
+    ring: tuple[float, ...] = RING  # from the spot, of where one stands
+    worse: float = 0.0  # so many metres of a way is it worth to take another
     stand: XY = (math.nan, math.nan)
 
 
@@ -78,17 +83,23 @@ def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
     return found
 
 
-def landings_in(facts: HouseFacts, thing: Thing, container: Thing) -> list[Landing]:
-    """The middle of a bin, for what fits in and does not stick out on top of what is in it."""
-    room = (1 - WALLS) * min(container.half_extents[:2]) - girth(thing)
-    within = queries.contents(facts, container)
-    if container.category != "bin" or room < SNUG or container.index == thing.index:
+def landings_in(facts: HouseFacts, thing: Thing, container: Thing, pressed: bool = False) -> list[Landing]:
+    """Spots within a bin for what fits in: beside or on top of what is in it, unless it would stick out there.
+    `pressed`: even then, for what lies below may give way."""
+    slack = (1 - WALLS) * min(container.half_extents[:2]) - girth(thing)
+    if container.category != BIN or slack < SNUG or container.index == thing.index:
         return []
-    filled = max((queries.top(other) for other in within), default=queries.bottom(container))
-    if filled > queries.top(container) - 2 * queries.relations.RESTING_GAP:
-        return []
-    rim = queries.top(container)
-    return [Landing(container.xy, rim, container.room, min(room, 0.05), drop=RIM)]
+    within = [other for other in queries.contents(facts, container) if other.index != thing.index]
+    rim, aside = queries.top(container), slack - SNUG
+    found: list[Landing] = []
+    for along, across in [(0.0, 0.0), *((aside * x, aside * y) for x, y in AROUND)]:
+        spot = _outwards(container, along, across)
+        below = [other for other in within if math.dist(spot, other.xy) < girth(thing) + girth(other)]
+        height = max((queries.top(other) for other in below), default=queries.bottom(container))
+        if pressed or height <= rim - 2 * RESTING_GAP:
+            off = min(max(slack - math.hypot(along, across), 0.025), 0.05)
+            found.append(Landing(spot, rim, container.room, off, drop=RIM, worse=WORSE * height))
+    return found
 
 
 def landings_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[Landing]:
@@ -167,7 +178,9 @@ def reachable(facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Lan
             gate, length = ways[landing.room]
             cost = length + np.hypot(x - gate[0], y - gate[1]) - 3.0 * landing.off
             best = int(np.where(clear, cost, np.inf).argmin())
-            options.append((float(cost[best]), replace(landing, stand=(float(x[best]), float(y[best])))))
+            options.append(
+                (float(cost[best]) + landing.worse, replace(landing, stand=(float(x[best]), float(y[best]))))
+            )
     return [landing for _, landing in sorted(options, key=lambda option: option[0])]
 
 
@@ -177,20 +190,20 @@ def _way(facts: HouseFacts, start: XY, name: str | None) -> tuple[XY, float]:
     if room is None:
         return start, 0.0
     doors = queries.route(facts, start, ((room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2))
-    points = [start, *(door.middle for door in doors)]
-    return points[-1], sum(math.dist(a, b) for a, b in zip(points, points[1:], strict=False))
+    return (doors[-1].middle, queries.walk(facts, start, doors[-1].middle)) if doors else (start, 0.0)
 
 
 def _stands(landing: Landing, thing: Thing) -> Iterator[XY]:
+    """Places from which a hand reaches a landing."""
     farthest = arm(landing.height + landing.drop + thing.half_extents[2])
-    if landing.side is not None:
-        for turn in (0.0, -0.5, 0.5, -1.0, 1.0):
-            for away in (farthest - 0.12, farthest - 0.22):
-                yield _at(landing.spot, landing.side + turn * SPREAD, away)
-        return
-    for angle in np.linspace(0.0, math.tau, 24, endpoint=False):
-        for away in RING:
-            yield _at(landing.spot, float(angle), min(away, farthest - 0.1))
+    ring = landing.ring if landing.before == 0.0 else (farthest - 0.12, farthest - 0.22)
+    if landing.side is None:
+        angles = np.linspace(0.0, math.tau, 24, endpoint=False).tolist()
+    else:
+        angles = [landing.side + turn * SPREAD for turn in (0.0, -0.5, 0.5, -1.0, 1.0)]
+    for angle in angles:
+        for away in ring:
+            yield _at(landing.spot, angle, min(away, farthest - 0.1))
 
 
 def arm(height: float) -> float:

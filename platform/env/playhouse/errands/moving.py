@@ -37,6 +37,10 @@ class Moving(Errand):
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Landing]:
         """Places where the thing would have arrived."""
 
+    def rank(self, facts: HouseFacts, thing: Thing) -> float:
+        """Of those that count, a competent solver sets about the one with the lowest: the nearest."""
+        return queries.walking_distance(facts, facts.bodies[self.solver].position, thing)
+
     def fulfilled(self, facts: HouseFacts) -> bool:
         return sum(self.arrived(facts, facts.things[i]) for i in self.things) >= self.wanted
 
@@ -62,9 +66,10 @@ class Moving(Errand):
         return fits and not self.arrived(facts, thing) and bool(self.landings(facts, thing))
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
-        """The same words, meant of another thing: it takes the place of the target among those that count."""
-        instead = replace(self, things=(thing.index, *self.things[1:]))
-        return replace(instead.measured(facts), target=thing.index)
+        """The same words, meant of another thing: it and some of those that count, as many as are wanted."""
+        rest = tuple(i for i in self.things if i != self.target)
+        things = (thing.index, *rest[: self.wanted - 1])
+        return replace(self, target=thing.index, things=things).measured(facts)
 
     def measured(self, facts: HouseFacts) -> Self:
         """The same errand with its distances as they are now."""
@@ -76,4 +81,3 @@ class Moving(Errand):
 
     def expert(self, world: World) -> Expert:
         return Mover(self, world.spec)
-

@@ -56,6 +56,7 @@ RELATIONS: Mapping[str, Relation] = {
     "put_on": Relation(queries.on, landings_on),
     "put_in": Relation(queries.inside, landings_in),
     "put_under": Relation(queries.under, landings_under),
+    "fill": Relation(queries.inside, landings_in),
 }
 
 
@@ -105,7 +106,9 @@ def draw_put(kind: str) -> Callable[[Asking, np.random.Generator], Put]:
             (thing, place)
             for thing in asking.nameable()
             for place in asking.told_apart()
-            if place.index != thing.index and place.held_by is None and not relation.holds(thing, place)
+            if place.index != thing.index
+            and place.held_by is None
+            and not relation.holds(thing, place)
             and not queries.things_on(facts, thing)
         ]
         for i in rng.permutation(len(pairs)):

@@ -62,9 +62,9 @@ class Carrier(Errander):
         self._was = thing.position
         pitch = carrying_pitch(thing, landing)
         if not self._arrived:
-            if (movement := self._draw_in(body, thing, pitch)) is not None:
+            if (movement := self.draw_in(body, thing, pitch)) is not None:
                 return movement
-            if (movement := self._walk_to(facts, body, landing, pitch - body.pitch)) is not None:
+            if (movement := self.walk_to(facts, body, landing, pitch - body.pitch)) is not None:
                 return movement
             self._arrived = True
         turn = queries.bearing(body, landing.spot)
@@ -74,17 +74,16 @@ class Carrier(Errander):
             return shift
         return self._lower(body, thing, landing, turn, calm)
 
-    def _draw_in(self, body: Body, thing: Thing, pitch: float) -> Movement | None:
+    def draw_in(self, body: Body, thing: Thing, pitch: float) -> Movement | None:
         """Close and to the height at which it is carried."""
         off = pitch - body.pitch
         far = stretched(body, thing) > CLOSE + 0.08
         if not far and abs(off) < math.radians(4):
             return None
-        return self._steering.hold(
-            pitch=min(max(off, -LIFT_PITCH), LIFT_PITCH), grasp=True, push=-1 if far else 0
-        )
+        return self._steering.hold(pitch=min(max(off, -LIFT_PITCH), LIFT_PITCH), grasp=True, push=-1 if far else 0)
 
-    def _walk_to(self, facts: HouseFacts, body: Body, landing: Landing, pitch: float) -> Movement | None:
+    def walk_to(self, facts: HouseFacts, body: Body, landing: Landing, pitch: float) -> Movement | None:
+        """To where one stands to put it down; `pitch`: radians to pitch by meanwhile."""
         if math.dist(body.position, landing.stand) <= ARRIVED and queries.same_room(body.room, landing.room):
             return None
         goal = standing_for(landing.stand, landing.room)

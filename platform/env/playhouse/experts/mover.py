@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.catalogue import BIN
 from interplay.env.playhouse.experts.carrier import Carrier, stretched
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, reachable
@@ -44,23 +45,24 @@ class Mover(Carrier):
             return None
         if (movement := self.fetch(facts, thing)) is not None:
             self._landing, self._held = None, 0
-            boxes = (other for other in facts.things if other.category == "bin")
+            boxes = (other for other in facts.things if other.category == BIN)
             deep = any(queries.inside(thing, box) for box in boxes)
             self._rise = thing.position[2] + OUT_OF_BIN if deep else 0.0
             return movement
         return self._bring(facts, body, thing)
 
     def _next(self, facts: HouseFacts, body: Body) -> Thing | None:
-        """What it holds, if that is to be moved; else what it set out for; else the nearest that is not there yet."""
-        left = [facts.things[i] for i in self._task.things if not self._task.arrived(facts, facts.things[i])]
-        for index in (body.holding, self._meant):
-            for thing in left:
-                if thing.index == index:
-                    self._meant = index
-                    return thing
-        nearest = min(left, key=lambda t: queries.walking_distance(facts, body.position, t), default=None)
-        self._meant = None if nearest is None else nearest.index
-        return nearest
+        """What it holds, if that is to be moved; else what it set out for; else the first that is not there yet."""
+        counted = [facts.things[i] for i in self._task.things]
+        held = next((thing for thing in counted if thing.index == body.holding), None)
+        if held is not None:
+            return held
+        left = [thing for thing in counted if not self._task.arrived(facts, thing)]
+        left = [thing for thing in left if self._task.landings(facts, thing)] or left  # what has a place to go to
+        meant = next((thing for thing in left if thing.index == self._meant), None)
+        chosen = meant or min(left, key=lambda thing: self._task.rank(facts, thing), default=None)
+        self._meant = None if chosen is None else chosen.index
+        return chosen
 
     def _bring(self, facts: HouseFacts, body: Body, thing: Thing) -> Movement | None:
         self._held += 1
