@@ -37,6 +37,11 @@ class Asking:
         """Loose things in nobody's hand that words can single out."""
         return [thing for thing in self.told_apart() if not thing.furniture and thing.held_by is None]
 
+    def carriable(self) -> list[Thing]:
+        """Those of them that carry nothing themselves: nothing would fall out or off."""
+        facts = self.facts
+        return [t for t in self.nameable() if not queries.contents(facts, t) and not queries.things_on(facts, t)]
+
     def told_apart(self) -> list[Thing]:
         """Furniture and loose things that words can single out."""
         return [thing for thing in self.facts.things if self.naming.phrases(self.facts, thing)]

@@ -66,7 +66,8 @@ def rolls(thing: Thing) -> bool:
 def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
     """Spots for a thing on a piece of furniture or on the level top of another thing."""
     if not place.furniture:
-        level = place.category in LEVEL and min(place.half_extents[:2]) >= NARROW and not rolls(thing)
+        wide = min(place.half_extents[:2]) >= max(NARROW, 0.7 * girth(thing))
+        level = place.category in LEVEL and wide and not rolls(thing)
         top = queries.top(place)
         level = level and _free(facts, place.xy, girth(thing), top, thing, place)
         return [Landing(place.xy, top, place.room, 0.35 * min(place.half_extents[:2]))] if level else []

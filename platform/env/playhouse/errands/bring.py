@@ -100,7 +100,7 @@ def draw_bring(asking: Asking, rng: np.random.Generator) -> Bring:
         words, things, number = several[int(rng.integers(len(several)))]
         text = phrase("bring several", rng, things=so_many(number, words))
     else:
-        away = [thing for thing in asking.nameable() if _elsewhere(asking, thing)]
+        away = [thing for thing in asking.carriable() if _elsewhere(asking, thing)]
         things, number = (one_of(away, rng, "bring", "every thing that can be named is at hand"),), 1
         text = phrase("bring", rng, thing=asking.call(things[0], rng))
     if not reachable(facts, asking.solver, things[0], landings_before(facts, things[0], facts.bodies[setter])):

@@ -56,7 +56,7 @@ class HandOver(Moving):
 
 def draw_hand_over(asking: Asking, rng: np.random.Generator) -> HandOver:
     needs_setter(asking, "hand_over")
-    thing = one_of(asking.nameable(), rng, "hand_over", "no loose thing can be named")
+    thing = one_of(asking.carriable(), rng, "hand_over", "no loose thing can be named")
     text = phrase("hand_over", rng, thing=asking.call(thing, rng))
     things = (thing.index,)
     errand = HandOver("hand_over", text, asking.solver, thing.index, 0.0, things, (), (), 1, asking.setter)

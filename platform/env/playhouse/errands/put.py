@@ -104,12 +104,9 @@ def draw_put(kind: str) -> Callable[[Asking, np.random.Generator], Put]:
         facts, relation = asking.facts, RELATIONS[kind]
         pairs = [
             (thing, place)
-            for thing in asking.nameable()
+            for thing in asking.carriable()
             for place in asking.told_apart()
-            if place.index != thing.index
-            and place.held_by is None
-            and not relation.holds(thing, place)
-            and not queries.things_on(facts, thing)
+            if place.index != thing.index and place.held_by is None and not relation.holds(thing, place)
         ]
         for i in rng.permutation(len(pairs)):
             thing, place = pairs[i]

@@ -86,7 +86,7 @@ def draw_reposition(asking: Asking, rng: np.random.Generator) -> Reposition:
     facts, solver = asking.facts, asking.solver
     rooms: list[tuple[Thing, str | None, Thing | None]] = []
     furniture: list[tuple[Thing, str | None, Thing | None]] = []
-    for thing in asking.nameable():
+    for thing in asking.carriable():
         rooms += [(thing, room.name, None) for room in facts.rooms if room.name != thing.room]
         for place in asking.told_apart():
             apart = not queries.same_room(thing.room, place.room) or queries.gap(thing, place) > AWAY
