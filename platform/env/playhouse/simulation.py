@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.hand import EYE_HEIGHT, Hand, gaze
+from interplay.env.playhouse.hand import EYE_HEIGHT, Hand, gaze, offers
 from interplay.env.playhouse.layout import House
 from interplay.env.playhouse.model import SUBSTEPS, TIMESTEP, HouseModel, build_model
 
@@ -100,8 +100,10 @@ class Simulation:
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
         ctrl = self.data.ctrl
         ctrl[2 * player], ctrl[2 * player + 1] = vx, vy
-        others = self.hands[1 - player].holds
-        self.hands[player].act(avatar.eye, gaze(avatar.yaw, avatar.pitch), turned, (vx, vy), move, others)
+        holder, other = self.avatars[1 - player], self.hands[1 - player]
+        offered = other.holds is not None and offers((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
+        look = gaze(avatar.yaw, avatar.pitch)
+        self.hands[player].act(avatar.eye, look, turned, (vx, vy), move, other, offered)
 
     def moment(self) -> Moment:
         """The present, in the single precision that is recorded: pictures drawn live and drawn again are the same."""

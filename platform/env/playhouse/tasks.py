@@ -54,6 +54,8 @@ class PlayhouseTasks(TaskSource):
             setter=spec.roles[0],
             view=config.view,
             categories=tuple(config.object_categories),
+            components=tuple(component.name for component in spec.movement),
+            setter_here=config.setter_visible,
         )
 
     def _check(self, kind: str) -> None:

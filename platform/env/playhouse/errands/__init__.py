@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.errands.bring import Bring, draw_bring
 from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.fill import Fill, draw_fill
 from interplay.env.playhouse.errands.go import Go, draw_go
+from interplay.env.playhouse.errands.hand_over import HandOver, draw_hand_over
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
+from interplay.env.playhouse.errands.lift_container import LiftContainer, draw_lift_container
 from interplay.env.playhouse.errands.position import Position, draw_position
+from interplay.env.playhouse.errands.put import Put, draw_put
+from interplay.env.playhouse.errands.remove import Remove, draw_remove
+from interplay.env.playhouse.errands.reposition import Reposition, draw_reposition
 
 
 class ErrandKind(NamedTuple):
@@ -26,11 +33,22 @@ USUAL: dict[str, ErrandKind] = {
     "lift": ErrandKind(Lift, draw_lift),
     "position": ErrandKind(Position, draw_position),
 }
-ON_REQUEST: dict[str, ErrandKind] = {}
+ON_REQUEST: dict[str, ErrandKind] = {
+    "put_on": ErrandKind(Put, draw_put("put_on")),
+    "put_in": ErrandKind(Put, draw_put("put_in")),
+    "put_under": ErrandKind(Put, draw_put("put_under")),
+    "reposition": ErrandKind(Reposition, draw_reposition),
+    "bring": ErrandKind(Bring, draw_bring),
+    "hand_over": ErrandKind(HandOver, draw_hand_over),
+    "remove": ErrandKind(Remove, draw_remove),
+    "lift_container": ErrandKind(LiftContainer, draw_lift_container),
+    "fill": ErrandKind(Fill, draw_fill),
+}
 ERRANDS = {**USUAL, **ON_REQUEST}
 
 
 def load_errand(fields: Mapping[str, Any]) -> Errand:
     """The errand that `to_json` described."""
-    given = {key: value for key, value in fields.items() if key != "answer"}
+    given: dict[str, Any] = {key: value for key, value in fields.items() if key != "answer"}
+    given |= {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
     return ERRANDS[str(fields["kind"])].load(**given)
