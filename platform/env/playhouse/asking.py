@@ -24,6 +24,7 @@ class Asking:
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
     components: tuple[str, ...] = ()  # the movements that players have
     setter_here: bool = True  # is the setter's avatar in the house?
+    remembers: bool = True  # does the house remember deeds?
     naming: Naming = field(default_factory=ByColour)  # of single things
     manner: Manner = EVERYDAY  # of naming several things
 
@@ -33,6 +34,13 @@ class Asking:
             raise InfeasibleTask(
                 f"no task of kind {kind!r} can be done here: players lack {', '.join(missing)}; "
                 "add them to env.components"
+            )
+
+    def needs_memory(self, kind: str) -> None:
+        """Raises InfeasibleTask where nobody could tell that tasks of this kind are done."""
+        if not self.remembers:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be judged here: the house remembers no deeds; set env.deeds=true"
             )
 
     def nameable(self) -> list[Thing]:

@@ -11,6 +11,7 @@ from interplay.env.playhouse import errands, questions
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.cues import Cue
 from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.manners.manner import EVERYDAY
 from interplay.env.playhouse.manners.phrasebook import Phrasebook, phrasebook
 from interplay.env.playhouse.modifiers import Modifier
@@ -23,7 +24,7 @@ MIXTURES = 3  # ways of naming some things in the manner of a modifier, and othe
 LONGEST = 15  # words of an instruction: an agent's utterance has room for 16 tokens, its end included
 
 
-def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Question:
+def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Going | Question:
     """A feasible task of a kind.
 
     Raises:
@@ -34,7 +35,7 @@ def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Questi
     return questions.QUESTIONS[kind](asking, rng)
 
 
-def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Generator) -> Errand | Question:
+def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Generator) -> Errand | Going | Question:
     """A task that the cue leads to, in words that satisfy the modifier.
 
     Raises:
@@ -53,7 +54,9 @@ def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Gene
     raise InfeasibleTask(f"nothing can be asked here by the cue {cue.name!r}{with_modifier}: {reasons}")
 
 
-def _draws(kind: str, asking: Asking, rng: np.random.Generator, refused: list[str]) -> Iterator[Errand | Question]:
+def _draws(
+    kind: str, asking: Asking, rng: np.random.Generator, refused: list[str]
+) -> Iterator[Errand | Going | Question]:
     """Several tasks of a kind, fewer where that is refused; the reasons are added to `refused`."""
     refusals = 0
     for _ in range(TRIES):
@@ -86,7 +89,7 @@ class _Names:
             yield from (own.mixed_with(self._plain, rng) for _ in range(MIXTURES))
             yield self._plain
 
-    def allow(self, task: Errand | Question) -> bool:
+    def allow(self, task: Errand | Going | Question) -> bool:
         text = task.instruction
         if len(words(text)) > LONGEST:
             return False

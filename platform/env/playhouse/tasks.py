@@ -56,6 +56,7 @@ class PlayhouseTasks(TaskSource):
             categories=tuple(config.object_categories),
             components=tuple(component.name for component in spec.movement),
             setter_here=config.setter_visible,
+            remembers=config.deeds,
         )
 
     def _check(self, kind: str) -> None:
