@@ -20,6 +20,7 @@ class Asking:
     setter: str  # the role that asks
     view: tuple[float, float]  # of a player, width and height in radians
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
+    components: tuple[str, ...] = ()  # the movements that players have
     naming: Naming = field(default_factory=ByColour)
 
     def nameable(self) -> list[Thing]:

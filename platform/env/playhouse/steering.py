@@ -12,6 +12,7 @@ from interplay.env.world import Movement, WorldSpec
 BRISK = math.radians(25)  # a step's turn, at most
 CALM = math.radians(12.5)  # the same of who looks at what they turn to: more is seen, and learned, on the way
 NEEDED = ("forward", "yaw", "pitch", "grasp")  # without these, nothing can be fetched
+FINER = ("strafe", "push", "rotate")  # needed only for what is put down precisely
 
 
 class Steering:
@@ -29,22 +30,35 @@ class Steering:
                 f"{', '.join(missing)}: add them to env.components"
             )
         values = {component.name: BIN_VALUES[i] for i, component in enumerate(COMPONENTS)}
-        self._column = {name: names.index(name) for name in NEEDED}
+        self._column = {name: names.index(name) for name in (*NEEDED, *FINER) if name in names}
         # What each bin turns by in a step, radians [bins].
         self._turns = {name: values[name] * spec.frames_per_step for name in ("yaw", "pitch")}
         self._rest = spec.rest()
 
     def hold(
-        self, *, forward: int = 0, yaw: float = 0.0, pitch: float = 0.0, grasp: bool = False, most: float = BRISK
+        self,
+        *,
+        forward: int = 0,
+        yaw: float = 0.0,
+        pitch: float = 0.0,
+        grasp: bool = False,
+        most: float = BRISK,
+        strafe: int = 0,
+        push: int = 0,
+        rotate: int = 0,
     ) -> Movement:
         """The chunk that walks (-1, 0 or 1), turns by about these angles (radians; `most` limits the yaw), and grasps
-        or not."""
+        or not; that walks sideways (1 is right), pushes what it holds away (1) or pulls it, and turns it (1 is
+        anticlockwise), in a world that has these movements."""
         movement = self._rest.copy()
         yaw = min(max(yaw, -most), most)
         movement[:, self._column["forward"]] += forward
         movement[:, self._column["yaw"]] = self._nearest("yaw", yaw)
         movement[:, self._column["pitch"]] = self._nearest("pitch", pitch)
         movement[:, self._column["grasp"]] = grasp
+        for name, wish in (("strafe", strafe), ("push", push), ("rotate", rotate)):
+            if wish:
+                movement[:, self._column[name]] += wish
         return movement
 
     def _nearest(self, name: str, angle: float) -> int:

@@ -48,6 +48,7 @@ class PlayhouseTasks(TaskSource):
             setter=spec.roles[0],
             view=config.view,
             categories=tuple(config.object_categories),
+            components=tuple(config.components),
         )
 
     def _check(self, kind: str) -> None:

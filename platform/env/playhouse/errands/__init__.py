@@ -8,17 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.env.playhouse.asking import Asking
-from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.arrangement import Arrangement
 from interplay.env.playhouse.errands.go import Go, draw_go
+from interplay.env.playhouse.errands.group import draw_group
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
+from interplay.env.playhouse.errands.outlines import draw_circle, draw_square, draw_triangle
 from interplay.env.playhouse.errands.position import Position, draw_position
+from interplay.env.playhouse.errands.row import draw_row
+from interplay.env.playhouse.errands.tower import draw_tower
+from interplay.env.task import Task
 
 
 class ErrandKind(NamedTuple):
     """How errands of a kind are loaded, and how a feasible one is drawn."""
 
-    load: type[Errand]
-    draw: Callable[[Asking, np.random.Generator], Errand]
+    load: Callable[..., Task]  # of the fields of its JSON
+    draw: Callable[[Asking, np.random.Generator], Task]
 
 
 USUAL: dict[str, ErrandKind] = {
@@ -26,11 +31,18 @@ USUAL: dict[str, ErrandKind] = {
     "lift": ErrandKind(Lift, draw_lift),
     "position": ErrandKind(Position, draw_position),
 }
-ON_REQUEST: dict[str, ErrandKind] = {}
+ON_REQUEST: dict[str, ErrandKind] = {
+    "tower": ErrandKind(Arrangement.load, draw_tower),
+    "row": ErrandKind(Arrangement.load, draw_row),
+    "triangle": ErrandKind(Arrangement.load, draw_triangle),
+    "square": ErrandKind(Arrangement.load, draw_square),
+    "circle": ErrandKind(Arrangement.load, draw_circle),
+    "group": ErrandKind(Arrangement.load, draw_group),
+}
 ERRANDS = {**USUAL, **ON_REQUEST}
 
 
-def load_errand(fields: Mapping[str, Any]) -> Errand:
+def load_errand(fields: Mapping[str, Any]) -> Task:
     """The errand that `to_json` described."""
     given = {key: value for key, value in fields.items() if key != "answer"}
     return ERRANDS[str(fields["kind"])].load(**given)
