@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.experts.standing import standing
+from interplay.env.playhouse.experts.standing import in_reach, standing
 from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
 from interplay.env.playhouse.hand import FARTHEST, NEAREST, PUSH_STEP, gaze
 from interplay.env.playhouse.navigation import Ground
@@ -38,12 +38,14 @@ ARRIVED = 0.3  # metres from where one wants to stand
 OFF = 0.04  # metres off the point at which a thing is let go at once
 PATIENCE = 4  # steps to wait for it to come closer, before it is let go as it is
 ADJUSTMENTS = 4  # steps to a better distance, at most
+STUCK = 0.8  # metres between the hand and what it holds, from which on it is stuck
+RETREAT = 3  # steps
 BACK = 0.75  # metres from what was put down, and its own radius, at which one has stepped back
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thing goes: its middle over `spot`, its underside at `height`; `yaw` is aligned to, quarter turns aside."""
+    """Where a thing goes: its middle over `spot`, its underside at `height`; in line with `yaw`, quarter turns aside."""
 
     spot: XY
     height: float = 0.0
@@ -66,6 +68,7 @@ class Delivery:
         self._standing, self._steady = False, False  # is the body at rest, is what it holds, too?
         self._last: XY = (math.inf, math.inf)  # where the body stood a step ago
         self._seen: XYZ = (math.inf, math.inf, math.inf)  # where the thing was
+        self._retreating = 0  # steps left of backing off
         self._adjusted = 0
         self._arrived = False
         self._waited = 0
@@ -78,6 +81,8 @@ class Delivery:
             self._begin(facts, body, thing, place)
         self._place, self._backing = place, None
         self._feel(body, thing)
+        if (movement := self._retreat(body, thing)) is not None:
+            return movement
         if not self._arrived:
             assert self._stand is not None
             if math.dist(body.position, self._stand) > ARRIVED:
@@ -110,21 +115,30 @@ class Delivery:
         reach = math.dist(body.position, place.spot)
         if CLOSE + place.wide < reach < WIDE and queries.same_room(body.room, thing.room):
             room = queries.nearest_room(facts, body.position)
-            self._arrived = queries.outside(room, place.spot) < 0.0
+            self._arrived = queries.outside(room, place.spot) < 0.0 and in_reach(facts, body.position, place.spot)
 
     def _feel(self, body: Body, thing: Thing) -> None:
         """Keeps track of how far the hand is from the eye: by what was pushed, and by measuring once all is still."""
         self._distance = min(max(self._distance + PUSHED * self._pushing, NEAREST), FARTHEST)
         self._pushing = 0
-        ray = gaze(body.yaw, body.pitch)
-        offset = (*(thing.xy[k] - body.position[k] for k in range(2)), thing.position[2] - body.eye_height)
-        along = sum(offset[k] * ray[k] for k in range(3))
-        off = math.dist(offset, tuple(along * value for value in ray))
+        eye, ray = _eye(body), gaze(body.yaw, body.pitch)
+        along = sum((thing.position[k] - eye[k]) * ray[k] for k in range(3))
+        off = math.dist(thing.position, _hand(body, along))
         self._standing = math.dist(self._last, body.position) < COASTING
         self._steady = self._standing and math.dist(self._seen, thing.position) < COASTING
         if self._holds != thing.index or (self._steady and off < ON_LINE):
             self._distance = min(max(along, NEAREST), FARTHEST)
         self._holds, self._last, self._seen = thing.index, body.position, thing.position
+
+    def _retreat(self, body: Body, thing: Thing) -> Movement | None:
+        """Backs off from where the thing is stuck behind something, before the hand loses it."""
+        if math.dist(_hand(body, self._distance), thing.position) > STUCK:
+            self._retreating = RETREAT
+        if not self._retreating:
+            return None
+        self._retreating -= 1
+        push = self._push(-int(self._distance > CARRIED))
+        return self._steering.hold(forward=-1, yaw=queries.bearing(body, thing.xy), grasp=True, push=push)
 
     def _push(self, count: int) -> int:
         """One step of so many pushes."""
@@ -169,7 +183,9 @@ class Delivery:
             return self._steering.hold(forward=forward, strafe=strafe, pitch=hover - body.pitch, grasp=True)
         pushes, _ = _pushes(self._distance, reach, body.eye_height - want)
         if pushes:
-            return self._steering.hold(push=self._push(pushes), pitch=hover - body.pitch, grasp=True)
+            push = self._push(pushes)
+            hover = _pitch(want + OVER, body, self._distance + PUSHED * push)
+            return self._steering.hold(push=push, pitch=hover - body.pitch, grasp=True)
         down = -math.acos(min(reach / self._distance, 1.0)) - body.pitch
         if abs(down) > math.radians(0.6):
             return self._steering.hold(pitch=max(down, math.radians(-12.5)), grasp=True)
@@ -202,6 +218,16 @@ class Delivery:
         return (
             best if best is not None and (not inside or least < abs(_pushes(self._distance, reach, drop)[1])) else None
         )
+
+
+def _eye(body: Body) -> XYZ:
+    return *body.position, body.eye_height
+
+
+def _hand(body: Body, distance: float) -> XYZ:
+    """The point of the line of sight so far from the eye."""
+    (x, y, z), (u, v, w) = _eye(body), gaze(body.yaw, body.pitch)
+    return x + distance * u, y + distance * v, z + distance * w
 
 
 def _pitch(height: float, body: Body, distance: float) -> float:

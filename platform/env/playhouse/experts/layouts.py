@@ -34,6 +34,7 @@ TRIED = 40  # ways, the best ones, of which it is seen whether one can stand the
 STRETCHED = (0.85, 1.5)  # a pattern's size over its usual one
 LONGEST = 1.7  # metres, of a side
 ON_FLOOR = 0.05  # metres above it, at most, of what lies on the floor
+TIPPED = 0.03  # metres that a thing on the floor is lower or higher than one that stands on it
 BLOCKED = 0.05  # metres from a spot to what else lies there, at least
 AT_FURNITURE = 0.5  # metres from furniture to the middle of what is gathered there
 
@@ -82,7 +83,7 @@ def lay_out(facts: HouseFacts, role: str, among: Sequence[int], count: int, shap
 
     `shape`: a key of `SHAPES`, towers aside; an ordered row takes all of the things.
     """
-    things = [facts.things[index] for index in among]
+    things = _best(facts, among, count)
     pattern = _pattern(shape, count, things)
     lying = [thing for thing in things if thing.held_by is None and queries.bottom(thing) < ON_FLOOR and thing.at_rest]
     for poses in ([*_through_two(lying, pattern), *_through_one(lying, pattern)], _anywhere(facts, pattern)):
@@ -109,7 +110,7 @@ def free_spot(facts: HouseFacts, role: str, thing: Thing) -> XY | None:
 def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furniture: Thing) -> Way | None:
     """How `count` of the things are best gathered at a piece of furniture: those near it stay, others go to free floor
     around it."""
-    things = [facts.things[index] for index in among]
+    things = _best(facts, among, count)
     staying = [thing for thing in things if thing.held_by is None and queries.near(thing, furniture)][:count]
     around = [(np.array([_beside(furniture, math.tau * turn / (2 * TURNS))]), {}) for turn in range(2 * TURNS)]
     free = [(float(x), float(y)) for ((x, y),), _ in _free(facts, role, around)]
@@ -126,6 +127,20 @@ def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furni
         at = thing.xy
         spots[thing.index] = min(choices, key=lambda spot: math.dist(at, spot))
     return Way(spots, frozenset(thing.index for thing in staying))
+
+
+def upright(facts: HouseFacts, thing: Thing) -> bool:
+    """Does a thing stand as it should, for all that can be told by its height?"""
+    if thing.held_by is not None or abs(queries.bottom(thing)) < TIPPED:
+        return True
+    return any(queries.on(thing, other) or queries.inside(thing, other) for other in facts.things)
+
+
+def _best(facts: HouseFacts, among: Sequence[int], count: int) -> list[Thing]:
+    """Those of the things that have not tipped over, where they are enough; else all of them."""
+    things = [facts.things[index] for index in among]
+    steady = [thing for thing in things if upright(facts, thing)]
+    return steady if len(steady) >= count else things
 
 
 def _pattern(shape: str, count: int, things: Sequence[Thing]) -> Points:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.catalogue import CATEGORIES
 from interplay.env.playhouse.experts.delivery import Place
-from interplay.env.playhouse.experts.layouts import LIFTED, ON_FLOOR, carry, free_spot
+from interplay.env.playhouse.experts.layouts import LIFTED, ON_FLOOR, carry, free_spot, upright
 from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 
@@ -19,7 +19,6 @@ BEARING = 0.08  # metres, half the width of what bears another, at least
 SLIM = 2.0  # half the height over half the width of what bears another, at most
 THIN = 3.0  # the same, of what stands on top
 TALLEST = 1.2  # metres: higher than that the hand does not see what it does
-TIPPED = 0.03  # metres that a thing's middle is lower than that of one that stands
 TOP_HEAVY = 10.0  # metres of walking that it costs, a metre that the bottom is narrower than what it bears
 
 
@@ -49,7 +48,7 @@ class Stack:
 def stack_up(facts: HouseFacts, role: str, among: Sequence[int], count: int) -> Stack | None:
     """How `count` of the things are best stacked by a player; None where no such tower would stand, or the floor has no
     place for it."""
-    things = [thing for index in among if stands(thing := facts.things[index])]
+    things = [thing for index in among if stands(thing := facts.things[index]) and upright(facts, thing)]
     begun = _begun(facts, things, count)
     if begun and (stack := _on(facts, begun, things, count)) is not None and _accessible(facts, role, begun[0]):
         return stack
@@ -112,8 +111,7 @@ def _cost(facts: HouseFacts, stack: Stack) -> float:
 
 def _lies_free(facts: HouseFacts, thing: Thing) -> bool:
     """Does it stand upright on the floor, in no hand, with nothing on it?"""
-    upright = abs(thing.position[2] - thing.half_extents[2]) < TIPPED
-    return upright and thing.held_by is None and not queries.things_on(facts, thing)
+    return queries.bottom(thing) < ON_FLOOR and thing.held_by is None and not queries.things_on(facts, thing)
 
 
 def _accessible(facts: HouseFacts, role: str, thing: Thing) -> bool:

@@ -36,7 +36,7 @@ def standing(
     for x, y in spots[free].tolist():
         if queries.outside(room, (x, y)) > 0.0 or any(math.dist((x, y), other) < CLEARING for other in taken):
             continue
-        if not _in_sight(facts, (x, y), point):
+        if not in_reach(facts, (x, y), point):
             continue
         near = sum(1 for thing in facts.things if _loose(thing.index, facts, held) and _close(facts, thing.index, x, y))
         cost = math.dist(body.position, (x, y)) + CROWDED * near
@@ -54,8 +54,8 @@ def _close(facts: HouseFacts, index: int, x: float, y: float) -> bool:
     return queries.edge_distance((x, y), facts.things[index]) < CLEARING
 
 
-def _in_sight(facts: HouseFacts, start: XY, point: XY) -> bool:
-    """Does no furniture stand between? What is carried would hit it."""
+def in_reach(facts: HouseFacts, start: XY, point: XY) -> bool:
+    """Does no furniture stand between a spot and a point? What is carried would hit it."""
     steps = max(int(math.dist(start, point) / 0.15), 1)
     line = [
         (start[0] + (point[0] - start[0]) * i / steps, start[1] + (point[1] - start[1]) * i / steps)
