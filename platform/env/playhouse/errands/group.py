@@ -8,6 +8,7 @@ from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import described, named
+from interplay.env.playhouse.experts.layouts import steady
 from interplay.env.playhouse.phrases import PHRASES, phrase
 from interplay.env.task import InfeasibleTask
 
@@ -33,7 +34,7 @@ PHRASES["group at"] = (
 
 
 def draw_group(asking: Asking, rng: np.random.Generator) -> Arrangement:
-    groups = [*described(asking, COUNTS, some=False), *named(asking, COUNTS[:2], rng)]
+    groups = [*described(asking, COUNTS, steady, some=False), *named(asking, COUNTS[:2], rng, steady)]
     furniture = [thing for thing in asking.told_apart() if thing.furniture]
     if furniture and rng.random() < AT_FURNITURE:
         other = one_of(furniture, rng, "group", "no furniture can be named")

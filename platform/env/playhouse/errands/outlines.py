@@ -9,6 +9,7 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import described, named
+from interplay.env.playhouse.experts.layouts import steady
 from interplay.env.playhouse.phrases import PHRASES, phrase
 
 ON_A_CIRCLE = (3, 4, 5)
@@ -52,7 +53,7 @@ def draw_circle(asking: Asking, rng: np.random.Generator) -> Arrangement:
 
 
 def _draw(asking: Asking, rng: np.random.Generator, kind: str, counts: Sequence[int]) -> Arrangement:
-    groups = [*described(asking, counts), *named(asking, counts, rng)]
+    groups = [*described(asking, counts, steady), *named(asking, counts, rng, steady)]
     return draw_arrangement(
         asking, rng, kind, kind, [(phrase(kind, rng, things=group.words), group) for group in groups]
     )

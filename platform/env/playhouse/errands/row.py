@@ -10,6 +10,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import Members, described, named
+from interplay.env.playhouse.experts.layouts import steady
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.phrases import PHRASES, phrase
 
@@ -37,7 +38,7 @@ PHRASES["row by size"] = (
 
 def draw_row(asking: Asking, rng: np.random.Generator) -> Arrangement:
     ordered = rng.random() < ORDERED
-    groups = [*described(asking, COUNTS, some=not ordered), *named(asking, COUNTS, rng)]
+    groups = [*described(asking, COUNTS, steady, some=not ordered), *named(asking, COUNTS, rng, steady)]
     if ordered:
         by_size = [group for group in groups if _differ(asking.facts, group)]
         choices = [(phrase("row by size", rng, things=group.words), group) for group in by_size]

@@ -29,6 +29,7 @@ CARRIED = 1.05  # metres from the eye to what is carried about, at most
 CARRY_HEIGHT = 0.95  # metres above the floor of its middle, at least
 OVER = 0.16  # metres above the place, of what has not yet been lowered
 PRESS, DROP = 0.03, 0.07  # metres below and above the place from which it is let go
+FACED = math.radians(15)  # off its direction, at most, of what is lowered: in turning it would knock things over
 AIMED = math.radians(1.3)  # off its direction, at most, of what is let go; a turn is no finer
 ON_LINE = 0.03  # metres off the line of sight, within which a held thing is where the hand is
 STRIDE, SIDESTEP = 0.53, 0.4  # metres that a step goes, coasting and all
@@ -150,18 +151,21 @@ class Delivery:
         stand = self._stand
         body = facts.bodies[self._role]
         goal = replace(thing, position=(*stand, 0.0), room=None)
-        height = max(CARRY_HEIGHT, place.height + 2 * thing.half_extents[2] + OVER)
-        pitch = _pitch(height, body, self._distance) - body.pitch
         return self._walker.step(
             facts,
             goal,
             lambda point: math.dist(point, stand),
             ARRIVED - 0.05,
-            pitch=pitch,
+            pitch=self._raised(body, thing, place),
             grasp=True,
             push=self._push(-int(self._distance > CARRIED)),
             rotate=self._twist(thing, place),
         )
+
+    def _raised(self, body: Body, thing: Thing, place: Place) -> float:
+        """The pitch that is missing for carrying it over what lies about."""
+        height = max(CARRY_HEIGHT, place.height + 2 * thing.half_extents[2] + OVER)
+        return _pitch(height, body, self._distance) - body.pitch
 
     def _twist(self, thing: Thing, place: Place) -> int:
         """The turn that brings the thing's sides in line with what it goes on, as far as steps of `TWIST` can."""
@@ -174,6 +178,9 @@ class Delivery:
         """From where it stands: aims, pushes, lowers, lets go."""
         want = place.height + thing.half_extents[2]  # of the thing's middle
         turn, reach = queries.bearing(body, place.spot), math.dist(body.position, place.spot)
+        if abs(turn) > FACED:
+            push = self._push(-int(self._distance > CARRIED))
+            return self._steering.hold(yaw=turn, pitch=self._raised(body, thing, place), push=push, grasp=True)
         hover = _pitch(want + OVER, body, self._distance)
         if not self._standing or abs(turn) > AIMED:
             return self._steering.hold(yaw=turn, pitch=hover - body.pitch, grasp=True)

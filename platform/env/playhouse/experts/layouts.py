@@ -26,6 +26,8 @@ FROM_WALL = 0.5  # metres from a wall to where a thing goes, at least: the hand 
 FROM_DOOR = 0.9  # metres from the middle of a doorway
 BETWEEN = 0.2  # metres from edge to edge of neighbours, or more
 NARROWEST = 0.6  # metres between two points of a pattern
+WIDEST = 0.85  # the same of a row, at most, or its gaps would be too wide
+ROOMY = 1.2  # times as far apart are more than three: one walks among them
 LIFTED = 4.0  # metres of walking that one more thing to carry costs
 DOORWAY = 3.0  # metres of walking that another room costs
 TURNS = 12  # directions in which a pattern is tried
@@ -34,6 +36,7 @@ TRIED = 40  # ways, the best ones, of which it is seen whether one can stand the
 STRETCHED = (0.85, 1.5)  # a pattern's size over its usual one
 LONGEST = 1.7  # metres, of a side
 ON_FLOOR = 0.05  # metres above it, at most, of what lies on the floor
+THIN = 3.0  # times as high as wide, at most, of what stays upright
 TIPPED = 0.03  # metres that a thing on the floor is lower or higher than one that stands on it
 BLOCKED = 0.05  # metres from a spot to what else lies there, at least
 AT_FURNITURE = 0.5  # metres from furniture to the middle of what is gathered there
@@ -129,6 +132,16 @@ def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furni
     return Way(spots, frozenset(thing.index for thing in staying))
 
 
+def slimness(thing: Thing) -> float:
+    """Its height over its width."""
+    return thing.half_extents[2] / min(thing.half_extents[:2])
+
+
+def steady(thing: Thing) -> bool:
+    """Does a thing stay upright when it is put down?"""
+    return slimness(thing) <= THIN
+
+
 def upright(facts: HouseFacts, thing: Thing) -> bool:
     """Does a thing stand as it should, for all that can be told by its height?"""
     if thing.held_by is not None or abs(queries.bottom(thing)) < TIPPED:
@@ -137,20 +150,20 @@ def upright(facts: HouseFacts, thing: Thing) -> bool:
 
 
 def _best(facts: HouseFacts, among: Sequence[int], count: int) -> list[Thing]:
-    """Those of the things that have not tipped over, where they are enough; else all of them."""
+    """Those of the things that have not tipped over, and will not, where they are enough; else all of them."""
     things = [facts.things[index] for index in among]
-    steady = [thing for thing in things if upright(facts, thing)]
-    return steady if len(steady) >= count else things
+    sound = [thing for thing in things if upright(facts, thing) and steady(thing)]
+    return sound if len(sound) >= count else things
 
 
 def _pattern(shape: str, count: int, things: Sequence[Thing]) -> Points:
     """A shape's points about its middle, [count, 2]."""
     radii = sorted((thing.radius for thing in things), reverse=True)
-    side = max(NARROWEST, sum(radii[:2]) + BETWEEN)
+    side = max(NARROWEST, sum(radii[:2]) + BETWEEN) * (ROOMY if count > 3 and shape != "group" else 1.0)
     if shape in ("row", "ordered row"):
-        along = (np.arange(count) - (count - 1) / 2) * min(side, 0.85)
+        along = (np.arange(count) - (count - 1) / 2) * min(side, WIDEST)
         return np.stack([along, np.zeros(count)], axis=1)
-    radius = max(side / (2 * math.sin(math.pi / count)), 0.45 if shape == "circle" else 0.0)
+    radius = side / (2 * math.sin(math.pi / count))
     angles = math.tau * np.arange(count) / count
     return radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 

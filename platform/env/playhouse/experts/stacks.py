@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.catalogue import CATEGORIES
 from interplay.env.playhouse.experts.delivery import Place
-from interplay.env.playhouse.experts.layouts import LIFTED, ON_FLOOR, carry, free_spot, upright
+from interplay.env.playhouse.experts.layouts import LIFTED, ON_FLOOR, carry, free_spot, slimness, steady, upright
 from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 
 LEVEL_TOPPED = ("box", "cylinder")  # as physics has them; balls roll off, and bins are hollow
 BEARING = 0.08  # metres, half the width of what bears another, at least
 SLIM = 2.0  # half the height over half the width of what bears another, at most
-THIN = 3.0  # the same, of what stands on top
 TALLEST = 1.2  # metres: higher than that the hand does not see what it does
 TOP_HEAVY = 10.0  # metres of walking that it costs, a metre that the bottom is narrower than what it bears
 
@@ -65,12 +64,12 @@ def stack_up(facts: HouseFacts, role: str, among: Sequence[int], count: int) -> 
 
 def stands(thing: Thing) -> bool:
     """Can a thing be part of a tower?"""
-    return CATEGORIES[thing.category].shape in LEVEL_TOPPED and _slimness(thing) <= THIN
+    return CATEGORIES[thing.category].shape in LEVEL_TOPPED and steady(thing)
 
 
 def bears(thing: Thing) -> bool:
     """Can another stand on it?"""
-    return stands(thing) and _width(thing) >= BEARING and _slimness(thing) <= SLIM
+    return stands(thing) and _width(thing) >= BEARING and slimness(thing) <= SLIM
 
 
 def _begun(facts: HouseFacts, things: Sequence[Thing], count: int) -> tuple[Thing, ...]:
@@ -125,7 +124,3 @@ def wider(thing: Thing) -> float:
 
 def _width(thing: Thing) -> float:
     return min(thing.half_extents[:2])
-
-
-def _slimness(thing: Thing) -> float:
-    return thing.half_extents[2] / _width(thing)
