@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,7 @@ class TaskSource(ABC):
     kinds: tuple[str, ...]  # what a setter may ask for
     probes: tuple[str, ...]  # the kinds that evaluation measures
     on_request: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
+    limits: Mapping[str, int] = MappingProxyType({})  # steps that a probe is given, of kinds that take longer than most
 
     @abstractmethod
     def sample(self, kind: str, rng: np.random.Generator) -> Task:

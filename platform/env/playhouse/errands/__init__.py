@@ -24,6 +24,7 @@ class ErrandKind(NamedTuple):
 
     load: Callable[..., Task]  # of the fields of its JSON
     draw: Callable[[Asking, np.random.Generator], Task]
+    steps: int = 0  # that a probe is given, where a competent solver often needs more than most kinds do
 
 
 USUAL: dict[str, ErrandKind] = {
@@ -32,12 +33,12 @@ USUAL: dict[str, ErrandKind] = {
     "position": ErrandKind(Position, draw_position),
 }
 ON_REQUEST: dict[str, ErrandKind] = {
-    "tower": ErrandKind(Arrangement.load, draw_tower),
-    "row": ErrandKind(Arrangement.load, draw_row),
-    "triangle": ErrandKind(Arrangement.load, draw_triangle),
-    "square": ErrandKind(Arrangement.load, draw_square),
-    "circle": ErrandKind(Arrangement.load, draw_circle),
-    "group": ErrandKind(Arrangement.load, draw_group),
+    "tower": ErrandKind(Arrangement.load, draw_tower, 160),
+    "row": ErrandKind(Arrangement.load, draw_row, 240),
+    "triangle": ErrandKind(Arrangement.load, draw_triangle, 180),
+    "square": ErrandKind(Arrangement.load, draw_square, 240),
+    "circle": ErrandKind(Arrangement.load, draw_circle, 280),
+    "group": ErrandKind(Arrangement.load, draw_group, 180),
 }
 ERRANDS = {**USUAL, **ON_REQUEST}
 

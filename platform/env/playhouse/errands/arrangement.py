@@ -80,8 +80,8 @@ class Arrangement(Task):
         return lay_out(facts, self.solver, self.among, self.count, self.shape)
 
     def progress(self, facts: HouseFacts) -> float:
-        """Each thing that was not in its place is worth the same: 0.2 of that for the way to it, 0.4 for holding it, 0.4
-        for bringing it to the others, and all of it once it lies where it should."""
+        """Each thing that was not in its place is worth the same: 0.2 of that for the way to it, 0.4 for holding it,
+        0.4 for bringing it to the others, and all of it once it lies where it should."""
         placed = self.in_place(facts)
         if len(placed) == self.count:
             return 1.0
@@ -105,19 +105,17 @@ class Arrangement(Task):
         return 0.2 * done(FAR, min(left, default=FAR), AT_IT)
 
     def confused(self, world: World, rng: np.random.Generator) -> Task:
-        """Other things in the same shape, or the same things in another."""
+        """Another shape of the same things, or the same shape with a thing that was not meant."""
         facts: HouseFacts = world.facts()
         loose = [t.index for t in facts.things if not t.furniture and t.held_by is None]
         others = [i for i in loose if i not in self.among]
-        meant: list[Self] = []
+        meant = [replace(self, shape=shape, beside=None) for shape in CONFUSABLE[self.shape] if self._may_be(shape)]
         if others:
-            drawn = rng.permutation(loose)[: max(self.count - 1, 1)].tolist()
-            wrong = {others[int(rng.integers(len(others)))], *drawn}
-            if len(wrong) >= self.count:
-                meant.append(replace(self, among=tuple(sorted(wrong)), count=self.count))
-        meant += [replace(self, shape=shape, beside=None) for shape in CONFUSABLE[self.shape] if self._may_be(shape)]
+            wrong = others[int(rng.integers(len(others)))]
+            rest = [i for i in rng.permutation(loose).tolist() if i != wrong][: self.count - 1]
+            meant.append(replace(self, among=(wrong, *rest)))
         for number in rng.permutation(len(meant)).tolist():
-            other = meant[number]
+            other: Arrangement = meant[number]
             if other.plan(facts) is not None and not other.fulfilled(facts):
                 return replace(other, placed=len(other.in_place(facts)))
         return self

@@ -27,8 +27,10 @@ class Members:
 def described(
     asking: Asking, counts: Sequence[int], fits: Callable[[Thing], bool] = lambda _: True, *, some: bool = True
 ) -> list[Members]:
-    """Things of a colour, of a category, of an attribute, or any: all of them, where there are as many as `counts`
-    allows, or so many of them (with `some`), where more fit the words. Only things that `fits`; "all" only where all do.
+    """Things of a colour, of a category, of an attribute, or any.
+
+    All of them, where there are as many as `counts` allows and all of them fit; with `some`, also so many of them,
+    where the words are true of more and as many fit.
     """
     loose = [thing for thing in asking.facts.things if not thing.furniture and thing.held_by is None]
     found: list[Members] = []

@@ -46,7 +46,7 @@ BACK = 0.75  # metres from what was put down, and its own radius, at which one h
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thing goes: its middle over `spot`, its underside at `height`; in line with `yaw`, quarter turns aside."""
+    """Where a thing goes: its middle over `spot`, its underside at `height`, its sides in line with `yaw`."""
 
     spot: XY
     height: float = 0.0

@@ -115,7 +115,7 @@ def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furni
     around it."""
     things = _best(facts, among, count)
     staying = [thing for thing in things if thing.held_by is None and queries.near(thing, furniture)][:count]
-    around = [(np.array([_beside(furniture, math.tau * turn / (2 * TURNS))]), {}) for turn in range(2 * TURNS)]
+    around: list[Pose] = [(np.array([_beside(furniture, math.tau * turn / (2 * TURNS))]), {}) for turn in range(2 * TURNS)]
     free = [(float(x), float(y)) for ((x, y),), _ in _free(facts, role, around)]
     free = [spot for spot in free if queries.nearest_room(facts, spot).name == furniture.room]
     spots: dict[int, XY] = {thing.index: thing.xy for thing in staying}
@@ -204,7 +204,8 @@ def _anywhere(facts: HouseFacts, pattern: Points) -> Iterator[Pose]:
 
 def _turned(points: Points, turn: float, scale: float) -> Points:
     cos, sin = scale * math.cos(turn), scale * math.sin(turn)
-    return points @ np.array([[cos, sin], [-sin, cos]])
+    turned: Points = points @ np.array([[cos, sin], [-sin, cos]])
+    return turned
 
 
 def _free(facts: HouseFacts, role: str, poses: Iterable[Pose]) -> Iterator[Pose]:
@@ -230,8 +231,8 @@ def _free(facts: HouseFacts, role: str, poses: Iterable[Pose]) -> Iterator[Pose]
 
 def _well_inside(room: Room, points: Points) -> NDArray[np.bool_]:
     low, high = np.asarray(room.low) + FROM_WALL, np.asarray(room.high) - FROM_WALL
-    inside: NDArray[np.bool_] = ((points >= low) & (points <= high)).all(axis=-1)
-    return inside
+    inside = (points >= low) & (points <= high)
+    return np.asarray(inside.all(axis=-1))
 
 
 def _shared_out(
