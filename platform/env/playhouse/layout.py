@@ -34,7 +34,7 @@ CORNER = 0.8  # metres from both walls, at most, of a start in a corner
 ACROSS = math.radians(15)  # off the middle of the room, at most, when one starts by overlooking it
 TRIES = 60
 SNUG = 0.01  # metres to spare all round what starts in a bin
-BELOW_RIM = 0.1  # metres under a bin's rim, at least, of the underside of what starts in it
+BELOW_RIM = 0.1  # metres under a bin's rim, at least, of the underside of what starts in it; and its middle is below
 
 Described = tuple[Category, str, str]  # category, colour and size of an object
 
@@ -200,7 +200,8 @@ class _Placing:
             category, colour, size = described_thing
             half = category.half_extents[2] * SIZES[size]
             fits = _radius(category, size) <= _inner(box.category, box.size) - SNUG
-            if wanted and fits and category.name != BIN and floor <= 2 * box.half_extents[2] - BELOW_RIM:
+            sinks = max(floor + BELOW_RIM, floor + half) <= 2 * box.half_extents[2]
+            if wanted and fits and sinks and category.name != BIN:
                 rest.remove(described_thing)
                 self._add(category, colour, size, box.room, box.position[:2], floor + half, self._any_yaw())
                 floor += 2 * half
