@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.manners.clauses import Clause
 from interplay.env.playhouse.manners.manner import EVERYDAY, Manner
 from interplay.env.playhouse.naming import ByColour, Naming
 from interplay.env.playhouse.phrases import phrase
@@ -62,6 +64,11 @@ class Asking:
         """A noun phrase, without its article, that singles out a thing of `told_apart`."""
         phrases = self.naming.phrases(self.facts, thing)
         return phrases[0] if len(phrases) == 1 else phrases[int(rng.integers(len(phrases)))]
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        """What may be said behind the names of several things."""
+        return tuple(self.manner.clauses(self.facts, self.facts.bodies[self.solver]))
 
     def word(self, kind: str, rng: np.random.Generator, **names: str) -> str:
         """A phrasing of a kind with its names filled in."""
