@@ -93,6 +93,8 @@ def config_hash(config: PlayhouseConfig) -> str:
     fields = asdict(config)
     for name in ("image", "field_of_view", "antialias", "components", "deeds"):
         del fields[name]
+    if not config.may_stock_bins:
+        del fields["stocked_bins"]  # it shapes nothing, and saved states are older than it
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.hand import EYE_HEIGHT, Hand, gaze
+from interplay.env.playhouse.hand import EYE_HEIGHT, Hand, gaze, offers
 from interplay.env.playhouse.layout import House
 from interplay.env.playhouse.memory import Memory
 from interplay.env.playhouse.model import SUBSTEPS, TIMESTEP, HouseModel, build_model
@@ -106,10 +106,12 @@ class Simulation:
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
         ctrl = self.data.ctrl
         ctrl[2 * player], ctrl[2 * player + 1] = vx, vy
-        others = self.hands[1 - player].holds
+        holder, other = self.avatars[1 - player], self.hands[1 - player]
+        offered = other.holds is not None and offers((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
+        look = gaze(avatar.yaw, avatar.pitch)
         hand = self.hands[player]
         had = hand.holds
-        hand.act(avatar.eye, gaze(avatar.yaw, avatar.pitch), turned, (vx, vy), move, others)
+        hand.act(avatar.eye, look, turned, (vx, vy), move, other, offered)
         if had is not None and hand.holds is None and self.memory is not None:
             self.memory.let_go(player, had, self.data.time)
 

@@ -52,6 +52,11 @@ def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
     return best
 
 
+def walk(facts: HouseFacts, start: XY, goal: XY) -> float:
+    """From one point through doorways to another, furniture aside."""
+    return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
+
+
 def _length(start: XY, path: list[Doorway], goal: XY) -> float:
     return sum(math.dist(a, b) for a, b in pairwise([start, *(doorway.middle for doorway in path), goal]))
 
