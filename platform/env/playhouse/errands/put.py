@@ -82,13 +82,14 @@ class Put(Moving):
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing, or half of the time another place."""
         facts: HouseFacts = world.facts()
-        thing = self.thing(facts)
+        thing, relation = self.thing(facts), RELATIONS[self.kind]
         places = [
             place
             for place in facts.things
             if place.index not in (self.other, self.target)
             and place.held_by is None
-            and RELATIONS[self.kind].landings(facts, thing, place)
+            and relation.landings(facts, thing, place)
+            and not relation.holds(thing, place)
         ]
         if places and rng.random() < 0.5:
             place = places[int(rng.integers(len(places)))]
