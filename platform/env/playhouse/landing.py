@@ -66,6 +66,11 @@ def rolls(thing: Thing) -> bool:
     return thing.category in CATEGORIES and CATEGORIES[thing.category].shape == "sphere"
 
 
+def _slender(thing: Thing) -> bool:
+    """Does it fall over easily?"""
+    return thing.half_extents[2] > 1.5 * min(thing.half_extents[:2])
+
+
 def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
     """Spots for a thing on a piece of furniture or on the level top of another thing."""
     if not place.furniture:
@@ -84,7 +89,7 @@ def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
         spot = _outwards(place, along, aside)
         if _free(facts, spot, radius, height, thing, place) and _off_walls(facts, place.room, spot, radius):
             edge = min(surface.half[0] - abs(along), surface.half[1] - abs(aside))
-            off = min(max(edge - 0.4 * radius, 0.04), 0.12)
+            off = min(max(edge - 0.6 * radius, 0.04), 0.06 if _slender(thing) else 0.1)
             found.append(Landing(spot, height, place.room, off, worse=OVERHANG * max(0.7 * radius - edge, 0.0)))
     return found
 

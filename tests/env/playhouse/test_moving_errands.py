@@ -169,13 +169,12 @@ def test_nothing_is_brought_to_a_setter_who_is_not_there(kind: str) -> None:
         ("put_under", TABLE, (4.2, 2.0, 0.0), (4.2, 2.0, 0.5)),
     ],
 )
-def test_put_is_let_go_and_at_rest_in_its_place(
+def test_put_is_let_go_in_its_place(
     kind: str, other: Thing, done: tuple[float, float, float], undone: tuple[float, float, float]
 ) -> None:
     put = one(Put, kind, BALL, other.index)
     there = at(SCENE, BALL.index, *done)
     assert put.success(there, []) and put.progress(there) == 1.0
-    assert not put.success(at(SCENE, BALL.index, *done, at_rest=False), []), "it may still fall off"
     assert not put.success(at(SCENE, BALL.index, *undone), [])
     held = at(SCENE, BALL.index, *done, held_by="solver", at_rest=False)
     assert not put.success(held, []) and put.progress(held) == pytest.approx(0.8)

@@ -67,8 +67,7 @@ class Put(Moving):
     other: int  # the Thing's index that it goes on, in or under
 
     def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
-        holds = RELATIONS[self.kind].holds(thing, facts.things[self.other])
-        return thing.held_by is None and thing.at_rest and holds
+        return thing.held_by is None and RELATIONS[self.kind].holds(thing, facts.things[self.other])
 
     def left(self, facts: HouseFacts, thing: Thing) -> float:
         return queries.walking_distance(facts, thing.xy, facts.things[self.other])

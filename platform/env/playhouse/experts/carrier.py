@@ -32,6 +32,8 @@ CARRIED = EYE_HEIGHT - 0.25  # metres above the floor of what is carried close b
 LIFT_PITCH = math.radians(12.5)  # a step, while it is drawn in
 ARRIVED = 0.35  # metres from where one means to stand
 ABOVE = 0.1  # metres over its place, from which a thing is lowered
+TOUCHES = 0.02  # metres over its place, at most, of what has come down there
+CONTACT = 0.04  # metres farther off than it was to be, at which such a thing is let go
 TRIED = 7  # steps after which what was meant to come nearer is taken to be as near as it comes
 PITCHES = np.radians(np.arange(-75.0, 31.0, 1.0))
 STRIDE, SIDESTEP = 0.53, 0.4  # metres that a step takes one, drift and all
@@ -45,13 +47,14 @@ class Carrier(Errander):
         self._stage = 0  # of putting down: stepping up, then one for each waypoint
         self._steps = 0  # spent on it
         self._shifts = 0  # steps taken aside in order to reach
+        self._lifts = 0  # times that it was raised again because it had come down beside its place
         self._arrived = False
         self._at: XY | None = None  # where it stood before
         self._was: XYZ | None = None  # where the thing was before
 
     def set_out(self) -> None:
         """Forgets how far the last putting down had come."""
-        self._stage, self._steps, self._shifts, self._arrived = 0, 0, 0, False
+        self._stage, self._steps, self._shifts, self._lifts, self._arrived = 0, 0, 0, 0, False
 
     def carry(self, facts: HouseFacts, thing: Thing, landing: Landing) -> Movement | None:
         """With the thing in hand: brings it to a landing; None where it should be let go now."""
@@ -137,7 +140,14 @@ class Carrier(Errander):
         off = abs(ahead - away) + abs(turn) * away
         high = thing.position[2] - middle
         last = self._stage == len(waypoints)
-        there = off <= max(landing.off, 0.03) and (-0.05 <= high <= (0.04 if last and not landing.drop else 0.15))
+        low = high <= TOUCHES and last and not landing.drop and not landing.before
+        slack = CONTACT if low else 0.0  # what has touched down would tip over if it were moved
+        there = off <= max(landing.off, 0.03) + slack and (
+            -0.05 <= high <= (0.04 if last and not landing.drop else 0.15)
+        )
+        if low and not there and self._lifts < 2:
+            self._stage, self._lifts = 1, self._lifts + 1
+            return self._lower(body, thing, landing, turn, calm)
         if there and last and not calm and self._steps <= TRIED:
             return self._steering.hold(grasp=True)  # or it would fly on, or roll
         if there or self._steps > TRIED:

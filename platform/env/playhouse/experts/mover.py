@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from interplay.env.playhouse.errands.moving import Moving
 
 WAIT = 6  # steps for what was let go to come to rest
+STANDS = 3  # steps for which all has to stay done
 PATIENCE = 40  # steps with a thing in hand, after which another place is tried
 OUT_OF_BIN = 0.45  # metres straight up, before what was in a bin is carried off
 
@@ -30,13 +31,16 @@ class Mover(Carrier):
         self._tries = 0  # landings tried
         self._held = 0  # steps with the present thing in hand
         self._waited = WAIT
+        self._stands = 0  # steps for which all has been done
         self._rise = 0.0  # metres, up to which what is taken is lifted straight up
         self._meant: int | None = None  # what it set out to fetch
 
     def carry_out(self, facts: HouseFacts) -> Movement | None:
-        if self._task.fulfilled(facts):
-            return None
         body = facts.bodies[self.role]
+        if self._task.fulfilled(facts):
+            self._stands += 1  # what was put down may still fall over
+            return None if self._stands > STANDS else self._steering.hold(grasp=body.holding is not None)
+        self._stands = 0
         if body.holding is None and self._waited < WAIT and not queries.settled(facts):
             self._waited += 1
             return self._steering.hold()
