@@ -169,8 +169,12 @@ def landings_in_room(facts: HouseFacts, thing: Thing, room: Room) -> list[Landin
     return _on_floor(facts, thing, [Landing((float(x), float(y)), 0.0, room.name, 0.15) for x in xs for y in ys])
 
 
-def reachable(facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Landing]) -> list[Landing]:
-    """The landings that a player can stand before, each with the place to stand that is nearest to it; best first."""
+def reachable(
+    facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Landing], worst: float = 0.0
+) -> list[Landing]:
+    """The landings that a player can stand before, each with the place to stand that is nearest to it; best first.
+
+    `worst`: what the ground there may cost, as in `navigation`; 0 is clear."""
     ground = Ground(facts, role, (thing.index,))
     start = facts.bodies[role].position
     ways = {name: _way(facts, start, name) for name in {landing.room for landing in landings}}
@@ -179,7 +183,7 @@ def reachable(facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Lan
         stands = np.array(list(_stands(landing, thing)))
         if not len(stands):
             continue
-        clear = ground.price(stands) == 0.0
+        clear = ground.price(stands) <= worst
         x, y = stands[:, 0], stands[:, 1]
         room = next((room for room in facts.rooms if room.name == landing.room), None)
         if room is not None:

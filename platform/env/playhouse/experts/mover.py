@@ -10,6 +10,7 @@ from interplay.env.playhouse.catalogue import BIN
 from interplay.env.playhouse.experts.carrier import Carrier, stretched
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, reachable
+from interplay.env.playhouse.navigation import PRICE_OF_OBJECT
 from interplay.env.world import Movement, WorldSpec
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ class Mover(Carrier):
         if thing.position[2] < self._rise and self._held <= 5:
             return self._straight_up(body, thing)
         if self._landing is None or self._held > PATIENCE:
-            options = reachable(facts, self.role, thing, self._task.landings(facts, thing))
+            places = self._task.landings(facts, thing)
+            options = reachable(facts, self.role, thing, places)
+            options = options or reachable(facts, self.role, thing, places, PRICE_OF_OBJECT)  # pushing it aside
             if not options:
                 return self._steering.hold(grasp=True) if self._held <= PATIENCE else None
             self._landing = options[self._tries % len(options)]
