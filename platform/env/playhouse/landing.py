@@ -34,7 +34,7 @@ OVERHANG = 8.0  # metres of a way for each metre that a thing would stick out ov
 SIDE_BY_SIDE = 0.22  # metres from edge to edge of what is put next to another
 INTO = (0.16, 0.11, 0.07)  # metres that the middle of a thing goes in under a table's edge, as far as there is room
 HEADROOM = 0.05  # metres to spare over what goes under a table
-AT_HAND = (0.75, 1.05)  # metres from a player, of what is put down before it
+AT_HAND = (0.75, 0.95, 1.2)  # metres from a player, of what is put down before it
 RING = (0.75, 0.9, 1.05)  # metres from a spot at which one stands to put something there
 SPREAD = math.radians(20)  # off straight before a table, at most, of who puts something under it
 
@@ -157,7 +157,7 @@ def landings_before(facts: HouseFacts, thing: Thing, body: Body) -> list[Landing
     """Spots on the floor around a player, at hand, the rather the more before it."""
     found = [
         Landing(_at(body.position, body.yaw + turn, away), 0.0, body.room, 0.12)
-        for turn in np.radians([0, 25, -25, 50, -50, 80, -80, 120, -120, 180])
+        for turn in np.radians([0, 25, -25, 50, -50, 75, -75, 100, -100, 130, -130, 180])
         for away in AT_HAND
     ]
     return _on_floor(facts, thing, found)
