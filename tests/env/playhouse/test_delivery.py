@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
-from house_scenes import house, thing
+from house_scenes import SPEC, house, thing
 from hypothesis import given
 from hypothesis import strategies as st
 from staged_house import Stage
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.codec import COMPONENTS
 from interplay.env.playhouse.errands import Go
 from interplay.env.playhouse.experts.arm import BEST, PUSHED, pushes
 from interplay.env.playhouse.experts.delivery import BACK, Delivery, Place
@@ -18,7 +20,8 @@ from interplay.env.playhouse.experts.errander import Errander
 from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.hand import FARTHEST, NEAREST
-from interplay.env.playhouse.steering import BRISK
+from interplay.env.playhouse.steering import BRISK, Steering
+from interplay.env.playhouse.walker import Walker
 from interplay.env.world import Movement, WorldSpec
 
 STEPS = 120
@@ -102,6 +105,22 @@ def test_one_stands_within_reach_in_the_room_with_nothing_between() -> None:
         for i, (x, y) in enumerate([(1.2, 0), (-1.2, 0), (0, 1.2), (0, -1.2), (1, 1), (1, -1), (-1, 1), (-1, -1)])
     ]
     assert standing(house(*walled, at=(0.5, 0.5)), "solver", (3.0, 2.0)) is None
+
+
+def test_one_steps_back_from_what_was_put_down_where_there_is_room() -> None:
+    steering = Steering(replace(SPEC, movement=COMPONENTS))
+    block = thing(0, "red block", 2.6, 2.0)
+    sofa = thing(1, "brown sofa", 1.4, 2.0, 0.3, half_extents=(0.2, 0.8, 0.3), furniture=True)
+
+    def step(facts: HouseFacts) -> Movement | None:
+        delivery = Delivery("solver", steering, Walker("solver", steering))
+        delivery._backing = 0  # it has just let go of the block
+        return delivery.step_back(facts)
+
+    backwards = step(house(block, at=(2.0, 2.0)))
+    assert backwards is not None and (backwards[:, 0] == 0).all()
+    assert step(house(block, at=(1.5, 2.0))) is None, "far enough"
+    assert step(house(block, sofa, at=(2.0, 2.0))) is None, "into the sofa"
 
 
 @given(st.floats(0.6, 1.8), st.floats(0.5, 1.2), st.floats(0.5, 1.4))
