@@ -61,6 +61,11 @@ class Task(ABC):
     def expert(self, world: World) -> Expert:
         """A competent solver of this task, through the action interface only."""
 
+    def partner(self, world: World) -> Expert | None:
+        """What the setter does meanwhile, where the task takes two: it holds out its hand for what is handed to it.
+        None where it only waits, as for most tasks."""
+        return None
+
 
 class Expert(ABC):
     """Carries out one task, step by step."""
