@@ -35,6 +35,7 @@ class SetterConfig:
     patience: Span = (120, 180)  # steps after which what has not been done is given up, and the next thing asked
     content_after: int = 2  # steps for which a task must stay done for the setter to be content
     pause: Span = (2, 6)  # steps between the end of a task and the next one
+    chained: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
     thanks: tuple[str, ...] = ()  # one of them is said when a task is done, or a question answered right
     thanks_chance: float = 0.5
     never_mind: tuple[str, ...] = ()  # one of them is said when a task is given up
@@ -49,7 +50,7 @@ class SetterConfig:
             least, most = getattr(self, name)
             if not 0 <= least <= most:
                 wrong.append(f"{name}=({least}, {most}): give (least, most) with 0 <= least <= most")
-        for name in ("modified", "thanks_chance"):
+        for name in ("modified", "chained", "thanks_chance"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 wrong.append(f"{name}={getattr(self, name)}: a chance from 0 to 1")
         wrong += [f"{n}={getattr(self, n)}: at least 1" for n in ("tasks", "content_after") if getattr(self, n) < 1]
@@ -169,6 +170,9 @@ class ScriptedSetter(Player):
         elif self._step >= self._gives_up_at:
             self.ending = GIVEN_UP
         else:
+            return None
+        if self.ending == DONE and self._config.chained and self._rng.random() < self._config.chained:
+            self._speaks_at = self._step + 1
             return None
         self._speaks_at = self._step + 1 + self._within(self._config.pause)
         return self._remark(self.ending)

@@ -106,6 +106,9 @@ class ScriptedSolver(Player):
         """It believes that it has done what was asked, or has given up."""
         if self._expert is None or self._plan is None:
             return False
+        wanted = self._asked()
+        if wanted is not None and wanted is not self._task:
+            return False  # what it has finished is something else
         correcting = self._plan.corrected is not None and self._steps <= self._plan.corrected
         return (self._expert.finished and not correcting) or self._given_up(self._steps)
 

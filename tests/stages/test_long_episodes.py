@@ -1,0 +1,96 @@
+"""experiment=house, small: episodes of several tasks go through every stage, and raters mark each of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_runs import interplay, opened, tiny
+
+from interplay.episodes.dialogue import dialogue
+from interplay.episodes.episode import Episode, Mark
+
+STEPS = 260
+HOUSE = ("experiment=house", "env.image=[16,24]", "env.rooms=[1,2]", "env.objects=[5,6]", "env.furniture=[1,2]")
+LONG = (
+    f"collect.steps={STEPS}",
+    "collect_agent.steps=60",
+    "collect.setter.pause=[2,4]",
+    "collect.setter.patience=[30,50]",
+    "collect.setter.modified=0.2",
+    "collect_agent.episodes=2",
+    "collect_agent.heldout=1",
+    "mark.raters=[anna,ben]",
+    "reinforce.actor.episode_steps=50",
+    "reward.dataset.windows=marked",
+    "reward.heldout_episodes=1",
+    "evaluate.kinds=[go,color]",
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """The folder of a tiny run of the whole pipeline, and its settings."""
+    root = tmp_path_factory.mktemp("house")
+    settings = tiny(root, *LONG, house=HOUSE)
+    for verb in ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate", "report"):
+        interplay(verb, settings)
+    return root / "run", settings
+
+
+@pytest.fixture(scope="module")
+def recorded(run: tuple[Path, list[str]]) -> list[tuple[Episode, list[Mark]]]:
+    with opened(run[1]).store() as store:
+        return [(store.read(name), list(store.marks([name]))) for name in store.ids()]
+
+
+def scripted(recorded: list[tuple[Episode, list[Mark]]]) -> list[tuple[Episode, list[Mark]]]:
+    return [(episode, marks) for episode, marks in recorded if episode.meta.players["solver"]["kind"] == "scripted"]
+
+
+def test_a_setter_asks_by_cues_one_thing_after_another(recorded: list[tuple[Episode, list[Mark]]]) -> None:
+    ends: Counter[str | None] = Counter()
+    for episode, _ in scripted(recorded):
+        tasks = dialogue(episode.meta)
+        assert episode.meta.steps == STEPS and len(tasks) >= 4
+        assert all(task.fields["cue"] for task in tasks)
+        ends.update(task.how for task in tasks)
+        texts = {said.frame: said.text for said in episode.meta.utterances if said.role == "setter"}
+        for task in tasks:
+            assert texts[task.step * episode.meta.frames_per_step] == task.fields["instruction"]
+    assert ends["done"] > 10 and ends["done"] > ends["wrong answer"] + ends["given up"] > 0
+
+
+def test_marks_lie_within_the_time_of_a_task(recorded: list[tuple[Episode, list[Mark]]]) -> None:
+    marked = set()
+    for episode, marks in scripted(recorded):
+        tasks = dialogue(episode.meta)
+        for mark in marks:
+            step = mark.frame // episode.meta.frames_per_step
+            (task,) = [task for task in tasks if task.step < step][-1:]
+            assert step <= task.judged + 2 + 5  # a slow rater is some steps late
+            marked.add((episode.meta.id, task.step))
+    total = sum(len(dialogue(episode.meta)) for episode, _ in scripted(recorded))
+    assert len(marked) > total / 3  # and not the first task alone
+
+
+def test_raters_differ(recorded: list[tuple[Episode, list[Mark]]]) -> None:
+    """The two see the same and mark differently."""
+    by_rater: Counter[str] = Counter(mark.rater for _, marks in recorded for mark in marks)
+    assert set(by_rater) == {"anna", "ben"}
+    clicks = {rater: sorted((mark.frame, mark.sign) for _, marks in recorded for mark in marks if mark.rater == rater)
+              for rater in by_rater}  # fmt: skip
+    assert clicks["anna"] != clicks["ben"]
+
+
+def test_every_stage_reads_them(run: tuple[Path, list[str]]) -> None:
+    folder, settings = run
+    summary = json.loads((folder / "summary.json").read_text())
+    assert set(summary["probes"]) >= {"go", "color"}
+    assert {"collect", "clone", "collect-agent", "reward", "reinforce"} <= set(summary["throughput"])
+    returns = [json.loads(line) for line in (folder / "reinforce" / "returns.jsonl").read_text().splitlines()]
+    assert all(np.isfinite(row["heldout"]).all() for row in returns)
+    assert opened(settings).stage("mark").record()["marks"] > 0
