@@ -159,8 +159,9 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
                 )
         for row, text in trace.said:
             axes.axvline(seconds[row], color=COLOURS[3], linewidth=1.2, linestyle=(0, (4, 2)))
+            spoken = textwrap.shorten(text, SPOKEN, placeholder=" …")
             axes.annotate(
-                f"“{textwrap.shorten(text, SPOKEN, placeholder=' …')}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLOURS[3],
+                f"“{spoken}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLOURS[3],
                 textcoords="offset points", fontsize=9, rotation=90, ha="right", va="top",
             )  # fmt: skip
         for row, letter in letters:
