@@ -8,7 +8,9 @@ import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.manners.manner import EVERYDAY, Manner
 from interplay.env.playhouse.naming import ByColour, Naming
+from interplay.env.task import InfeasibleTask
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,35 @@ class Asking:
     setter: str  # the role that asks
     view: tuple[float, float]  # of a player, width and height in radians
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
-    naming: Naming = field(default_factory=ByColour)
+    components: tuple[str, ...] = ()  # the movements that players have
+    setter_here: bool = True  # is the setter's avatar in the house?
+    remembers: bool = True  # does the house remember deeds?
+    naming: Naming = field(default_factory=ByColour)  # of single things
+    manner: Manner = EVERYDAY  # of naming several things
+
+    def needs(self, kind: str, *components: str) -> None:
+        """Raises InfeasibleTask where players lack a movement without which tasks of this kind can not be done."""
+        if missing := [name for name in components if name not in self.components]:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be done here: players lack {', '.join(missing)}; "
+                "add them to env.components"
+            )
+
+    def needs_memory(self, kind: str) -> None:
+        """Raises InfeasibleTask where nobody could tell that tasks of this kind are done."""
+        if not self.remembers:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be judged here: the house remembers no deeds; set env.deeds=true"
+            )
 
     def nameable(self) -> list[Thing]:
         """Loose things in nobody's hand that words can single out."""
         return [thing for thing in self.told_apart() if not thing.furniture and thing.held_by is None]
+
+    def carriable(self) -> list[Thing]:
+        """Those of them that carry nothing themselves: nothing would fall out or off."""
+        facts = self.facts
+        return [t for t in self.nameable() if not queries.contents(facts, t) and not queries.things_on(facts, t)]
 
     def told_apart(self) -> list[Thing]:
         """Furniture and loose things that words can single out."""

@@ -17,21 +17,43 @@ class Cue:
     question: bool = False
 
 
-_CUES = (
+def _asks(name: str, prompt: str, *kinds: str) -> Cue:
+    return Cue(name, prompt, kinds, question=True)
+
+
+_INSTRUCTIONS = (
     Cue("lift", "Ask the other player to lift something.", ("lift",)),
     Cue("position", "Ask the other player to position something relative to something else.", ("position",)),
     Cue("go", "Ask the other player to go somewhere.", ("go",)),
-    Cue("where", "Ask the other player to describe where something is.", ("where",), question=True),
-    Cue("count", "Ask the other player to count something.", ("count",), question=True),
-    Cue("color", "Ask a question about the color of something.", ("color",), question=True),
-    Cue(
-        "exist",
-        "Ask the other player whether a particular thing exists in the room.",
-        ("exist",),
-        question=True,
+)
+_QUESTIONS = (
+    _asks("yes_no", "Ask the other player a yes/no question about something in the room.", "fact"),
+    _asks("where", "Ask the other player to describe where something is.", "whereabouts"),
+    _asks("count", "Ask the other player to count something.", "how_many"),
+    _asks("notice", "Ask the other player to say what they are looking at or noticing right now.", "noticed"),
+    _asks("color", "Ask a question about the color of something.", "colour_of"),
+    _asks(
+        "same_color", "Ask the other player whether two things have the same or different colors.", "same_or_different"
+    ),
+    _asks(
+        "yes_no_numbers",
+        "Ask the other player a yes/no question about numbers of objects in the room.",
+        "number_fact",
+    ),
+    _asks("exist", "Ask the other player whether a particular thing exists in the room.", "present"),
+    _asks(
+        "any_question",
+        "Ask the other player any question about the room.",
+        *("fact", "whereabouts", "how_many", "noticed", "colour_of", "same_or_different", "number_fact", "present"),
+        *("size", "nearest", "on_top", "larger"),
+    ),
+    _asks(
+        "size",
+        "Ask the other player whether one object is larger, smaller, or the same size as another object.",
+        "size",
     ),
 )
-CUES: dict[str, Cue] = {cue.name: cue for cue in _CUES}
+CUES: dict[str, Cue] = {cue.name: cue for cue in (*_INSTRUCTIONS, *_QUESTIONS)}
 
 
 def without_unused_cues(fields: Mapping[str, Any]) -> dict[str, Any]:

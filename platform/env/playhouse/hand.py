@@ -27,7 +27,14 @@ ROTATE_STEP = 0.08  # radians a frame
 THROW_SPEED = 4.5  # metres a second
 NEIGHBOUR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
 NUDGE = 1e-9  # newtons: moves nothing, but what a force acts on does not sleep
+OFFERING = math.radians(45)  # off the other player, at most, of who holds something out to it
 NOTHING = -1
+
+
+def offers(holder: tuple[float, float], yaw: float, taker: tuple[float, float]) -> bool:
+    """Does who holds something hold it out to another: is it turned to it?"""
+    towards = math.atan2(taker[1] - holder[1], taker[0] - holder[0])
+    return abs(math.remainder(towards - yaw, math.tau)) <= OFFERING
 
 
 def gaze(yaw: float, pitch: float) -> XYZ:
@@ -66,12 +73,19 @@ class Hand:
         self._reach_of = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
 
     def act(
-        self, eye: XYZ, look: XYZ, turned: float, walk: tuple[float, float], move: Sequence[float], other: int | None
+        self,
+        eye: XYZ,
+        look: XYZ,
+        turned: float,
+        walk: tuple[float, float],
+        move: Sequence[float],
+        other: Hand,
+        offered: bool,
     ) -> None:
         """One frame of a player whose eye looks along `look`.
 
         turned: radians of yaw in this frame. walk: the avatar's velocity, metres a second. move: as in `codec`.
-        other: what the other hand holds, which can not be taken from it.
+        offered: does the other hand hold out what it holds? Only then can it be taken from it.
         """
         if self.leaving is not None:
             self._part_from(eye)
@@ -79,7 +93,7 @@ class Hand:
         if self.holds is None:
             self.spent = self.spent and grasps
             if grasps and not self.spent:
-                self._take(eye, look, other)
+                self._take(eye, look, other, offered)
             if self.holds is None:
                 return
         if move[THROW] >= 0.5:
@@ -95,15 +109,18 @@ class Hand:
         distance = mujoco.mj_ray(self.model, self.data, start, along, None, True, self._body, self._geom)
         return int(self._geom[0]), distance
 
-    def _take(self, eye: XYZ, look: XYZ, other: int | None) -> None:
-        """Takes hold of an object in reach along the gaze, or a little beside it."""
+    def _take(self, eye: XYZ, look: XYZ, other: Hand, offered: bool) -> None:
+        """Takes hold of an object in reach along the gaze, or a little beside it; out of the other hand, too, if that
+        holds it out. That hand then has to open before it takes hold again."""
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
         aims = ((0, 0), (0, -NEIGHBOUR), (0, NEIGHBOUR), (-NEIGHBOUR, 0), (NEIGHBOUR, 0))
         for aside, up in aims:
             geom, distance = self.ray(eye, gaze(yaw + aside, pitch + up))
             found = self._object_of_geom.get(geom)
-            if found is not None and distance <= REACH and found != other:
+            if found is not None and distance <= REACH and (found != other.holds or offered):
+                if found == other.holds:
+                    other.give()
                 self._hold(found)
                 centre = self._qpos[found]
                 along = sum((float(centre[k]) - eye[k]) * look[k] for k in range(3))
@@ -159,6 +176,11 @@ class Hand:
         self.data.eq_active[self.compiled.weld(self.player, self.holds)] = 0
         self.data.xfrc_applied[self._bodies[self.holds], 2] = 0.0
         self.leaving, self.holds = self.holds, None
+
+    def give(self) -> None:
+        """Leaves what it holds to another hand."""
+        self._let_go()
+        self.spent = True
 
     def _part_from(self, eye: XYZ) -> None:
         assert self.leaving is not None

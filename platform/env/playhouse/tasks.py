@@ -7,23 +7,18 @@ within reach, and not yet as asked. In a house of several rooms, questions are a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interplay.env.playhouse import errands, questions
+from interplay.env.playhouse import errands, questions, repertoire
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.cues import CUES
-from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.modifiers import MODIFIERS
-from interplay.env.playhouse.questions.question import Question
-from interplay.env.task import InfeasibleTask, Task, TaskSource
+from interplay.env.task import Task, TaskSource
 
 if TYPE_CHECKING:
     from interplay.env.playhouse.world import Playhouse
-
-TRIES = 20  # wordings of a kind that are drawn before one that satisfies the modifier is given up
 
 
 class PlayhouseTasks(TaskSource):
@@ -40,28 +35,11 @@ class PlayhouseTasks(TaskSource):
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         self._check(kind)
-        return _draw(kind, self._asking(), rng)
+        return repertoire.draw(kind, self._asking(), rng)
 
     def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         self.check(cue, modifier)
-        asking = self._asking()
-        if modifier is not None:
-            asking = replace(asking, naming=MODIFIERS[modifier].naming)
-        refused: list[str] = []
-        for kind in rng.permutation(CUES[cue].kinds).tolist():
-            for _ in range(TRIES):
-                try:
-                    task = _draw(kind, asking, rng)
-                except InfeasibleTask as refusal:
-                    refused.append(str(refusal))
-                    break
-                if modifier is None or MODIFIERS[modifier].satisfied(task.instruction):
-                    return replace(task, cue=cue, modifier=modifier)
-        raise InfeasibleTask(
-            f"nothing can be asked here by the cue {cue!r}"
-            + (f" and the modifier {modifier!r}" if modifier else "")
-            + (": " + "; ".join(refused) if refused else "")
-        )
+        return repertoire.ask(self._asking(), CUES[cue], MODIFIERS[modifier] if modifier is not None else None, rng)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
         kind = str(fields.get("kind"))
@@ -76,15 +54,12 @@ class PlayhouseTasks(TaskSource):
             setter=spec.roles[0],
             view=config.view,
             categories=tuple(config.object_categories),
+            components=tuple(component.name for component in spec.movement),
+            setter_here=config.setter_visible,
+            remembers=config.deeds,
         )
 
     def _check(self, kind: str) -> None:
         known = (*self.kinds, *self.on_request)
         if kind not in known:
             raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(known)}")
-
-
-def _draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Question:
-    if kind in errands.ERRANDS:
-        return errands.ERRANDS[kind].draw(asking, rng)
-    return questions.QUESTIONS[kind](asking, rng)

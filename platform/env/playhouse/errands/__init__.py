@@ -8,17 +8,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.errands.bring import Bring, draw_bring
 from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.fill import Fill, draw_fill
 from interplay.env.playhouse.errands.go import Go, draw_go
+from interplay.env.playhouse.errands.go_room import GoRoom, draw_go_room
+from interplay.env.playhouse.errands.going import Going
+from interplay.env.playhouse.errands.hand_over import HandOver, draw_hand_over
+from interplay.env.playhouse.errands.hit import Hit, draw_hit
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
+from interplay.env.playhouse.errands.lift_container import LiftContainer, draw_lift_container
 from interplay.env.playhouse.errands.position import Position, draw_position
+from interplay.env.playhouse.errands.push import Push, draw_push
+from interplay.env.playhouse.errands.push_with import PushWith, draw_push_with
+from interplay.env.playhouse.errands.put import Put, draw_put
+from interplay.env.playhouse.errands.remove import Remove, draw_remove
+from interplay.env.playhouse.errands.reposition import Reposition, draw_reposition
+from interplay.env.playhouse.errands.stand import Stand, StandBetween, draw_stand, draw_stand_between
+from interplay.env.playhouse.errands.throw import Throw, ThrowOut, draw_throw, draw_throw_out
+from interplay.env.playhouse.errands.touch_with import TouchWith, draw_touch_with
 
 
 class ErrandKind(NamedTuple):
     """How errands of a kind are loaded, and how a feasible one is drawn."""
 
-    load: type[Errand]
-    draw: Callable[[Asking, np.random.Generator], Errand]
+    load: type[Errand] | type[Going]
+    draw: Callable[[Asking, np.random.Generator], Errand | Going]
 
 
 USUAL: dict[str, ErrandKind] = {
@@ -26,11 +41,32 @@ USUAL: dict[str, ErrandKind] = {
     "lift": ErrandKind(Lift, draw_lift),
     "position": ErrandKind(Position, draw_position),
 }
-ON_REQUEST: dict[str, ErrandKind] = {}
+ON_REQUEST: dict[str, ErrandKind] = {
+    "put_on": ErrandKind(Put, draw_put("put_on")),
+    "put_in": ErrandKind(Put, draw_put("put_in")),
+    "put_under": ErrandKind(Put, draw_put("put_under")),
+    "reposition": ErrandKind(Reposition, draw_reposition),
+    "bring": ErrandKind(Bring, draw_bring),
+    "hand_over": ErrandKind(HandOver, draw_hand_over),
+    "remove": ErrandKind(Remove, draw_remove),
+    "lift_container": ErrandKind(LiftContainer, draw_lift_container),
+    "fill": ErrandKind(Fill, draw_fill),
+    "stand": ErrandKind(Stand, draw_stand),
+    "stand_between": ErrandKind(StandBetween, draw_stand_between),
+    "go_room": ErrandKind(GoRoom, draw_go_room),
+    "push": ErrandKind(Push, draw_push),
+    "push_with": ErrandKind(PushWith, draw_push_with),
+    "touch_with": ErrandKind(TouchWith, draw_touch_with),
+    "hit": ErrandKind(Hit, draw_hit),
+    "throw": ErrandKind(Throw, draw_throw),
+    "throw_out": ErrandKind(ThrowOut, draw_throw_out),
+}
 ERRANDS = {**USUAL, **ON_REQUEST}
 
 
-def load_errand(fields: Mapping[str, Any]) -> Errand:
+def load_errand(fields: Mapping[str, Any]) -> Errand | Going:
     """The errand that `to_json` described."""
-    given = {key: value for key, value in fields.items() if key != "answer"}
+    given: dict[str, Any] = {
+        key: tuple(v) if isinstance(v, list) else v for key, v in fields.items() if key != "answer"
+    }
     return ERRANDS[str(fields["kind"])].load(**given)
