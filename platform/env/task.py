@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ class TaskSource(ABC):
     on_request: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
     cues: tuple[str, ...] = ()  # what setters are told to ask for, each of which leads to one kind of task or another
     modifiers: tuple[str, ...] = ()  # what setters may be told to observe in their words, whatever they ask for
+    limits: Mapping[str, int] = MappingProxyType({})  # steps that a probe is given, of kinds that take longer than most
 
     @abstractmethod
     def sample(self, kind: str, rng: np.random.Generator) -> Task:

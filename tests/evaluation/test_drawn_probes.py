@@ -24,5 +24,5 @@ def test_usual_kinds_are_probed_by_default_and_others_on_request() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_all_that_there_are() -> None:
-    with pytest.raises(ValueError, match=r"dance; playhouse has go, .*exist, larger, .*seen"):
+    with pytest.raises(ValueError, match=r"dance; playhouse has go, .*exist, .*larger, .*seen"):
         draw_probes(playhouse(), ProbesConfig(kinds=("dance",)))

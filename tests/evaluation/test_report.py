@@ -16,6 +16,7 @@ from interplay.evaluation import findings, orderings
 from interplay.evaluation.curves import read_curves, smoothed
 from interplay.evaluation.filmstrip import chosen_rows, film_filmstrip
 from interplay.evaluation.material import (
+    Chance,
     Curve,
     Filmstrip,
     ProbeResults,
@@ -48,7 +49,7 @@ def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
         {agent: {"go": steps(share), "lift": steps(share)} for agent, share in played.items()},
         steps=10,
         seconds_per_step=0.5,
-        chance={"go": 0.1},
+        chance={"go": Chance(0.05, 0.1)},
     )
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 
 import numpy as np
 
 from interplay.env.playhouse import errands, questions
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.cues import Cue
-from interplay.env.playhouse.errands.errand import Errand
-from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.manners.manner import EVERYDAY
 from interplay.env.playhouse.manners.phrasebook import Phrasebook, phrasebook
 from interplay.env.playhouse.modifiers import Modifier
 from interplay.env.playhouse.questions.question import Question
-from interplay.env.task import InfeasibleTask, words
+from interplay.env.task import InfeasibleTask, Task, words
 
 TRIES = 8  # draws of a kind, in each way of naming, before it is given up
 REFUSALS = 2  # draws that found nothing to ask, after which the same way of naming is given up
@@ -24,7 +22,7 @@ MIXTURES = 3  # ways of naming some things in the manner of a modifier, and othe
 LONGEST = 15  # words of an instruction: an agent's utterance has room for 16 tokens, its end included
 
 
-def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Going | Question:
+def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Task:
     """A feasible task of a kind.
 
     Raises:
@@ -35,7 +33,7 @@ def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Errand | Going 
     return questions.QUESTIONS[kind](asking, rng)
 
 
-def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Generator) -> Errand | Going | Question:
+def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Generator) -> Task:
     """A task that the cue leads to, in words that satisfy the modifier.
 
     Raises:
@@ -48,15 +46,14 @@ def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Gene
             named = replace(asking, naming=book, manner=modifier.manner if modifier else EVERYDAY)
             for task in _draws(kind, named, rng, refused):
                 if names.allow(task):
+                    assert is_dataclass(task) and not isinstance(task, type)
                     return replace(task, cue=cue.name, modifier=modifier.name if modifier else None)
     with_modifier = f" and the modifier {modifier.name!r}" if modifier else ""
     reasons = "; ".join(dict.fromkeys(refused)) or "no wording satisfies it"
     raise InfeasibleTask(f"nothing can be asked here by the cue {cue.name!r}{with_modifier}: {reasons}")
 
 
-def _draws(
-    kind: str, asking: Asking, rng: np.random.Generator, refused: list[str]
-) -> Iterator[Errand | Going | Question]:
+def _draws(kind: str, asking: Asking, rng: np.random.Generator, refused: list[str]) -> Iterator[Task]:
     """Several tasks of a kind, fewer where that is refused; the reasons are added to `refused`."""
     refusals = 0
     for _ in range(TRIES):
@@ -89,7 +86,7 @@ class _Names:
             yield from (own.mixed_with(self._plain, rng) for _ in range(MIXTURES))
             yield self._plain
 
-    def allow(self, task: Errand | Going | Question) -> bool:
+    def allow(self, task: Task) -> bool:
         text = task.instruction
         if len(words(text)) > LONGEST:
             return False

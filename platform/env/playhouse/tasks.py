@@ -7,6 +7,7 @@ within reach, and not yet as asked. In a house of several rooms, questions are a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class PlayhouseTasks(TaskSource):
     on_request = (*errands.ON_REQUEST, *questions.ON_REQUEST)
     cues = tuple(CUES)
     modifiers = tuple(MODIFIERS)
+    limits = MappingProxyType({kind: errand.steps for kind, errand in errands.ERRANDS.items() if errand.steps})
 
     def __init__(self, world: Playhouse) -> None:
         self._world = world

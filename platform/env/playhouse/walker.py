@@ -57,21 +57,25 @@ class Walker:
         pitch: float,
         grasp: bool,
         most: float = BRISK,
+        push: int = 0,
+        rotate: int = 0,
     ) -> Movement:
         """One step towards where `distance` (of the body from `thing`) is at most `within`.
 
         `pitch`: radians to pitch by in this step; `grasp`: whether the hand stays closed; `most`: radians
-        that it turns by.
+        that it turns by; `push`, `rotate`: what the hand does to what it holds.
         """
         body = facts.bodies[self._role]
         if self._held_up(body):
             yaw = math.radians(25) if self._backing % 2 else 0.0
-            return self._steering.hold(forward=-1, yaw=yaw, pitch=pitch, grasp=grasp)
+            return self._steering.hold(forward=-1, yaw=yaw, pitch=pitch, grasp=grasp, push=push, rotate=rotate)
         towards = self._next_corner(facts, body, thing, distance, within)
         turn = queries.bearing(body, towards)
         forward = int(abs(turn) < AHEAD)
         self._last = body.position if forward else None
-        return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp, most=most)
+        return self._steering.hold(
+            forward=forward, yaw=turn, pitch=pitch, grasp=grasp, most=most, push=push, rotate=rotate
+        )
 
     def _held_up(self, body: Body) -> bool:
         """Is it backing away from something that it walked into?"""
