@@ -4,6 +4,7 @@ done or its patience is over, and asks for the next thing."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,6 +17,7 @@ from interplay.players.player import Player
 
 Span = tuple[int, int]  # least and most, in steps, both included
 DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a setter's task may end
+ADVANCE = 0.05  # rise of progress above all that it has seen of a task that renews its patience
 REPEATS = 5  # draws after which it asks again what it has asked before
 
 
@@ -32,7 +34,7 @@ class SetterConfig:
     modified: float = 0.0  # chance that a task by a cue also follows a modifier
     delay_steps: Span = (0, 2)  # least and most steps before it first speaks
     tasks: int = 1  # at most, in an episode; the last one stays open to the episode's end
-    patience: Span = (120, 180)  # steps after which what has not been done is given up, and the next thing asked
+    patience: Span = (60, 100)  # steps without progress after which a task is given up, and the next thing asked
     content_after: int = 2  # steps for which a task must stay done for the setter to be content
     pause: Span = (2, 6)  # steps between the end of a task and the next one
     chained: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
@@ -123,7 +125,9 @@ class ScriptedSetter(Player):
         self.ending: str | None = None  # how the task ended: DONE, WRONG or GIVEN_UP; None while it is open
         self.heard_last = ""  # what the solver has last heard from it
         self._before: set[str] = set()  # instructions of this episode
-        self._gives_up_at = 0
+        self._patience = 0  # steps
+        self._best = 0.0  # the progress that it has seen
+        self._hoped_at = 0  # the step in which it saw that, or asked
         self._content = 0  # steps for which the task has been done
         self._partner: Expert | None = None
 
@@ -145,7 +149,8 @@ class ScriptedSetter(Player):
         self._content = 0
         self._partner = task.partner(world)
         if not self.finished:
-            self._gives_up_at = self._step + self._within(self._config.patience)
+            self._patience = self._within(self._config.patience)
+            self._best, self._hoped_at = task.progress(world.facts()), self._step
         self.heard_last = task.instruction
         return task.instruction
 
@@ -155,19 +160,23 @@ class ScriptedSetter(Player):
         for _ in range(REPEATS):
             if task.instruction not in self._before:
                 break
-            task = self.choose(world)
+            with suppress(InfeasibleTask):  # then what was drawn before will do
+                task = self.choose(world)
         return task
 
     def _attend(self, world: World) -> str | None:
         """Ends the task where it is done, answered or has taken too long; what is said to that, or None."""
         assert self.task is not None
-        done = self.task.success(world.facts(), self.said)
+        facts = world.facts()
+        done = self.task.success(facts, self.said)
         self._content = self._content + 1 if done else 0
+        if (progress := self.task.progress(facts)) > self._best + ADVANCE:
+            self._best, self._hoped_at = progress, self._step
         if self.task.answer is not None and self.said:
             self.ending = DONE if done else WRONG
         elif self._content >= self._config.content_after:
             self.ending = DONE
-        elif self._step >= self._gives_up_at:
+        elif self._step >= self._hoped_at + self._patience:
             self.ending = GIVEN_UP
         else:
             return None

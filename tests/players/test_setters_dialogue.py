@@ -59,8 +59,7 @@ def test_it_asks_the_next_thing_once_the_last_has_stayed_done_for_a_while() -> N
 def test_a_task_that_is_undone_meanwhile_is_not_done() -> None:
     talk = Talk(replace(WALKS, content_after=4)).run(11)
     talk.world.at = 0  # pushed away after one row of standing there
-    talk.run(12)
-    assert talk.ends == [(13, GIVEN_UP)]
+    assert talk.run(12, walks=False).ends == [(22, GIVEN_UP)]  # twelve steps after it stood there
 
 
 def test_it_gives_up_what_takes_too_long_and_says_so() -> None:
@@ -69,6 +68,15 @@ def test_it_gives_up_what_takes_too_long_and_says_so() -> None:
     assert talk.said[13] == talk.said[29] == "never mind"
     assert talk.asked == [1, 17, 33]
     assert {how for _, how in talk.ends} == {GIVEN_UP}
+
+
+def test_progress_renews_its_patience() -> None:
+    talk = Talk(WALKS).run(6).run(30, walks=False)
+    assert talk.ends[0] == (6 + 12, GIVEN_UP)  # it walked in steps 2 to 5, the last of which shows in step 6
+    back = Talk(WALKS).run(6).run(1, walks=False)
+    back.world.at = 0
+    back.run(4).run(30, walks=False)
+    assert back.ends[0] == (6 + 12, GIVEN_UP)  # what it has seen before is no progress
 
 
 def test_its_last_task_stays_open() -> None:
