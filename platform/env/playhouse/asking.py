@@ -10,6 +10,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.manners.manner import EVERYDAY, Manner
 from interplay.env.playhouse.naming import ByColour, Naming
+from interplay.env.playhouse.phrases import phrase
 from interplay.env.task import InfeasibleTask
 
 
@@ -27,6 +28,7 @@ class Asking:
     remembers: bool = True  # does the house remember deeds?
     naming: Naming = field(default_factory=ByColour)  # of single things
     manner: Manner = EVERYDAY  # of naming several things
+    freely: bool = False  # in further words, too, than those that small agents learn
 
     def needs(self, kind: str, *components: str) -> None:
         """Raises InfeasibleTask where players lack a movement without which tasks of this kind can not be done."""
@@ -60,6 +62,10 @@ class Asking:
         """A noun phrase, without its article, that singles out a thing of `told_apart`."""
         phrases = self.naming.phrases(self.facts, thing)
         return phrases[0] if len(phrases) == 1 else phrases[int(rng.integers(len(phrases)))]
+
+    def word(self, kind: str, rng: np.random.Generator, **names: str) -> str:
+        """A phrasing of a kind with its names filled in."""
+        return phrase(f"{kind}, freely" if self.freely else kind, rng, **names)
 
     def walk(self, thing: Thing) -> float:
         """Metres that the solver has to walk to a thing."""

@@ -22,9 +22,40 @@ def _asks(name: str, prompt: str, *kinds: str) -> Cue:
 
 
 _INSTRUCTIONS = (
-    Cue("lift", "Ask the other player to lift something.", ("lift",)),
-    Cue("position", "Ask the other player to position something relative to something else.", ("position",)),
-    Cue("go", "Ask the other player to go somewhere.", ("go",)),
+    Cue("touch", "Ask the other player to touch an object using another object.", ("touch_with", "hit")),
+    Cue(
+        "activity",
+        "Ask the other player to perform an activity of your choice.",
+        (
+            *("throw", "throw_out", "push", "hit", "tower", "triangle", "square", "circle", "group"),
+            *("remove", "fill", "lift_container", "put_in", "stand_between"),
+        ),
+    ),
+    Cue("hand_over", "Ask the other player to hand you something, which you then hold.", ("hand_over",)),
+    Cue("stand", "Ask the other player to stand in some position relative to you.", ("stand",)),
+    Cue(
+        "arrange",
+        "Ask the other player to move a group of objects into a simple arrangement.",
+        ("tower", "row", "triangle", "square", "circle", "group"),
+    ),
+    Cue("put_on", "Ask the other player to put something on top of something else.", ("put_on",)),
+    Cue("put_under", "Ask the other player to put something underneath something else.", ("put_under",)),
+    Cue("lift", "Ask the other player to lift something.", ("lift", "lift_container")),
+    Cue(
+        "in_turn",
+        "Ask the other player to do something, then when they are finished, ask them to do something else.",
+        ("in_turn",),
+    ),
+    Cue("reposition", "Ask the other player to reposition something in the room.", ("reposition", "put_in")),
+    Cue("bring", "Ask the other player to bring you one or more objects.", ("bring",)),
+    Cue("push_with", "Ask the other player to push an object around using another object.", ("push_with",)),
+    Cue(
+        "position",
+        "Ask the other player to position something relative to something else.",
+        ("position", "put_on", "put_in", "put_under"),
+    ),
+    Cue("row", "Ask the other player to put three or more specific objects in a row.", ("row",)),
+    Cue("go", "Ask the other player to go somewhere.", ("go", "go_room")),
 )
 _QUESTIONS = (
     _asks("yes_no", "Ask the other player a yes/no question about something in the room.", "fact"),

@@ -27,7 +27,10 @@ WALLS = 0.2  # of a bin's half width, its wall's thickness
 WORSE = 5.0  # metres of a way for each metre that a thing would lie higher in a bin
 AROUND = tuple((math.cos(k * math.pi / 4), math.sin(k * math.pi / 4)) for k in range(8))
 ELBOW = 0.05  # metres kept free around what is put down
-GRID = 0.12  # metres between the spots that are tried on a top
+GRID = 0.12  # metres between the spots that are tried on a top; half of it where the top is narrow
+NARROW_TOP = 0.25  # metres from the middle to the edge of a top that is
+EDGE = 0.05  # metres inside the edge of a top, at least, of a thing's middle
+OVERHANG = 8.0  # metres of a way for each metre that a thing would stick out over an edge
 SIDE_BY_SIDE = 0.22  # metres from edge to edge of what is put next to another
 INTO = (0.16, 0.11, 0.07)  # metres that the middle of a thing goes in under a table's edge, as far as there is room
 HEADROOM = 0.05  # metres to spare over what goes under a table
@@ -70,17 +73,19 @@ def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
         level = place.category in LEVEL and wide and not rolls(thing)
         top = queries.top(place)
         level = level and _free(facts, place.xy, girth(thing), top, thing, place)
+        level = level and _off_walls(facts, place.room, place.xy, girth(thing))
         return [Landing(place.xy, top, place.room, 0.35 * min(place.half_extents[:2]))] if level else []
     surface = CATEGORIES[place.category].surface if place.category in CATEGORIES else None
     if surface is None:
         return []
     height, radius = place.position[2] + surface.height, girth(thing)
     found = []
-    for along, aside in _grid(surface.half, radius):
+    for along, aside in _grid(surface.half):
         spot = _outwards(place, along, aside)
-        if _free(facts, spot, radius, height, thing, place):
+        if _free(facts, spot, radius, height, thing, place) and _off_walls(facts, place.room, spot, radius):
             edge = min(surface.half[0] - abs(along), surface.half[1] - abs(aside))
-            found.append(Landing(spot, height, place.room, min(max(edge - 0.4 * radius, 0.04), 0.12)))
+            off = min(max(edge - 0.4 * radius, 0.04), 0.12)
+            found.append(Landing(spot, height, place.room, off, worse=OVERHANG * max(0.7 * radius - edge, 0.0)))
     return found
 
 
@@ -107,15 +112,14 @@ def landings_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[La
     """Just inside each side of furniture that has room beneath it, to be slid in from there."""
     if not furniture.furniture:
         return []
-    room = next((room for room in facts.rooms if room.name == furniture.room), None)
     found = []
     for quarter in range(4):
         ahead = quarter * math.pi / 2
         for into in INTO:
             edge = furniture.half_extents[quarter % 2] - into
             spot = _outwards(furniture, edge * math.cos(ahead), edge * math.sin(ahead))
-            wall = -math.inf if room is None else queries.outside(room, spot)
-            if wall <= -girth(thing) - 0.01 and _fits_under(facts, thing, furniture, spot):
+            free = _off_walls(facts, furniture.room, spot, girth(thing) + 0.01)
+            if free and _fits_under(facts, thing, furniture, spot):
                 before = into + girth(thing) + ELBOW
                 side = furniture.yaw + ahead
                 found.append(Landing(spot, 0.01, furniture.room, into - 0.03, before=before, side=side))
@@ -238,13 +242,19 @@ def _free(facts: HouseFacts, spot: XY, radius: float, height: float, thing: Thin
     )
 
 
-def _grid(half: tuple[float, float], radius: float) -> Iterator[tuple[float, float]]:
-    """Places along and across a top, from its middle outwards, at which a thing does not stick out more than needed."""
-    room = [max(h - radius, 0.0) for h in half]
-    steps = [int(r / GRID) for r in room]
+def _grid(half: tuple[float, float]) -> Iterator[tuple[float, float]]:
+    """Places along and across a top, a hand's breadth inside its edges."""
+    fine = [GRID / 2 if h < NARROW_TOP else GRID for h in half]
+    steps = [int((h - EDGE) / step) for h, step in zip(half, fine, strict=True)]
     for i in range(-steps[0], steps[0] + 1):
         for j in range(-steps[1], steps[1] + 1):
-            yield i * GRID, j * GRID
+            yield i * fine[0], j * fine[1]
+
+
+def _off_walls(facts: HouseFacts, name: str | None, spot: XY, radius: float) -> bool:
+    """Is there room for a thing between a spot and the walls of its room?"""
+    room = next((room for room in facts.rooms if room.name == name), None)
+    return room is None or queries.outside(room, spot) <= -radius
 
 
 def _outwards(thing: Thing, along: float, aside: float) -> XY:

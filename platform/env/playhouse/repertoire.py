@@ -29,7 +29,7 @@ def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Task:
         InfeasibleTask: there is none.
     """
     if kind in errands.ERRANDS:
-        return errands.ERRANDS[kind].draw(asking, rng)
+        return errands.draw_errand(kind, asking, rng)
     return questions.QUESTIONS[kind](asking, rng)
 
 
@@ -43,7 +43,7 @@ def ask(asking: Asking, cue: Cue, modifier: Modifier | None, rng: np.random.Gene
     refused: list[str] = []
     for kind in rng.permutation(cue.kinds).tolist():
         for book in names.books(kind, rng):
-            named = replace(asking, naming=book, manner=modifier.manner if modifier else EVERYDAY)
+            named = replace(asking, naming=book, manner=modifier.manner if modifier else EVERYDAY, freely=True)
             for task in _draws(kind, named, rng, refused):
                 if names.allow(task):
                     assert is_dataclass(task) and not isinstance(task, type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from interplay.env.playhouse.errands.go_room import GoRoom, draw_go_room
 from interplay.env.playhouse.errands.group import draw_group
 from interplay.env.playhouse.errands.hand_over import HandOver, draw_hand_over
 from interplay.env.playhouse.errands.hit import Hit, draw_hit
+from interplay.env.playhouse.errands.in_turn import InTurn, draw_in_turn
 from interplay.env.playhouse.errands.lift import Lift, draw_lift
 from interplay.env.playhouse.errands.lift_container import LiftContainer, draw_lift_container
 from interplay.env.playhouse.errands.outlines import draw_circle, draw_square, draw_triangle
@@ -75,9 +77,22 @@ ON_REQUEST: dict[str, ErrandKind] = {
 ERRANDS = {**USUAL, **ON_REQUEST}
 
 
+def draw_errand(kind: str, asking: Asking, rng: np.random.Generator) -> Task:
+    """A feasible errand of a kind.
+
+    Raises:
+        InfeasibleTask: there is none.
+    """
+    return ERRANDS[kind].draw(asking, rng)
+
+
 def load_errand(fields: Mapping[str, Any]) -> Task:
     """The errand that `to_json` described."""
     given: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in fields.items() if key != "answer"
     }
     return ERRANDS[str(fields["kind"])].load(**given)
+
+
+ON_REQUEST["in_turn"] = ErrandKind(partial(InTurn.load, load_errand), partial(draw_in_turn, draw_errand), 240)
+ERRANDS |= ON_REQUEST

@@ -25,14 +25,14 @@ NEEDED = ("push", "strafe")  # movements without which nothing is put down preci
 TRIED = 8  # descriptions of things, drawn at random, of which it is seen whether they can be arranged
 FAR, AT_IT = 4.0, 1.0  # metres from a thing that is to be moved: as good as not begun, and there
 BROUGHT = 1.0  # metres from what a held thing joins, at which it has been brought
-CONFUSABLE = {
+CONFUSABLE = {  # what may be taken for what; none of them may make the other
     "tower": ("row", "group"),
     "row": ("triangle", "tower"),
     "ordered row": ("row",),
-    "triangle": ("row", "circle"),
-    "square": ("row", "circle"),
-    "circle": ("row", "group"),
-    "group": ("row",),
+    "triangle": ("row",),
+    "square": ("row", "tower"),
+    "circle": ("row", "tower"),
+    "group": (),
 }
 
 

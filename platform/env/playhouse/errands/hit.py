@@ -9,7 +9,7 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.wield import Wield, draw_wield
-from interplay.env.playhouse.experts.hitter import Hitter
+from interplay.env.playhouse.experts.hitter import Hitter, striking_spots
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES
 from interplay.env.task import Expert
@@ -37,7 +37,8 @@ class Hit(Wield):
         return 0.5 * queries.touched(facts, self.other, self.target, self.solver, self.asked)
 
     def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
-        return True
+        """One has to get at it from somewhere."""
+        return bool(striking_spots(facts, self.solver, self.thing(facts), thing))
 
     def expert(self, world: World) -> Expert:
         return Hitter(self, world.spec)

@@ -41,15 +41,15 @@ class Push(Errand):
         return queries.pushed_by(facts, self.target, self.solver, self.asked)
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.1 for turning to it, 0.4 for the way with it in view; 0.5 for touching it, and up to 1 for how far it is
-        pushed."""
+        """0.1 for turning to it, 0.4 for the way, as one may have to walk round it; 0.5 for touching it, and up to 1
+        for how far it is pushed."""
         if self.fulfilled(facts):
             return 1.0
         deed = self.thing(facts).pushed
         moved = 0.0
         if deed is not None and deed.role == self.solver and deed.time >= self.asked:
             moved = min(queries.driven(facts, self.target, deed) / SHOVED, 0.99)
-        near = self.looks(facts) * (0.1 + 0.4 * self.nearness(facts, TOUCHED))
+        near = 0.1 * self.looks(facts) + 0.4 * self.nearness(facts, TOUCHED)
         return max(near, 0.5 + 0.5 * moved if moved else 0.0)
 
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:

@@ -12,7 +12,6 @@ import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
-from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.facts import XY, Body, HouseFacts
 from interplay.env.playhouse.phrases import PHRASES, phrase
@@ -174,6 +173,9 @@ def draw_stand_between(asking: Asking, rng: np.random.Generator) -> Going:
 
 def _feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Generator, kind: str) -> T:
     """One of the tasks that are not done yet and can be."""
-    open_ = [task for task in tasks if not task.fulfilled(facts)]
-    spotted = [task for each in open_ if (task := each.with_spot(facts)) is not None]
-    return one_of(spotted, rng, kind, "the solver stands so already, or nobody can")
+    shuffled: list[T] = [tasks[i] for i in rng.permutation(len(tasks))]
+    for task in shuffled:
+        found = None if task.fulfilled(facts) else task.with_spot(facts)
+        if found is not None:
+            return found
+    raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: the solver stands so already, or nobody can")

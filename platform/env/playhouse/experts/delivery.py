@@ -189,10 +189,11 @@ class Delivery:
             self._adjusted += 1
             return self._steering.hold(forward=forward, strafe=strafe, pitch=hover - body.pitch, grasp=True)
         pushes, _ = _pushes(self._distance, reach, body.eye_height - want)
-        if pushes:
+        twist = self._twist(thing, place)
+        if pushes or twist:
             push = self._push(pushes)
             hover = _pitch(want + OVER, body, self._distance + PUSHED * push)
-            return self._steering.hold(push=push, pitch=hover - body.pitch, grasp=True)
+            return self._steering.hold(push=push, rotate=twist, pitch=hover - body.pitch, grasp=True)
         down = -math.acos(min(reach / self._distance, 1.0)) - body.pitch
         if abs(down) > math.radians(0.6):
             return self._steering.hold(pitch=max(down, math.radians(-12.5)), grasp=True)

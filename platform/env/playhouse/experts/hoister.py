@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.experts.errander import Errander
+from interplay.env.playhouse.experts.errander import Errander, within_its_room
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.world import Movement, WorldSpec
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from interplay.env.playhouse.errands.lift_container import LiftContainer
 
 RAISING = math.radians(6)  # a step: slowly, or what is inside jumps
+CLOSE_BY = 1.05  # metres from the nearest wall, along the floor, to where one stands to take hold of it
+UNDER_RIM = 0.04  # metres under its upper edge, of where one looks at the wall
+AIMED = math.radians(1.6)  # off that, at most, when one takes hold: the finest turn is 2 degrees
+PATIENCE = 12  # steps of aiming, after which one takes hold anyhow
 TOWARDS_EDGE = 0.93  # of the way from the middle to the near side, to where one takes hold
 
 
@@ -24,10 +28,22 @@ class Hoister(Errander):
     def __init__(self, task: LiftContainer, spec: WorldSpec) -> None:
         super().__init__(task, spec)
         self._task = task
+        self._aiming = 0  # steps
 
     def carry_out(self, facts: HouseFacts) -> Movement | None:
-        thing = self._task.thing(facts)
-        if (movement := self.fetch(facts, _near_wall(facts.bodies[self.role], thing))) is not None:
+        thing, body = self._task.thing(facts), facts.bodies[self.role]
+        wall = _near_wall(body, thing)
+        if body.holding != thing.index:
+            distance = within_its_room(facts, wall, lambda point: math.dist(point, wall.xy))
+            if (movement := self._search.look_round(body, wall)) is not None:
+                return movement
+            if distance(body.position) > CLOSE_BY:
+                return self._walk(facts, wall, distance, CLOSE_BY)
+            turn, pitch = queries.bearing(body, wall.xy), queries.elevation(body, wall) - body.pitch
+            if body.holding is None and max(abs(turn), abs(pitch)) > AIMED and self._aiming < PATIENCE:
+                self._aiming += 1
+                return self._steering.hold(yaw=turn, pitch=pitch)
+        if (movement := self.fetch(facts, wall)) is not None:
             return movement
         if self._task.fulfilled(facts):
             return None
@@ -35,7 +51,10 @@ class Hoister(Errander):
 
 
 def _near_wall(body: Body, thing: Thing) -> Thing:
-    """A container as if its middle were where its nearest wall is: looking over that, one would see what is in it."""
+    """A container as if its middle were where its nearest wall ends at the top.
+
+    Looking over that wall, one would take hold of what is inside; looking lower, one would not look at the middle of
+    the container, which jumps into the line of sight when it is taken."""
     if "container" not in thing.attributes:
         return thing
     x, y = queries.local(thing, body.position)
@@ -43,4 +62,4 @@ def _near_wall(body: Body, thing: Thing) -> Thing:
     dx, dy = x * share, y * share
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
     at = thing.position[0] + dx * cos - dy * sin, thing.position[1] + dx * sin + dy * cos
-    return replace(thing, position=(*at, thing.position[2]))
+    return replace(thing, position=(*at, queries.top(thing) - UNDER_RIM))

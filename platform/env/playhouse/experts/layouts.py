@@ -115,9 +115,8 @@ def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furni
     around it."""
     things = _best(facts, among, count)
     staying = [thing for thing in things if thing.held_by is None and queries.near(thing, furniture)][:count]
-    around: list[Pose] = [
-        (np.array([_beside(furniture, math.tau * turn / (2 * TURNS))]), {}) for turn in range(2 * TURNS)
-    ]
+    angles = [math.tau * turn / (2 * TURNS) for turn in range(2 * TURNS)]
+    around: list[Pose] = [(np.array([_beside(furniture, angle)]), {}) for angle in angles]
     free = [(float(x), float(y)) for ((x, y),), _ in _free(facts, role, around)]
     free = [spot for spot in free if queries.nearest_room(facts, spot).name == furniture.room]
     spots: dict[int, XY] = {thing.index: thing.xy for thing in staying}

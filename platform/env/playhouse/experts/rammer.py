@@ -20,6 +20,7 @@ RUN_UP = 1.7  # metres from the other's edge to where the run starts
 REACHED = 0.3  # metres from there
 TURNED = math.radians(30)  # off the other, from which on the arm is stretched out
 SPARE = 0.02  # metres between a tool and what the other stands on
+FREE = 0.3  # metres that an arm may be bent, whose tool is not stuck behind something
 TOO_NEAR = 0.15  # metres left between tool and other, below which one steps back first
 RUNS = 5  # steps of a run, after which it has failed
 STRETCHES, RETREATS = 8, 3  # steps, at most, for stretching out the arm, and for stepping back
@@ -28,8 +29,6 @@ MOVED = 0.3  # metres by which the other has moved when a run at it is planned a
 
 class Rammer(Wielder):
     """Goes to where there is a clear run, lowers the tool to the other's height, and walks."""
-
-    clear_beyond = True  # does the other need room to move on?
 
     def __init__(self, task: Wield, spec: WorldSpec) -> None:
         super().__init__(task, spec)
@@ -43,12 +42,13 @@ class Rammer(Wielder):
     def strike(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing) -> Movement:
         if self._run is None or math.dist(self._run.through, other.xy) > MOVED:
             self.begin_anew()
-            self._run = self._plan(facts, tool, other)
+            self._run = self.plan(facts, tool, other)
         if not self._arrived:
             return self._go(facts, body, tool, other, self._run)
         return self._ram(body, tool, other, aim(body, other))
 
-    def _plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> Run:
+    def plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> Run:
+        """Where to run from."""
         found = best_run(facts, self.role, other, RUN_UP + other.radius, tool.index)
         return found or Run(facts.bodies[self.role].position, other.xy)
 
@@ -74,11 +74,13 @@ class Rammer(Wielder):
             if self._steering.can("push") and stretched(body, tool) < ARM and self._stretched < STRETCHES:
                 self._stretched += 1
                 return self._steering.hold(yaw=turn, pitch=carrying(body, tool), grasp=True, push=1)
+            blocked = self._stretched == STRETCHES and stretched(body, tool) < ARM - FREE
+            too_near = blocked or self._left(body, tool, other, point) < TOO_NEAR
+            if too_near and self._retreated < RETREATS:
+                self._retreated, self._stretched = self._retreated + 1, 0
+                return self._steering.hold(forward=-1, yaw=turn, pitch=pitch, grasp=True)
             if abs(turn) > FACED or abs(pitch) > FACED:
                 return self._steering.hold(yaw=turn, pitch=pitch, grasp=True, most=self._haste)
-            if self._left(body, tool, other, point) < TOO_NEAR and self._retreated < RETREATS:
-                self._retreated += 1
-                return self._steering.hold(forward=-1, yaw=turn, pitch=pitch, grasp=True)
         self._running += 1
         if self._running > RUNS:
             self.begin_anew()

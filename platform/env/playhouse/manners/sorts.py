@@ -9,11 +9,10 @@ from interplay.env.playhouse.catalogue import CATEGORIES
 from interplay.env.playhouse.facts import Thing
 from interplay.env.playhouse.phrases import plural
 
-KIN = {"table": {"dining table"}, "chair": {"armchair"}, "box": {"bin"}}  # what the same word may be meant to include
+# What the same word may be meant to include.
+KIN = {"table": {"dining table"}, "chair": {"armchair", "mini chair"}, "box": {"bin"}, "lamp": {"lantern"}}
 COLLECTED = {"grapes": ("bunch of {c}grapes", "bunches of {c}grapes")}  # what is not said of one as its category is
-LONG = 1.9  # length over width of what is long, seen from above; it is not tall, either
-LONGISH = 1.5  # the same, of what some would call long
-NOT_TALL = 1.3  # length over height
+LONGISH = 1.5  # length over width, seen from above, of what some would call long
 
 Categories = frozenset[str]
 
@@ -79,13 +78,9 @@ def _with(attribute: str) -> Categories:
     return frozenset(name for name, category in CATEGORIES.items() if attribute in category.attributes)
 
 
-def _elongated(least: float) -> Categories:
-    found = []
-    for name, category in CATEGORIES.items():
-        x, y, z = category.half_extents
-        if max(x, y) >= least * min(x, y) and max(x, y) >= NOT_TALL * z:
-            found.append(name)
-    return frozenset(found)
+def _longish() -> Categories:
+    halves = {name: category.half_extents for name, category in CATEGORIES.items()}
+    return frozenset(name for name, (x, y, _) in halves.items() if max(x, y) >= LONGISH * min(x, y))
 
 
 def _shaped(word: str, surely: Categories, perhaps: Categories) -> Family:
@@ -97,16 +92,17 @@ _FURNITURE = frozenset(name for name, category in CATEGORIES.items() if category
 _ROUND = _with("round")
 _CIRCULAR = frozenset(name for name in _ROUND if CATEGORIES[name].shape == "cylinder")
 FAMILIES = (
-    _shaped("round", _ROUND, frozenset({"pear", "plant", "soap", "teddy", "stool"})),
+    _shaped("round", _ROUND, frozenset({"pear", "plant", "soap", "teddy", "stool", "shoe"})),
     _shaped("circular", _CIRCULAR, _ROUND | {"plant", "stool"}),
     _shaped("rectangular", _with("rectangular"), _FURNITURE | {"bin", "train", "car", "soap"}),
     _shaped("pointy", _with("pointy"), frozenset({"airplane", "candle", "bottle", "duck", "lemon"})),
-    _shaped("long", _elongated(LONG) - _FURNITURE, _elongated(LONGISH) | {"candle", "bottle", "rocket"}),
+    _shaped("long", _with("long"), _longish() | {"candle", "bottle", "rocket"}),
     Family(("{c}fruit",), ("{c}fruits", "{c}pieces of fruit"), _with("eatable")),
-    Family(("{c}vehicle",), ("{c}vehicles",), frozenset({"car", "bus", "train", "airplane", "boat", "rocket"})),
-    Family(("{c}toy animal",), ("{c}toy animals",), frozenset({"duck", "teddy"})),
+    Family(("{c}vehicle",), ("{c}vehicles",), _with("vehicle")),
+    Family(("{c}toy animal",), ("{c}toy animals",), _with("animal")),
+    Family(("{c}musical instrument",), ("{c}musical instruments",), _with("music")),
     Family(("{c}thing that flies",), ("{c}things that fly",), _with("flies"), frozenset({"duck"})),
     Family(("{c}thing that swims",), ("{c}things that swim",), _with("swims")),
-    Family(("{c}piece of furniture",), ("{c}pieces of furniture",), _FURNITURE),
+    Family(("{c}piece of furniture",), ("{c}pieces of furniture",), _FURNITURE, frozenset({"mini chair"})),
 )
 SHAPES = tuple(family for family in FAMILIES if family.shape)
