@@ -69,8 +69,8 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
             parsed = parser.parse_override(word)
         except HydraException as error:
             raise SettingsError([f"{word}: {str(error).splitlines()[0]}"]) from error
-        swept = parsed.is_sweep_override()
-        values = [str(value) for value in parsed.sweep_string_iterator()] if swept else [match.group(2)]
+        several = parsed.is_sweep_override()
+        values = [str(value) for value in parsed.sweep_string_iterator()] if several else [match.group(2)]
         choices.append([f"{match.group(1)}={value}" for value in values])
     swept = [each for each in choices if len(each) > 1]
     if not swept:
