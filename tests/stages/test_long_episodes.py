@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ from tiny_runs import interplay, opened, tiny
 
 from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode, Mark
+from interplay.players.bias import RaterBias
+from interplay.players.rater import RaterConfig
+from interplay.stages.marking import _rated
 
 STEPS = 260
 HOUSE = ("experiment=house", "env.image=[16,24]", "env.rooms=[1,2]", "env.objects=[5,6]", "env.furniture=[1,2]")
@@ -77,13 +81,24 @@ def test_marks_lie_within_the_time_of_a_task(recorded: list[tuple[Episode, list[
     assert len(marked) > total / 3  # and not the first task alone
 
 
-def test_raters_differ(recorded: list[tuple[Episode, list[Mark]]]) -> None:
-    """The two see the same and mark differently."""
-    by_rater: Counter[str] = Counter(mark.rater for _, marks in recorded for mark in marks)
-    assert set(by_rater) == {"anna", "ben"}
-    clicks = {rater: sorted((mark.frame, mark.sign) for _, marks in recorded for mark in marks if mark.rater == rater)
-              for rater in by_rater}  # fmt: skip
-    assert clicks["anna"] != clicks["ben"]
+def test_raters_differ_and_each_stays_the_same(
+    run: tuple[Path, list[str]], recorded: list[tuple[Episode, list[Mark]]]
+) -> None:
+    """A slow rater is late by as many steps in every episode, and another rater by others."""
+    assert {mark.rater for _, marks in recorded for mark in marks} == {"anna", "ben"}
+    opening = opened(run[1])
+    world, usual = opening.make_world(), RaterConfig(delay_steps=(0, 0), misses=0.0, errors=0.0)
+    slow = replace(usual, bias=RaterBias(slowness=20.0))
+    late: dict[str, set[int]] = {}
+    for rater in ("anna", "ben", "cleo", "dora"):
+        for episode, _ in scripted(recorded)[:3]:
+            prompt, delayed = (list(_rated(opening, world, episode, rater, config)) for config in (usual, slow))
+            assert len(prompt) == len(delayed) > 0
+            shifts = {(b.frame - a.frame) // episode.meta.frames_per_step for a, b in zip(prompt, delayed, strict=True)
+                      if b.frame < episode.meta.frames - 1}  # fmt: skip
+            late.setdefault(rater, set()).update(shifts)
+    assert all(len(shifts) == 1 for shifts in late.values())
+    assert len({min(shifts) for shifts in late.values()}) > 1
 
 
 def test_every_stage_reads_them(run: tuple[Path, list[str]]) -> None:
