@@ -111,6 +111,8 @@ class Hand:
 
     def _take(self, eye: XYZ, look: XYZ, other: int | None) -> None:
         """Takes hold of an object in reach along the gaze, or a little beside it."""
+        if not self._may_take(eye, look):
+            return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
         aims = ((0, 0), (0, -NEIGHBOUR), (0, NEIGHBOUR), (-NEIGHBOUR, 0), (NEIGHBOUR, 0))
@@ -124,6 +126,16 @@ class Hand:
                 self.distance = min(max(along, NEAREST), FARTHEST)
                 self._position[:], self._quaternion[:] = centre[:3], centre[3:]
                 return
+
+    def _may_take(self, eye: XYZ, look: XYZ) -> bool:
+        """Is the ball around any object near enough to the gaze? Where none is, no ray need be cast."""
+        for (x, y, z), radius in zip(self._qpos[:, :3].tolist(), self._reach_of, strict=True):
+            dx, dy, dz = x - eye[0], y - eye[1], z - eye[2]
+            away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look[0] + dy * look[1] + dz * look[2]
+            aside = math.sqrt(max(away * away - along * along, 0.0))
+            if away < REACH + radius and along > -radius and aside < radius + 2 * NEIGHBOUR * away:
+                return True
+        return False
 
     def _hold(self, obj: int) -> None:
         if self.leaving is not None:

@@ -21,7 +21,7 @@ TIMESTEP = 1 / 120  # seconds
 SUBSTEPS = 4  # in a frame
 AIR = 0.01  # N s / m, and N m s: what slows a loose thing; discs would wobble for seconds without it
 THIN = 0.06  # metres: a hand can pull through a wall what is thinner, half, and whose contacts give way
-HARD = (0.98, 0.995)  # impedance of its contacts; MuJoCo's own are (0.9, 0.95), as soft as a hand's pull
+HARD = (0.95, 0.98)  # impedance of its contacts; MuJoCo's own are (0.9, 0.95), as soft as a hand's pull
 AVATAR_RADIUS = 0.22
 AVATAR_HALF_HEIGHT = 0.72
 AVATAR_MASS = 40.0  # kg
@@ -157,7 +157,6 @@ def _loose(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
         if thin:
             geom.conaffinity = THICK | OBJECT | sum(AVATARS)
             geom.solimp[:2] = HARD
-            geom.solref = (2 * TIMESTEP, 1.0)
             geom.priority = 1
 
 

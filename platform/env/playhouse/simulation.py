@@ -74,6 +74,7 @@ class Simulation:
         self.avatars = tuple(Avatar(x, y, yaw, START_PITCH) for x, y, yaw in house.starts)
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
+        self._ctrl = self.data.ctrl
         self._avatar_qpos = self.data.qpos[:4].reshape(2, 2)
         self._object_qpos = self.data.qpos[4:].reshape(count, 7)
         self._object_qvel = self.data.qvel[4:].reshape(count, 6)
@@ -98,8 +99,7 @@ class Simulation:
         right = self.config.strafe_speed * move[STRAFE]
         cos, sin = math.cos(avatar.yaw), math.sin(avatar.yaw)
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
-        ctrl = self.data.ctrl
-        ctrl[2 * player], ctrl[2 * player + 1] = vx, vy
+        self._ctrl[2 * player], self._ctrl[2 * player + 1] = vx, vy
         others = self.hands[1 - player].holds
         self.hands[player].act(avatar.eye, gaze(avatar.yaw, avatar.pitch), turned, (vx, vy), move, others)
 
