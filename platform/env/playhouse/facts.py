@@ -24,7 +24,7 @@ class Thing:
     half_extents: XYZ  # of its bounding box, in its own frame
     at_rest: bool
     held_by: str | None  # a role
-    attributes: frozenset[str]  # "round", "rectangular", "pointy", "eatable", "flies", "swims", "music", "container"
+    attributes: frozenset[str]  # "round", "long", "eatable", "vehicle", "flies": docs/playhouse.md has them all
 
     @property
     def name(self) -> str:
