@@ -17,7 +17,7 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, load_agent
 from interplay.learner.learner import Learner
 from interplay.reward.frozen_gate import FrozenGate
-from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment
+from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
 from interplay.reward.service import RewardService
 from interplay.runtime.seeding import seed_of, torch_stream
 from interplay.stages.parts import PEOPLE, checkpoint_of, dataset_actor, start_from
@@ -109,6 +109,8 @@ def _actor(
 def _payment(run: Run, lanes: int) -> Payment:
     if run.config.reinforce.reward == "scripted":
         return ScriptedPayment()
+    if run.config.reinforce.reward == "world":
+        return WorldPayment()
     model, _ = load_agent(checkpoint_of(run, "reward").path)
     return LearnedPayment(RewardService(model), lanes)
 
