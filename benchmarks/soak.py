@@ -1,7 +1,7 @@
 """Plays houses at random for long, and looks whether anything in them breaks.
 
-    python benchmarks/soak.py                               # 10,000 steps in each of 50 houses, some ten minutes
-    python benchmarks/soak.py --houses 5 --steps 1000       # a short one
+    python benchmarks/soak.py                               # 1,000 steps in each of 10 houses, some ten seconds
+    python benchmarks/soak.py --houses 50 --steps 10000     # half a million steps, some ten minutes
     python benchmarks/soak.py --json -                      # ... and the numbers as JSON on stdout (or to a file)
 
 Both players act at random: they go for things, grasp, carry, push, turn, let go and throw, and much else. After every
@@ -227,8 +227,8 @@ def faults(rows: list[Soaked], log: Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--houses", type=int, default=50)
-    parser.add_argument("--steps", type=int, default=10_000, help="in each house, of 8 frames")
+    parser.add_argument("--houses", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=1_000, help="in each house, of 8 frames")
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first house")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
     typed = parser.parse_args()

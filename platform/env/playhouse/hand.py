@@ -27,7 +27,7 @@ PUSH_STEP = 0.02  # metres a frame
 ROTATE_STEP = 0.08  # radians a frame
 THROW_SPEED = 4.5  # metres a second
 NEIGHBOUR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
-OFF_WALLS = 0.1  # metres from the hand to a wall where it carries something thin, which it could press into it
+OFF_WALLS = 0.1  # metres from the hand to a wall where it carries something slight, which it could press into it
 NUDGE = 1e-9  # newtons: moves nothing, but what a force acts on does not sleep
 NOTHING = -1
 
@@ -75,7 +75,7 @@ class Hand:
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
-        self._thin = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
+        self._slight = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
         self._walls = _thick_walls(self.model)
         self._reach_of = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
 
@@ -151,7 +151,7 @@ class Hand:
         self.distance = min(max(self.distance + PUSH_STEP * move[PUSH], NEAREST), FARTHEST)
         x, y, z = self._qpos[self.holds, :3].tolist()
         away = self.distance
-        if self._thin[self.holds]:
+        if self._slight[self.holds]:
             away = min(away, self._wall_ahead(eye, look) - OFF_WALLS)
         dx = eye[0] + look[0] * away - x
         dy = eye[1] + look[1] * away - y
