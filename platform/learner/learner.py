@@ -5,7 +5,7 @@ update = load (unrolls to the device) -> learn (forward, terms, backward, sum ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,8 +89,9 @@ class Learner:
         """Where it computes."""
         return self.forward.device
 
-    def update(self, *, demonstrated: Unroll, played: Played | None = None) -> dict[str, float]:
-        """One step on unrolls of the same length; returns metrics by name. With peers: of the lanes of all.
+    def update(self, *, demonstrated: Unroll | None, played: Played | None = None) -> dict[str, float]:
+        """One step on unrolls of the same length, of one kind or both; returns metrics by name. With peers: of the
+        lanes of all.
 
         Raises:
             ValueError: no loss with a weight applies to this agent and these unrolls; or ranks differ at the start.
@@ -98,12 +99,15 @@ class Learner:
         """
         return self.learn(self.load(demonstrated=demonstrated, played=played))
 
-    def load(self, *, demonstrated: Unroll, played: Played | None = None) -> Batch:
+    def load(self, *, demonstrated: Unroll | None, played: Played | None = None) -> Batch:
         """Moves unrolls to the device. May be called for the next update from another thread.
 
         On the CPU nothing is copied, so the unrolls must be left alone until `learn` has returned.
         """
-        return Batch(rows_of(demonstrated, self.device), None if played is None else self._load_played(played))
+        return Batch(
+            None if demonstrated is None else rows_of(demonstrated, self.device),
+            None if played is None else self._load_played(played),
+        )
 
     def learn(self, batch: Batch) -> dict[str, float]:
         """One step on what `load` returned; otherwise as `update`."""
@@ -181,13 +185,15 @@ class Learner:
 
     def _forward(self, batch: Batch) -> tuple[Output, int]:
         """One forward over the played lanes, then the dataset's; also the number of played lanes."""
-        observations, state = self._observations(batch.demonstrated.device), self._dataset_state
         lanes = batch.played_lanes
+        parts: list[tuple[dict[str, Tensor], State]] = []
         if batch.played is not None:
-            theirs = self._observations(batch.played.rows.device)
-            observations = {key: torch.cat([theirs[key], observations[key]], dim=1) for key in observations}
-            state = State(*(torch.cat(pair) for pair in zip(batch.played.state, state, strict=True)))
-        output, after = self.forward(observations, state)
+            parts.append((self._observations(batch.played.rows.device), batch.played.state))
+        if batch.demonstrated is not None:
+            parts.append((self._observations(batch.demonstrated.device), self._dataset_state))
+        output, after = self.forward(*(parts[0] if len(parts) == 1 else _side_by_side(parts)))
+        if batch.demonstrated is None:
+            return output, lanes
         self._dataset_state = State(*(part[lanes:].detach() for part in after))
         return output, lanes
 
@@ -200,6 +206,8 @@ class Learner:
         if batch.played is not None:
             rows, reward, gate, _ = batch.played
             terms += played_terms(self.agent, _lanes(output, slice(0, lanes)), rows, reward, gate, objective)
+        if batch.demonstrated is None:
+            return terms
         own = int(batch.demonstrated.host["first"].shape[1])
         # Drawn over the lanes of all ranks, and by all alike, so that the number of ranks changes nothing.
         permutation = shuffled_lanes(own * self.peers.size, self._generator)[self.peers.rank * own :][:own]
@@ -241,6 +249,13 @@ class Learner:
             raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm}: {listed}")
 
 
+def _side_by_side(parts: Sequence[tuple[dict[str, Tensor], State]]) -> tuple[dict[str, Tensor], State]:
+    """Several streams' observations [T, B, ...] and states as those of all their lanes."""
+    streams, states = zip(*parts, strict=True)
+    joined = {key: torch.cat([stream[key] for stream in streams], dim=1) for key in streams[0]}
+    return joined, State(*(torch.cat(each) for each in zip(*states, strict=True)))
+
+
 def _part(means: tuple[Mean, ...], shares: Iterator[Tensor]) -> Tensor:
     """This rank's part of a sum of means over the lanes of all; takes as many shares as there are means."""
     parts = [mean.value * next(shares) for mean in means]
@@ -257,7 +272,7 @@ def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:
     given = ", ".join(f"{name}={weight:g}" for name, weight in vars(weights).items() if weight > 0)
     return (
         f"none of the losses with a weight above 0 ({given}) applies to an agent of this world that "
-        f"{'plays and is shown episodes' if plays else 'is shown episodes and does not play'}; give one that does a "
+        f"{'plays' if plays else 'is shown episodes and does not play'}; give one that does a "
         f"weight, as learner.objective.weights.{'value' if plays else 'movement_cloning'}=1"
     )
 

@@ -41,7 +41,7 @@ class PlayedRows(NamedTuple):
 class Batch(NamedTuple):
     """What one update learns from, on the learner's device."""
 
-    demonstrated: Rows
+    demonstrated: Rows | None
     played: PlayedRows | None
 
     @property
