@@ -6,11 +6,11 @@
     python benchmarks/learner.py --json learner.json          # ... and the numbers as JSON (- for stdout)
 
 Unrolls are random, half played and half demonstrated, pictures of 72x96 like the Playhouse's. All ways of a size take
-turns, so that a noisy machine is noisy to all; the best says what the code costs. The arithmetic is counted once by
-FlopCounterMode, without what is computed again; the device's peak is its best product of two large matrices in the
-same precision, measured here. On a GPU the learner is first held against one on the CPU, and taken from there to here.
-Beside this package only torch and numpy are needed, so it runs where nothing is installed: make typing, then
-PYTHONPATH=.typing python3 benchmarks/learner.py.
+turns, so that a noisy machine is noisy to all; the best says what the code costs (on a CPU, in CPU seconds). The
+arithmetic is counted once by FlopCounterMode, without what is computed again; the device's peak is its best product of
+two large matrices in the same precision, measured here. On a GPU the learner is first held against one on the CPU, and
+taken from there to here. Beside this package only torch and numpy are needed, so it runs where nothing is installed:
+make typing, then PYTHONPATH=.typing python3 benchmarks/learner.py.
 """
 
 from __future__ import annotations
@@ -144,9 +144,12 @@ def learner_of(size: str, lanes: int, **switches: Any) -> Learner:
     )
 
 
-def settle(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+def clock(device: torch.device) -> float:
+    """Seconds: of the wall once a GPU has done all; of this process on a CPU, which others may want, too."""
+    if device.type == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
 def flop_of_a_frame(size: str, device: str) -> float:
@@ -170,11 +173,9 @@ def peak(device: torch.device, dtype: torch.dtype) -> float:
     one, other = (torch.randn(side, side, device=device).to(dtype) for _ in range(2))
     taken: list[float] = []
     while sum(taken) < 3.0:
-        settle(device)
-        start = time.perf_counter()
+        start = clock(device)
         one @ other
-        settle(device)
-        taken.append(time.perf_counter() - start)
+        taken.append(clock(device) - start)
     return 2.0 * side**3 / min(taken)
 
 
@@ -187,16 +188,15 @@ def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
         if device.type == "cuda":
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats(device)
-        start = time.perf_counter()
+        start = clock(device)
         try:
             metrics = learner.update(**given)
         except torch.OutOfMemoryError:
             say(f"{size} {way}: recompute={chunks} does not fit into memory")
             del learner
             continue
-        settle(device)
         memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else None
-        first = time.perf_counter() - start
+        first = clock(device) - start
         return learner, Row(size, way, chunks, first, 0, 0, 0, 0, 0, memory, metrics["gradient_norm"])
     raise SystemExit(f"{size} {way}: memory does not suffice; try fewer --lanes")
 
@@ -209,11 +209,9 @@ def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) 
     taken: dict[str, list[float]] = {way: [] for way in plan.ways}
     for turn in range(plan.updates):
         for way, (learner, _) in begun.items():
-            settle(device)
-            start = time.perf_counter()
+            start = clock(device)
             learner.update(**given[turn % 2])
-            settle(device)
-            taken[way].append(time.perf_counter() - start)
+            taken[way].append(clock(device) - start)
     reference = begun[plan.ways[0]][1].apart
     for way, (learner, row) in begun.items():
         row.best, row.median = min(taken[way]), float(np.median(taken[way]))
@@ -232,11 +230,10 @@ def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str
     if on_gpu:
         kinds.append(torch.profiler.ProfilerActivity.CUDA)
     with torch.profiler.profile(activities=kinds) as profile:
-        start = time.perf_counter()
+        start = clock(learner.device)
         for _ in range(updates):
             learner.update(**given)
-        settle(learner.device)
-        wall = time.perf_counter() - start
+        wall = clock(learner.device) - start
     events = profile.key_averages()
     table = events.table(
         sort_by="self_cuda_time_total" if on_gpu else "self_cpu_time_total", row_limit=15, max_name_column_width=60
