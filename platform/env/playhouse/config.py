@@ -43,6 +43,7 @@ class PlayhouseConfig:
     walk_speed: float = 2.0  # metres a second, forward
     strafe_speed: float = 1.5
     setter_visible: bool = True  # is the setter's avatar in the house at all
+    deeds: bool = True  # who touched, hit, pushed and let go of what is remembered, and recorded
 
     def __post_init__(self) -> None:
         wrong = [*_ranges(self), *_names(self), *_numbers(self)]

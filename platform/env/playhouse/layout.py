@@ -38,16 +38,19 @@ BELOW_RIM = 0.1  # metres under a bin's rim, at least, of the underside of what 
 
 Described = tuple[Category, str, str]  # category, colour and size of an object
 
+# By what comes first one knows the room: no room with furniture is without it, unless no place for it was found.
 FURNISHING: dict[str, tuple[str, ...]] = {
     "living room": ("sofa", "armchair", "table", "lamp", "rack", "ledge", "footrest", "chest"),
     "bedroom": ("bed", "wardrobe", "chest", "lamp", "stool", "table"),
-    "playroom": ("table", "chair", "chest", "rack", "stool", "footrest"),
-    "pantry": ("dining table", "chair", "rack", "ledge", "wardrobe", "table"),
-    "bathroom": ("bathtub", "stool", "ledge", "chest"),
+    "playroom": ("easel", "table", "chair", "chest", "rack", "stool", "footrest"),
+    "pantry": ("fridge", "dining table", "chair", "rack", "ledge", "wardrobe", "table"),
+    "bathroom": ("bathtub", "sink", "stool", "ledge", "chest"),
 }
 WOODEN = ("brown", "white")
+ENAMELLED = ("white", "pink", "cyan")
 UPHOLSTERED = ("white", "brown", "blue", "green", "purple", "pink")
-UPHOLSTERY = frozenset({"sofa", "armchair", "bed", "footrest", "lamp"})
+UPHOLSTERY = frozenset({"sofa", "armchair", "bed", "footrest", "lamp", "easel"})
+ENAMEL = frozenset({"bathtub", "sink", "fridge"})
 
 
 @dataclass(frozen=True)
@@ -126,10 +129,10 @@ class _Placing:
         self.lying: list[tuple[XY, float]] = []  # middles and radii of the objects on the floor
 
     def furnish(self, room: int, count: int) -> None:
-        """Up to `count` different pieces: as many as fit."""
+        """Up to `count` different pieces: as many as fit, the telling one first."""
         names = FURNISHING[self.rooms[room].kind]
         placed = 0
-        for i in self.rng.permutation(len(names)):
+        for i in sorted(self.rng.permutation(len(names)), key=lambda i: i > 0):
             if placed == count:
                 return
             placed += self._stand(room, CATEGORIES[names[i]])
@@ -141,7 +144,7 @@ class _Placing:
             low, high = (middle[0] - x, middle[1] - y), (middle[0] + x, middle[1] + y)
             crowded = any(_near(low, high, *other, WALKABLE) for other in self.footprints)
             if not crowded and not any(_near(low, high, *zone, 0.0) for zone in self.clear):
-                colours = UPHOLSTERED if category.name in UPHOLSTERY else WOODEN
+                colours = _colours(category.name)
                 colour = colours[self.rng.integers(len(colours))]
                 self._add(category, colour, "medium", room, middle, category.half_extents[2], quarter * math.pi / 2)
                 self.footprints.append((low, high))
@@ -324,6 +327,12 @@ def _inner(category: Category, size: str) -> float:
     """From the middle of a bin to its walls."""
     wall = max(category.proxies, key=lambda part: part.offset[0])
     return (wall.offset[0] - wall.half[0]) * SIZES[size]
+
+
+def _colours(furniture: str) -> tuple[str, ...]:
+    if furniture in ENAMEL:
+        return ENAMELLED
+    return UPHOLSTERED if furniture in UPHOLSTERY else WOODEN
 
 
 def _radius(category: Category, size: str) -> float:

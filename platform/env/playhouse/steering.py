@@ -12,6 +12,7 @@ from interplay.env.world import Movement, WorldSpec
 BRISK = math.radians(25)  # a step's turn, at most
 CALM = math.radians(12.5)  # the same of who looks at what they turn to: more is seen, and learned, on the way
 NEEDED = ("forward", "yaw", "pitch", "grasp")  # without these, nothing can be fetched
+FINER = ("strafe", "push", "rotate")  # needed only for what is put down precisely
 
 
 class Steering:
@@ -44,9 +45,11 @@ class Steering:
         grasp: bool = False,
         push: int = 0,
         most: float = BRISK,
+        rotate: int = 0,
     ) -> Movement:
         """The chunk that walks (-1, 0 or 1; strafing is to the right), turns by about these angles (radians; `most`
-        limits the yaw), grasps or not, and moves what is held away (1) or closer (-1).
+        limits the yaw), grasps or not, moves what is held away (1) or closer (-1), and turns it (1 is
+        anticlockwise).
 
         Raises:
             ValueError: it is to strafe or push in a world whose players can not.
@@ -57,7 +60,7 @@ class Steering:
         movement[:, self._column["yaw"]] = self._nearest("yaw", yaw)
         movement[:, self._column["pitch"]] = self._nearest("pitch", pitch)
         movement[:, self._column["grasp"]] = grasp
-        return self.also(movement, strafe=strafe, push=push)
+        return self.also(movement, strafe=strafe, push=push, rotate=rotate)
 
     def also(self, movement: Movement, **more: int) -> Movement:
         """The same chunk with further components off their rest by so many bins: `push=-1`.

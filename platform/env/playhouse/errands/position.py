@@ -17,7 +17,6 @@ from interplay.env.playhouse.experts.mover import Mover
 from interplay.env.playhouse.experts.placer import Placer
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, landings_beside
-from interplay.env.playhouse.phrases import phrase
 from interplay.env.playhouse.steering import Steering
 from interplay.env.task import Expert
 from interplay.env.world import World
@@ -92,6 +91,6 @@ def draw_position(asking: Asking, rng: np.random.Generator) -> Position:
         if other.index != target.index and queries.gap(target, other) > APART
     ]
     target, other = one_of(pairs, rng, "position", "no two things that can be named are apart")
-    words = phrase("position", rng, thing=asking.call(target, rng), other=asking.call(other, rng))
+    words = asking.word("position", rng, thing=asking.call(target, rng), other=asking.call(other, rng))
     apart = queries.walking_distance(facts, target.xy, other)
     return Position("position", words, asking.solver, target.index, asking.walk(target), other.index, apart)

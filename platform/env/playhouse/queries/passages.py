@@ -61,6 +61,11 @@ def _length(start: XY, path: list[Doorway], goal: XY) -> float:
     return sum(math.dist(a, b) for a, b in pairwise([start, *(doorway.middle for doorway in path), goal]))
 
 
+def way(facts: HouseFacts, start: XY, goal: XY) -> float:
+    """How long the way from one point to another is, through doorways, furniture aside."""
+    return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
+
+
 def walking_distance(facts: HouseFacts, start: XY, thing: Thing) -> float:
     """From a point through doorways to the edge of a thing's footprint, furniture aside."""
     path = route(facts, start, thing.xy) if len(facts.rooms) > 1 else []
