@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.manners.clauses import Clause
 from interplay.env.playhouse.manners.manner import EVERYDAY, Manner
 from interplay.env.playhouse.naming import ByColour, Naming
 from interplay.env.playhouse.phrases import phrase
@@ -51,8 +53,11 @@ class Asking:
 
     def carriable(self) -> list[Thing]:
         """Those of them that carry nothing themselves: nothing would fall out or off."""
-        facts = self.facts
-        return [t for t in self.nameable() if not queries.contents(facts, t) and not queries.things_on(facts, t)]
+        return [thing for thing in self.nameable() if not self.laden(thing)]
+
+    def laden(self, thing: Thing) -> bool:
+        """Does something lie on a thing or in it?"""
+        return bool(queries.contents(self.facts, thing) or queries.things_on(self.facts, thing))
 
     def told_apart(self) -> list[Thing]:
         """Furniture and loose things that words can single out."""
@@ -62,6 +67,11 @@ class Asking:
         """A noun phrase, without its article, that singles out a thing of `told_apart`."""
         phrases = self.naming.phrases(self.facts, thing)
         return phrases[0] if len(phrases) == 1 else phrases[int(rng.integers(len(phrases)))]
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        """What may be said behind the names of several things."""
+        return tuple(self.manner.clauses(self.facts, self.facts.bodies[self.solver]))
 
     def word(self, kind: str, rng: np.random.Generator, **names: str) -> str:
         """A phrasing of a kind with its names filled in."""

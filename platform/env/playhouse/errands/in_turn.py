@@ -29,7 +29,7 @@ LASTING = ("put_on", "put_in", "put_under", "position", "reposition", "throw", "
 LATER = ("go", "lift", "put_on", "put_in", "put_under", "position", "throw", "go_room")
 TRIES = 12  # draws of the two, until neither gets in the way of the other
 POLITE = ("the", "could", "i", "let", "nothing", "come")  # what begins so can not be told off in turn
-LONGEST = 7  # words of each of the two
+LONGEST = 9  # words of each of the two
 
 Draw = Callable[[str, Asking, np.random.Generator], Task]
 

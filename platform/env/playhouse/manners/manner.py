@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from interplay.env.playhouse.catalogue import COLOURS
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
@@ -16,7 +17,7 @@ from interplay.env.playhouse.manners.sorts import Sort
 
 Nouns = Callable[[Thing], Sequence[Sequence[Sort]]]  # of each row, the first that will do is used
 Clauses = Callable[[HouseFacts, Body], Iterable[Clause]]
-Sorts = Callable[[Iterable[str]], Sequence[Sort]]
+Sorts = Callable[[tuple[str, ...]], Sequence[Sort]]
 
 
 @dataclass(frozen=True)
@@ -78,23 +79,26 @@ def shaped(thing: Thing) -> Sequence[Sequence[Sort]]:
     return [[sorts.of_family(family), sorts.of_family(family, thing.colour)] for family in families]
 
 
-def all_sorts(categories: Iterable[str]) -> list[Sort]:
+@cache
+def all_sorts(categories: tuple[str, ...]) -> list[Sort]:
     families = [sorts.of_family(family) for family in sorts.FAMILIES]
     return [*(sorts.category(name) for name in categories), *families, sorts.thing()]
 
 
-def coloured_sorts(categories: Iterable[str]) -> list[Sort]:
+@cache
+def coloured_sorts(categories: tuple[str, ...]) -> list[Sort]:
     named = [sorts.category(name, colour) for name in categories for colour in COLOURS]
     return [*named, *(sorts.thing(colour) for colour in COLOURS)]
 
 
-def shaped_sorts(categories: Iterable[str]) -> list[Sort]:
+@cache
+def shaped_sorts(categories: tuple[str, ...]) -> list[Sort]:
     return [sorts.of_family(family, colour) for family in sorts.SHAPES for colour in (None, *COLOURS)]
 
 
-def any_sorts(categories: Iterable[str]) -> list[Sort]:
-    names = list(categories)
-    return [*all_sorts(names), *coloured_sorts(names)]
+@cache
+def any_sorts(categories: tuple[str, ...]) -> list[Sort]:
+    return [*all_sorts(categories), *coloured_sorts(categories)]
 
 
 def places(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:

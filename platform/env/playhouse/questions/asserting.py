@@ -123,7 +123,7 @@ def _families(asking: Asking) -> list[list[Clause]]:
     colours = sorted({thing.colour for thing in facts.things})
     of_colour = {colour: frozenset(t.index for t in facts.things if t.colour == colour) for colour in colours}
     return [
-        list(asking.manner.clauses(facts, viewer)),
+        list(asking.clauses),
         list(places(facts, viewer)),
         list(clauses.closeness(facts, marks)),
         list(clauses.sides(facts, viewer, marks)),

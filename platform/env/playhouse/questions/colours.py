@@ -11,7 +11,10 @@ from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import COLOURS
 from interplay.env.playhouse.choosing import one_of, room_of
 from interplay.env.playhouse.facts import Thing
+from interplay.env.playhouse.manners import sorts
 from interplay.env.playhouse.manners.clauses import pick
+from interplay.env.playhouse.manners.manner import EVERYDAY
+from interplay.env.playhouse.manners.phrasebook import described
 from interplay.env.playhouse.phrases import PHRASES, phrase
 from interplay.env.playhouse.questions.inquiry import NO, YES, Inquiry, without_articles
 from interplay.env.task import words
@@ -80,6 +83,11 @@ def ask_same_or_different(asking: Asking, rng: np.random.Generator) -> Inquiry:
 
 
 def colourless(asking: Asking, thing: Thing) -> list[str]:
-    """The names of a thing that do not give its colour away."""
-    names = asking.naming.phrases(asking.facts, thing)
-    return [name for name in names if thing.held_by is None and thing.colour not in words(name)]
+    """The names of a thing that do not give its colour away; where no manner is wanted, its category alone will do."""
+    if thing.held_by is not None:
+        return []
+    names = [name for name in asking.naming.phrases(asking.facts, thing) if thing.colour not in words(name)]
+    if names or asking.manner is not EVERYDAY:
+        return names
+    noun = described(sorts.category(thing.category), asking.facts)
+    return [] if noun.single is None else [*noun.words]

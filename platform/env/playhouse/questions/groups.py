@@ -76,13 +76,13 @@ def draw_groups(asking: Asking, rng: np.random.Generator) -> list[Group]:
     """All that can be said of one room by nouns alone or with one clause, of which nobody could argue."""
     facts, manner = asking.facts, asking.manner
     scope = draw_scope(asking, rng)
-    clauses = [clause for clause in manner.clauses(facts, facts.bodies[asking.solver]) if _tells(clause, scope, facts)]
+    clauses = [clause for clause in asking.clauses if _tells(clause, scope, facts)]
     bare = manner.bare and (not clauses or rng.random() < BARE)
     if not bare and not clauses:
         return []
     clause = None if bare else clauses[int(rng.integers(len(clauses)))]
     categories = dict.fromkeys((*asking.categories, *(thing.category for thing in facts.things)))
-    groups = [_group(facts, sort, clause, scope) for sort in manner.sorts(categories)]
+    groups = [_group(facts, sort, clause, scope) for sort in manner.sorts(tuple(categories))]
     return [group for group in groups if group is not None]
 
 

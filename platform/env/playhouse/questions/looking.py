@@ -60,7 +60,7 @@ def _of_a_sort(asking: Asking, rng: np.random.Generator) -> Inquiry:
     """Anything of a sort, or at a place, that is in the room; something of it is in view."""
     facts, solver, manner = asking.facts, asking.solver, asking.manner
     seen = queries.visible(facts, solver, *asking.view)
-    behind: list[Clause | None] = list(manner.clauses(facts, facts.bodies[solver]))
+    behind: list[Clause | None] = list(asking.clauses)
     behind = [None, *behind] if manner.bare or not behind else behind
     general = [sort for sort in manner.sorts(()) if sort.categories is None or len(sort.categories) > 1]
     choices = []
@@ -71,7 +71,7 @@ def _of_a_sort(asking: Asking, rng: np.random.Generator) -> Inquiry:
                 choices.append((sort, clause, fits))
     sort, clause, fits = one_of(choices, rng, "noticed", "nothing in view is of a sort that can be asked for")
     here = [t for t in facts.things if queries.same_room(t.room, facts.bodies[solver].room) and sort.fits(t)]
-    meant = [t for t in here if clause is None or t.index in clause.surely]
+    meant = [*fits, *(t for t in here if clause is None or t.index in clause.surely)]
     right = tuple(dict.fromkeys((*answers_for(facts, meant), *(t.category for t in meant))))
     one, group = _worded(sort, clause, rng)
     words = phrase("noticed of a sort", rng, one=one, group=group)

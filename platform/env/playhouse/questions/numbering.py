@@ -42,7 +42,8 @@ PHRASES |= {
         "can you see whether {claim_are}?",
     ),
 }
-TRIES = 4  # draws of a room and a clause
+DRAWS = 3  # of a room and a clause, about whose groups something is claimed
+TRIES = 12  # the same, at most, until something true or false can be claimed
 SHARES = 0.5  # chance to ask how many of some things are so, and not how many there are
 NONE = 0.1  # of the groups that have no members, how many are asked about
 SOME = 2  # members that a group has at least, for "some", "all" and "none" to be said of it
@@ -66,7 +67,9 @@ def ask_number_fact(asking: Asking, rng: np.random.Generator) -> Inquiry:
     """Yes and no are as likely, wherever both can be."""
     truth = bool(rng.random() < 0.5)
     by_count: dict[int, list[_Claim]] = {}
-    for _ in range(TRIES):
+    for tries in range(TRIES):
+        if tries >= DRAWS and by_count:
+            break
         groups = draw_groups(asking, rng)
         made = [*_of_shares(asking, groups, rng)] if rng.random() < SHARES else [*_of_counts(asking, groups, rng)]
         for claim in made:
