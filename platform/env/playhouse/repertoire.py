@@ -16,9 +16,9 @@ from interplay.env.playhouse.modifiers import Modifier
 from interplay.env.playhouse.questions.question import Question
 from interplay.env.task import InfeasibleTask, Task, words
 
-TRIES = 8  # draws of a kind, in each way of naming, before it is given up
+TRIES = 5  # draws of a kind, in each way of naming, before it is given up
 REFUSALS = 2  # draws that found nothing to ask, after which the same way of naming is given up
-MIXTURES = 3  # ways of naming some things in the manner of a modifier, and others plainly
+MIXTURES = 2  # ways of naming some things in the manner of a modifier, and others plainly
 LONGEST = 15  # words of an instruction: an agent's utterance has room for 16 tokens, its end included
 
 
