@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
+from rich.console import Console
 
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
@@ -17,6 +18,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch import doctor, looking, sheets
 from interplay.launch.compose import KEY, compose
 from interplay.launch.pipeline import STAGES, demo
+from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
@@ -26,6 +28,8 @@ from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
 from interplay.stages.run import Run, StageConflict, open_run
 from interplay.stages.training import Diverged
+from interplay.tracking.dashboard import watch
+from interplay.tracking.standing import read_standing
 
 # What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
 # ours, and goes through with its traceback.
@@ -61,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     name, overrides = typed[0], typed[1:]
+    if name == "sweep":
+        return _sweep(overrides)
     if name not in VERBS:
         sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
         return 2
@@ -84,6 +90,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         return 1
+
+
+def _sweep(typed: Sequence[str]) -> int:
+    """`interplay sweep VERB KEY=VALUE,VALUE ...`."""
+    if not typed or typed[0] not in VERBS:
+        known = ", ".join(VERBS)
+        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep reinforce run.seed=1,2; verbs: {known}\n")
+        return 2
+    try:
+        return sweep(typed[0], typed[1:], main)
+    except SettingsError as error:
+        sys.stderr.write(f"interplay sweep: {error}\n")
+        return 2
 
 
 def configured(verb: str, typed: Sequence[str]) -> Config:
@@ -144,6 +163,15 @@ def _replay(config: Config) -> int:
     return 0
 
 
+def _watch(config: Config) -> int:
+    root = Path(config.run.dir) / config.run.name  # opens no run: it must not write another run's settings down
+    try:
+        watch(lambda: read_standing(root), Console())
+    except KeyboardInterrupt:
+        sys.stderr.write("no longer watching; the run itself goes on\n")
+    return 0
+
+
 def _doctor(config: Config) -> int:
     checks = doctor.doctor(Path(config.run.dir))
     sys.stdout.write(doctor.table(checks))
@@ -166,6 +194,7 @@ VERBS: Mapping[str, Verb] = {
     "evaluate": Verb("let every agent play the probe tasks", _stage("evaluate")),
     "report": Verb("write report.html and summary.json of what has run", _report),
     "look": Verb("draw a house as its players and as a visitor see it", _look),
+    "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
     "catalogue": Verb("draw every kind of thing, and many houses, as the players see them", _catalogue),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "doctor": Verb("say what is installed and what works here", _doctor),
@@ -194,6 +223,7 @@ def _findings(summary: Path) -> str:
 def _usage() -> str:
     lines = ["usage: interplay VERB [KEY=VALUE ...]\n\n"]
     lines += [f"  {name:<14} {verb.does}\n" for name, verb in VERBS.items()]
+    lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep reinforce run.seed=1,2\n")
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
         "print-config shows them all. A stage that was stopped goes on when it is typed again.\n"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from interplay.actors.unroll import Unroll
 from interplay.agent.memory import State
 from interplay.agent.network import Agent
+from interplay.agent.policy import tensors
 
 
 class FrozenGate:
@@ -23,12 +24,13 @@ class FrozenGate:
 
     def logits(self, unroll: Unroll) -> NDArray[np.float32] | None:
         """[T + 1, b] for the lanes' next unroll; None where the world has no utterances."""
-        observations = {key: torch.from_numpy(unroll.arrays[key]) for key in self.agent.layout.observations(0, 0)}
+        wanted = self.agent.layout.observations(0, 0)
+        observations = tensors({key: unroll.arrays[key] for key in wanted}, self.agent.device)
         with torch.inference_mode():
             upto, between = self.agent({key: value[:-1] for key, value in observations.items()}, self._lanes)
             end, _ = self.agent({key: value[-1:] for key, value in observations.items()}, between)
         self._lanes = between
-        return None if upto.gate is None else torch.cat([upto.gate, end.gate]).numpy()
+        return None if upto.gate is None else torch.cat([upto.gate, end.gate]).cpu().numpy()
 
     def state(self) -> Any:
         """What a resume needs: its weights, too, so that the reference stays what it was."""
@@ -37,4 +39,4 @@ class FrozenGate:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state` returned."""
         self.agent.load_state_dict(state["weights"])
-        self._lanes = State(*state["lanes"])
+        self._lanes = State(*(part.to(self.agent.device) for part in state["lanes"]))

@@ -15,6 +15,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, load_agent
+from interplay.learner.device import find_device
 from interplay.learner.learner import Learner
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
@@ -59,18 +60,19 @@ def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     agent, vocabulary = start_from(run, config.start)
     acting, _ = start_from(run, config.start)
+    learner = Learner(
+        agent,
+        config.learner,
+        dataset_lanes=config.dataset.lanes,
+        generator=torch_stream(run.seed, STAGE, "learner"),
+    )
     return Reinforcement(
         agent=agent,
         vocabulary=vocabulary,
-        learner=Learner(
-            agent,
-            config.learner,
-            dataset_lanes=config.dataset.lanes,
-            generator=torch_stream(run.seed, STAGE, "learner"),
-        ),
+        learner=learner,
         actor=_actor(run, snapshot, acting, vocabulary, config.actor, "train"),
         payment=_payment(run, lanes),
-        gate=FrozenGate(start_from(run, config.start)[0], lanes)
+        gate=FrozenGate(start_from(run, config.start)[0].to(learner.device), lanes)
         if config.learner.objective.weights.gate_kl > 0
         else None,
         dataset=dataset_actor(
@@ -112,7 +114,7 @@ def _payment(run: Run, lanes: int) -> Payment:
     if run.config.reinforce.reward == "world":
         return WorldPayment()
     model, _ = load_agent(checkpoint_of(run, "reward").path)
-    return LearnedPayment(RewardService(model), lanes)
+    return LearnedPayment(RewardService(model.to(find_device(run.config.reinforce.learner.device))), lanes)
 
 
 def _heldout(run: Run, snapshot: Snapshot) -> Callable[[], Played] | None:

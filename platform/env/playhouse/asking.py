@@ -53,8 +53,11 @@ class Asking:
 
     def carriable(self) -> list[Thing]:
         """Those of them that carry nothing themselves: nothing would fall out or off."""
-        facts = self.facts
-        return [t for t in self.nameable() if not queries.contents(facts, t) and not queries.things_on(facts, t)]
+        return [thing for thing in self.nameable() if not self.laden(thing)]
+
+    def laden(self, thing: Thing) -> bool:
+        """Does something lie on a thing or in it?"""
+        return bool(queries.contents(self.facts, thing) or queries.things_on(self.facts, thing))
 
     def told_apart(self) -> list[Thing]:
         """Furniture and loose things that words can single out."""

@@ -34,7 +34,7 @@ OVERHANG = 8.0  # metres of a way for each metre that a thing would stick out ov
 SIDE_BY_SIDE = 0.22  # metres from edge to edge of what is put next to another
 INTO = (0.16, 0.11, 0.07)  # metres that the middle of a thing goes in under a table's edge, as far as there is room
 HEADROOM = 0.05  # metres to spare over what goes under a table
-AT_HAND = (0.75, 1.05)  # metres from a player, of what is put down before it
+AT_HAND = (0.75, 0.95, 1.2)  # metres from a player, of what is put down before it
 RING = (0.75, 0.9, 1.05)  # metres from a spot at which one stands to put something there
 SPREAD = math.radians(20)  # off straight before a table, at most, of who puts something under it
 
@@ -66,6 +66,11 @@ def rolls(thing: Thing) -> bool:
     return thing.category in CATEGORIES and CATEGORIES[thing.category].shape == "sphere"
 
 
+def _slender(thing: Thing) -> bool:
+    """Does it fall over easily?"""
+    return thing.half_extents[2] > 1.5 * min(thing.half_extents[:2])
+
+
 def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
     """Spots for a thing on a piece of furniture or on the level top of another thing."""
     if not place.furniture:
@@ -84,7 +89,7 @@ def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Landing]:
         spot = _outwards(place, along, aside)
         if _free(facts, spot, radius, height, thing, place) and _off_walls(facts, place.room, spot, radius):
             edge = min(surface.half[0] - abs(along), surface.half[1] - abs(aside))
-            off = min(max(edge - 0.4 * radius, 0.04), 0.12)
+            off = min(max(edge - 0.6 * radius, 0.04), 0.06 if _slender(thing) else 0.1)
             found.append(Landing(spot, height, place.room, off, worse=OVERHANG * max(0.7 * radius - edge, 0.0)))
     return found
 
@@ -152,7 +157,7 @@ def landings_before(facts: HouseFacts, thing: Thing, body: Body) -> list[Landing
     """Spots on the floor around a player, at hand, the rather the more before it."""
     found = [
         Landing(_at(body.position, body.yaw + turn, away), 0.0, body.room, 0.12)
-        for turn in np.radians([0, 25, -25, 50, -50, 80, -80, 120, -120, 180])
+        for turn in np.radians([0, 25, -25, 50, -50, 75, -75, 100, -100, 130, -130, 180])
         for away in AT_HAND
     ]
     return _on_floor(facts, thing, found)
@@ -164,8 +169,12 @@ def landings_in_room(facts: HouseFacts, thing: Thing, room: Room) -> list[Landin
     return _on_floor(facts, thing, [Landing((float(x), float(y)), 0.0, room.name, 0.15) for x in xs for y in ys])
 
 
-def reachable(facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Landing]) -> list[Landing]:
-    """The landings that a player can stand before, each with the place to stand that is nearest to it; best first."""
+def reachable(
+    facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Landing], worst: float = 0.0
+) -> list[Landing]:
+    """The landings that a player can stand before, each with the place to stand that is nearest to it; best first.
+
+    `worst`: what the ground there may cost, as in `navigation`; 0 is clear."""
     ground = Ground(facts, role, (thing.index,))
     start = facts.bodies[role].position
     ways = {name: _way(facts, start, name) for name in {landing.room for landing in landings}}
@@ -174,7 +183,7 @@ def reachable(facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Lan
         stands = np.array(list(_stands(landing, thing)))
         if not len(stands):
             continue
-        clear = ground.price(stands) == 0.0
+        clear = ground.price(stands) <= worst
         x, y = stands[:, 0], stands[:, 1]
         room = next((room for room in facts.rooms if room.name == landing.room), None)
         if room is not None:

@@ -95,6 +95,7 @@ def draw_bring(asking: Asking, rng: np.random.Generator) -> Bring:
         for number in (2, 3)
         for words, things in groups(facts, number)
         if all(_elsewhere(asking, thing) for thing in things)
+        and sum(not asking.laden(thing) for thing in things) >= number
     ]
     if several and rng.random() < 0.5:
         words, things, number = several[int(rng.integers(len(several)))]

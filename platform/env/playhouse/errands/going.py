@@ -63,12 +63,13 @@ class Going(Task):
 
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         facts: HouseFacts = world.facts()
-        choices = [
-            spotted
-            for other in self.mistaken(facts)
-            if (spotted := other.with_spot(facts)) and not other.fulfilled(facts)
-        ]
-        return choices[int(rng.integers(len(choices)))] if choices else self
+        choices = list(self.mistaken(facts))
+        order: list[int] = rng.permutation(len(choices)).tolist()
+        for index in order:
+            other = None if choices[index].fulfilled(facts) else choices[index].with_spot(facts)
+            if other is not None:
+                return other
+        return self
 
     def expert(self, world: World) -> Expert:
         return Stander(self, world.spec)

@@ -15,6 +15,8 @@ from interplay.env.playhouse.landing import Landing
 from interplay.env.task import Expert
 from interplay.env.world import World
 
+LADEN, DEEP = 100.0, 10.0  # metres that one would rather walk than take what carries another, or lies in a bin
+
 
 @dataclass(frozen=True)
 class Moving(Errand):
@@ -38,8 +40,12 @@ class Moving(Errand):
         """Places where the thing would have arrived."""
 
     def rank(self, facts: HouseFacts, thing: Thing) -> float:
-        """Of those that count, a competent solver sets about the one with the lowest: the nearest."""
-        return queries.walking_distance(facts, facts.bodies[self.solver].position, thing)
+        """Of those that count, a competent solver sets about the one with the lowest: the nearest, but rather one that
+        neither carries another nor is in a bin."""
+        walk = queries.walking_distance(facts, facts.bodies[self.solver].position, thing)
+        laden = bool(queries.contents(facts, thing) or queries.things_on(facts, thing))
+        within = any(queries.inside(thing, other) for other in facts.things)
+        return walk + LADEN * laden + DEEP * within
 
     def fulfilled(self, facts: HouseFacts) -> bool:
         return sum(self.arrived(facts, facts.things[i]) for i in self.things) >= self.wanted

@@ -67,8 +67,7 @@ class Put(Moving):
     other: int  # the Thing's index that it goes on, in or under
 
     def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
-        holds = RELATIONS[self.kind].holds(thing, facts.things[self.other])
-        return thing.held_by is None and thing.at_rest and holds
+        return thing.held_by is None and RELATIONS[self.kind].holds(thing, facts.things[self.other])
 
     def left(self, facts: HouseFacts, thing: Thing) -> float:
         return queries.walking_distance(facts, thing.xy, facts.things[self.other])
@@ -82,13 +81,14 @@ class Put(Moving):
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing, or half of the time another place."""
         facts: HouseFacts = world.facts()
-        thing = self.thing(facts)
+        thing, relation = self.thing(facts), RELATIONS[self.kind]
         places = [
             place
             for place in facts.things
             if place.index not in (self.other, self.target)
             and place.held_by is None
-            and RELATIONS[self.kind].landings(facts, thing, place)
+            and relation.landings(facts, thing, place)
+            and not relation.holds(thing, place)
         ]
         if places and rng.random() < 0.5:
             place = places[int(rng.integers(len(places)))]

@@ -49,6 +49,10 @@ class Remove(Moving):
     def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
         return queries.edge_distance(thing.xy, facts.things[self.other]) > 0.0
 
+    def rank(self, facts: HouseFacts, thing: Thing) -> float:
+        """What lies on top first."""
+        return -thing.position[2]
+
     def left(self, facts: HouseFacts, thing: Thing) -> float:
         """How far it still has to be raised; then it only has to be moved aside."""
         if self.arrived(facts, thing):
@@ -66,6 +70,12 @@ class Remove(Moving):
         return super().confused(world, rng)
 
 
+def _covered(thing: Thing, within: Sequence[Thing]) -> bool:
+    """Does something lie on a thing in a bin, so that it can not be got at?"""
+    above = (other for other in within if other.position[2] > thing.position[2])
+    return any(queries.gap(thing, other) == 0.0 for other in above)
+
+
 def draw_remove(asking: Asking, rng: np.random.Generator) -> Remove:
     asking.needs("remove", "push", "strafe")
     facts = asking.facts
@@ -73,7 +83,8 @@ def draw_remove(asking: Asking, rng: np.random.Generator) -> Remove:
     choices: list[tuple[Thing, tuple[Thing, ...]]] = []
     for container in (thing for thing in asking.told_apart() if thing.category == BIN):
         within = queries.contents(facts, container)
-        choices += [(container, (thing,)) for thing in within if thing.index in named]
+        bare = [thing for thing in within if thing.index in named and not _covered(thing, within)]
+        choices += [(container, (thing,)) for thing in bare]
         if len(within) > 1:
             choices += [(container, tuple(within))] * len(within)
     container, things = one_of(choices, rng, "remove", "no container that can be named has something in it")

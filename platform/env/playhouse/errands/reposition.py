@@ -46,7 +46,7 @@ class Reposition(Moving):
     other: int | None  # the Thing's index of the furniture; None: it goes into a room
 
     def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
-        if thing.held_by is not None or not thing.at_rest:
+        if thing.held_by is not None:
             return False
         if self.other is None:
             return thing.room == self.room

@@ -58,10 +58,11 @@ class Wield(Errand):
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         """Another tool, or the deed done to another thing."""
         facts: HouseFacts = world.facts()
-        others = [thing for thing in facts.things if self._may_be_meant(thing, facts)]
-        if others and rng.random() < 0.5:
-            other = others[int(rng.integers(len(others)))]
-            return replace(self, other=other.index, apart=self._apart(self.thing(facts), other, facts))
+        if rng.random() < 0.5:
+            for index in rng.permutation(len(facts.things)).tolist():
+                other = facts.things[index]
+                if self._may_be_meant(other, facts):
+                    return replace(self, other=index, apart=self._apart(self.thing(facts), other, facts))
         return super().confused(world, rng)
 
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:

@@ -18,7 +18,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.experts.errander import Errander, within_its_room
 from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
 from interplay.env.playhouse.hand import EYE_HEIGHT, FARTHEST, NEAREST, PUSH_STEP
-from interplay.env.playhouse.landing import Landing
+from interplay.env.playhouse.landing import Landing, reachable
 from interplay.env.playhouse.navigation import Ground
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Movement, WorldSpec
@@ -26,12 +26,18 @@ from interplay.env.world import Movement, WorldSpec
 if TYPE_CHECKING:
     from interplay.env.playhouse.errands.errand import Errand
 
+NEAR_BY = 3.0  # metres from a thing within which one should soon have it
+HERE = 16  # steps so near, after which one tries from elsewhere
+VANTAGE = (0.8, 1.1)  # metres from it
+ASIDE = (60, -60, 100, -100, 140, -140, 180)  # degrees round it
 CLOSE = 0.95  # metres from the eye to what is carried, at most
 CARRYING_PITCH = math.radians(-25)  # of the gaze, and so of what is carried
 CARRIED = EYE_HEIGHT - 0.25  # metres above the floor of what is carried close before one, about
 LIFT_PITCH = math.radians(12.5)  # a step, while it is drawn in
 ARRIVED = 0.35  # metres from where one means to stand
 ABOVE = 0.1  # metres over its place, from which a thing is lowered
+TOUCHES = 0.02  # metres over its place, at most, of what has come down there
+CONTACT = 0.04  # metres farther off than it was to be, at which such a thing is let go
 TRIED = 7  # steps after which what was meant to come nearer is taken to be as near as it comes
 PITCHES = np.radians(np.arange(-75.0, 31.0, 1.0))
 STRIDE, SIDESTEP = 0.53, 0.4  # metres that a step takes one, drift and all
@@ -42,16 +48,48 @@ class Carrier(Errander):
 
     def __init__(self, task: Errand, spec: WorldSpec) -> None:
         super().__init__(task, spec, BRISK)  # its ways are long
+        self._tried = 0  # steps close to what is to be fetched, or on the way to its other side
+        self._vantage: Landing | None = None  # from where it is tried next
+        self._sides = 0  # of it that were tried
         self._stage = 0  # of putting down: stepping up, then one for each waypoint
         self._steps = 0  # spent on it
         self._shifts = 0  # steps taken aside in order to reach
+        self._lifts = 0  # times that it was raised again because it had come down beside its place
         self._arrived = False
         self._at: XY | None = None  # where it stood before
         self._was: XYZ | None = None  # where the thing was before
 
+    def fetch(self, facts: HouseFacts, thing: Thing) -> Movement | None:
+        """Takes a thing into the hand; where that fails from one side, tries from another."""
+        body = facts.bodies[self.role]
+        if body.holding is not None:
+            self._tried, self._vantage = 0, None
+            return super().fetch(facts, thing)
+        close = queries.same_room(body.room, thing.room) and math.dist(body.position, thing.xy) < NEAR_BY
+        self._tried += close
+        if self._vantage is None and self._tried > HERE:
+            self._vantage, self._tried = self._other_side(facts, body, thing), 0
+        if self._vantage is not None:
+            if self._tried <= HERE and (movement := self.walk_to(facts, body, self._vantage, 0.0, False)) is not None:
+                return movement
+            self._tried, self._vantage, self._hidden = 0, None, 0
+        return super().fetch(facts, thing)
+
+    def _other_side(self, facts: HouseFacts, body: Body, thing: Thing) -> Landing | None:
+        """A place to reach a thing from, clearly to the side of where one stands."""
+        here = math.atan2(body.position[1] - thing.xy[1], body.position[0] - thing.xy[0])
+        low = queries.bottom(thing)
+        around = [
+            Landing(thing.xy, low, thing.room, 0.0, side=here + turn, ring=VANTAGE)
+            for turn in np.radians(ASIDE).tolist()
+        ]
+        options = reachable(facts, self.role, thing, around)
+        self._sides += 1
+        return options[self._sides % len(options)] if options else None
+
     def set_out(self) -> None:
         """Forgets how far the last putting down had come."""
-        self._stage, self._steps, self._shifts, self._arrived = 0, 0, 0, False
+        self._stage, self._steps, self._shifts, self._lifts, self._arrived = 0, 0, 0, 0, False
 
     def carry(self, facts: HouseFacts, thing: Thing, landing: Landing) -> Movement | None:
         """With the thing in hand: brings it to a landing; None where it should be let go now."""
@@ -82,13 +120,15 @@ class Carrier(Errander):
             return None
         return self._steering.hold(pitch=min(max(off, -LIFT_PITCH), LIFT_PITCH), grasp=True, push=-1 if far else 0)
 
-    def walk_to(self, facts: HouseFacts, body: Body, landing: Landing, pitch: float) -> Movement | None:
-        """To where one stands to put it down; `pitch`: radians to pitch by meanwhile."""
+    def walk_to(
+        self, facts: HouseFacts, body: Body, landing: Landing, pitch: float, grasp: bool = True
+    ) -> Movement | None:
+        """To where one stands to put something down there; `pitch`: radians to pitch by meanwhile."""
         if math.dist(body.position, landing.stand) <= ARRIVED and queries.same_room(body.room, landing.room):
             return None
         goal = standing_for(landing.stand, landing.room)
         distance = within_its_room(facts, goal, lambda point: math.dist(point, landing.stand))
-        return self._walker.step(facts, goal, distance, ARRIVED, pitch=pitch, grasp=True)
+        return self._walker.step(facts, goal, distance, ARRIVED, pitch=pitch, grasp=grasp)
 
     def _waypoints(self, thing: Thing, landing: Landing) -> list[tuple[float, float]]:
         """Of the thing's middle: metres short of the spot, and metres above the floor; the last is where it is let
@@ -137,7 +177,14 @@ class Carrier(Errander):
         off = abs(ahead - away) + abs(turn) * away
         high = thing.position[2] - middle
         last = self._stage == len(waypoints)
-        there = off <= max(landing.off, 0.03) and (-0.05 <= high <= (0.04 if last and not landing.drop else 0.15))
+        low = high <= TOUCHES and last and not landing.drop and not landing.before
+        slack = CONTACT if low else 0.0  # what has touched down would tip over if it were moved
+        there = off <= max(landing.off, 0.03) + slack and (
+            -0.05 <= high <= (0.04 if last and not landing.drop else 0.15)
+        )
+        if low and not there and self._lifts < 2:
+            self._stage, self._lifts = 1, self._lifts + 1
+            return self._lower(body, thing, landing, turn, calm)
         if there and last and not calm and self._steps <= TRIED:
             return self._steering.hold(grasp=True)  # or it would fly on, or roll
         if there or self._steps > TRIED:

@@ -10,12 +10,14 @@ from interplay.env.playhouse.catalogue import BIN
 from interplay.env.playhouse.experts.carrier import Carrier, stretched
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, reachable
+from interplay.env.playhouse.navigation import PRICE_OF_OBJECT
 from interplay.env.world import Movement, WorldSpec
 
 if TYPE_CHECKING:
     from interplay.env.playhouse.errands.moving import Moving
 
 WAIT = 6  # steps for what was let go to come to rest
+STANDS = 3  # steps for which all has to stay done
 PATIENCE = 40  # steps with a thing in hand, after which another place is tried
 OUT_OF_BIN = 0.45  # metres straight up, before what was in a bin is carried off
 
@@ -30,13 +32,16 @@ class Mover(Carrier):
         self._tries = 0  # landings tried
         self._held = 0  # steps with the present thing in hand
         self._waited = WAIT
+        self._stands = 0  # steps for which all has been done
         self._rise = 0.0  # metres, up to which what is taken is lifted straight up
         self._meant: int | None = None  # what it set out to fetch
 
     def carry_out(self, facts: HouseFacts) -> Movement | None:
-        if self._task.fulfilled(facts):
-            return None
         body = facts.bodies[self.role]
+        if self._task.fulfilled(facts):
+            self._stands += 1  # what was put down may still fall over
+            return None if self._stands > STANDS else self._steering.hold(grasp=body.holding is not None)
+        self._stands = 0
         if body.holding is None and self._waited < WAIT and not queries.settled(facts):
             self._waited += 1
             return self._steering.hold()
@@ -69,7 +74,9 @@ class Mover(Carrier):
         if thing.position[2] < self._rise and self._held <= 5:
             return self._straight_up(body, thing)
         if self._landing is None or self._held > PATIENCE:
-            options = reachable(facts, self.role, thing, self._task.landings(facts, thing))
+            places = self._task.landings(facts, thing)
+            options = reachable(facts, self.role, thing, places)
+            options = options or reachable(facts, self.role, thing, places, PRICE_OF_OBJECT)  # pushing it aside
             if not options:
                 return self._steering.hold(grasp=True) if self._held <= PATIENCE else None
             self._landing = options[self._tries % len(options)]

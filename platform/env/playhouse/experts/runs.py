@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,13 +39,15 @@ def best_run(facts: HouseFacts, role: str, thing: Thing, back: float, held: int 
 
 
 def is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, held: int | None = None) -> bool:
-    """Can a player walk straight from `start` at a thing, and push it on from where it lies?"""
+    """Can a player walk straight from `start` at a thing, and push it on from where it lies? What is in or on it goes
+    with it."""
     x, y = thing.xy
     length = math.dist(start, (x, y))
     if length == 0.0:
         return False
     along = ((x - start[0]) / length, (y - start[1]) / length)
-    ignored = (thing.index,) if held is None else (thing.index, held)
+    ignored = {other.index for other in facts.things if queries.edge_distance(other.xy, thing) == 0.0}
+    ignored |= set() if held is None else {held}
     ground = Ground(facts, role, ignored)
     return not ground.price(_points(start, along, length + BEYOND)).any() and _passes(facts, thing, along, ignored)
 
@@ -55,7 +58,7 @@ def _points(start: XY, along: XY, length: float) -> Points:
     return points
 
 
-def _passes(facts: HouseFacts, thing: Thing, along: XY, ignored: tuple[int, ...]) -> bool:
+def _passes(facts: HouseFacts, thing: Thing, along: XY, ignored: Collection[int]) -> bool:
     """Is there as much room before a thing as it takes?"""
     room = next(room for room in facts.rooms if room.name == thing.room)
     others = [other for other in facts.things if other.index not in ignored and other.held_by is None]
