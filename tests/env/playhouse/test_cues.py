@@ -144,3 +144,19 @@ def test_kinds_drawn_without_a_cue_are_worded_and_stored_as_ever() -> None:
         assert task.cue is None and not {"cue", "modifier"} & {*task.to_json()}
         assert task.instruction.startswith(("go to the", "walk to the", "go near the"))
         assert task.instruction.endswith(("red ball", "blue block"))
+
+
+def test_no_question_names_its_own_answer() -> None:
+    world = Playhouse(PlayhouseConfig(rooms=(1, 2)))
+    checked = 0
+    for seed in range(12):
+        world.reset(Start(seed=seed), see=())
+        for modifier in ("vertical_words", "proximity_words", "quantifier_words"):
+            try:
+                task = world.tasks().ask("any_question", modifier, np.random.default_rng(seed))
+            except InfeasibleTask:
+                continue
+            if task.kind in ("nearest", "on_top", "noticed") and task.answer is not None:
+                checked += 1
+                assert words(task.answer)[-1] not in words(task.instruction), task.instruction
+    assert checked >= 5
