@@ -17,6 +17,7 @@ from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch import doctor, looking
 from interplay.launch.compose import KEY, compose
 from interplay.launch.pipeline import STAGES, demo
+from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
     name, overrides = typed[0], typed[1:]
+    if name == "sweep":
+        return _sweep(overrides)
     if name not in VERBS:
         sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
         return 2
@@ -89,6 +92,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         return 1
+
+
+def _sweep(typed: Sequence[str]) -> int:
+    """`interplay sweep VERB KEY=VALUE,VALUE ...`."""
+    if not typed or typed[0] not in VERBS:
+        known = ", ".join(VERBS)
+        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep reinforce run.seed=1,2; verbs: {known}\n")
+        return 2
+    try:
+        return sweep(typed[0], typed[1:], main)
+    except SettingsError as error:
+        sys.stderr.write(f"interplay sweep: {error}\n")
+        return 2
 
 
 def configured(verb: str, typed: Sequence[str]) -> Config:
@@ -200,6 +216,7 @@ def _findings(summary: Path) -> str:
 def _usage() -> str:
     lines = ["usage: interplay VERB [KEY=VALUE ...]\n\n"]
     lines += [f"  {name:<14} {verb.does}\n" for name, verb in VERBS.items()]
+    lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep reinforce run.seed=1,2\n")
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
         "print-config shows them all. A stage that was stopped goes on when it is typed again.\n"

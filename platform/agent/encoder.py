@@ -63,6 +63,9 @@ class Encoder(nn.Module):
             self.place = nn.Parameter(torch.randn(self.tower.cells, config.width) * 0.3)
         if world.vector:
             self.senses = nn.Linear(world.vector, config.width)
+        words = 2 * layout.utterance_length if world.utterances else 0
+        cells = 0 if self.tower is None else self.tower.cells
+        self.tokens = words + cells + bool(world.vector)  # S
 
     def forward(self, observations: dict[str, Tensor]) -> Encoded:
         """Arrays of `observation.py` with time and lanes folded into one axis, [N, ...]."""

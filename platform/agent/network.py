@@ -71,6 +71,19 @@ class Mixer(nn.Module):
         return cast(Tensor, self.norm(found).flatten(1))
 
 
+class Flat(nn.Module):
+    """No transformer: the tokens side by side, as in agents that are a convolutional tower and an LSTM (IMPALA)."""
+
+    def __init__(self, config: AgentConfig, tokens: int) -> None:
+        super().__init__()
+        self.width = tokens * config.width
+
+    def forward(self, encoded: Encoded) -> Tensor:
+        """-> [N, width]; tokens that mean nothing are zero."""
+        tokens, mask, _, _ = encoded
+        return (tokens if mask is None else tokens * mask.to(tokens.dtype)[:, :, None]).flatten(1)
+
+
 class Previous(nn.Module):
     """Embeds the previous movement: one embedding for each bin of each component of each action, summed."""
 
@@ -108,7 +121,7 @@ class Agent(nn.Module):
         self.layout = layout
         world = layout.world
         self.encoder = Encoder(config, layout, vocabulary_size)
-        self.mixer = Mixer(config)
+        self.mixer = Flat(config, self.encoder.tokens) if config.attention == "none" else Mixer(config)
         self.previous = Previous(layout, config.width) if world.movement and config.previous_action else None
         known = self.mixer.width + (config.width if self.previous is not None else 0)
         self.aggregate = nn.Sequential(nn.Linear(known, config.lstm), nn.ReLU())

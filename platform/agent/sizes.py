@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-Attention = Literal["full", "aggregate"]
+Attention = Literal["full", "aggregate", "none"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class AgentConfig:
     attention_heads: int = 8
     feedforward: int = 4  # hidden width of a block, in multiples of its width
     aggregation_tokens: int = 4
-    attention: Attention = "full"  # choice: "aggregate" lets only the aggregation tokens ask, which costs a fraction
+    # Choice: "aggregate" lets only the aggregation tokens ask, which costs a fraction; "none" lays the tokens side by
+    # side before the LSTM, as IMPALA's agents do.
+    attention: Attention = "full"
 
     # Choice: is the previous action an input. A small net that sees it learns to repeat it, and not to look.
     previous_action: bool = True
@@ -53,8 +55,8 @@ class AgentConfig:
             problems.append(
                 f"agent.decoder_heads={self.decoder_heads} does not divide agent.decoder_width={self.decoder_width}"
             )
-        if self.attention not in ("full", "aggregate"):
-            problems.append(f"agent.attention={self.attention!r} is not one of 'full', 'aggregate'")
+        if self.attention not in get_args(Attention):
+            problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(Attention))}")
         if self.aggregation_tokens < 1 or self.layers < 1:
             problems.append("agent.aggregation_tokens and agent.layers are at least 1")
         if self.utterance_length < 2:

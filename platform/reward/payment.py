@@ -1,4 +1,4 @@
-"""What the agent is paid for an unroll, behind one interface: by the learned model, or by the task's true progress."""
+"""What the agent is paid for an unroll, behind one interface: by the learned model, by true progress, by the world."""
 
 from __future__ import annotations
 
@@ -65,3 +65,17 @@ class ScriptedPayment(Payment):
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         assert not state, "the scripted payment keeps nothing"
+
+
+class WorldPayment(Payment):
+    """What the world itself pays, as Gymnasium's environments do."""
+
+    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
+        paid: NDArray[np.float32] = np.where(unroll.arrays["last"], np.float32(0), unroll.arrays["env_reward"])
+        return paid[: unroll.steps]
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        assert not state, "the world's payment keeps nothing"

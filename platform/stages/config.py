@@ -118,7 +118,7 @@ class ReinforceConfig:
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     passes: int = 1  # updates from each unroll
-    reward: Literal["ibt", "scripted"] = "ibt"
+    reward: Literal["ibt", "scripted", "world"] = "ibt"  # the learned model, true progress, or what the world pays
     heldout_every: int = 50  # updates between measurements of the modelled return on held-out episodes
     heldout_episodes: int = 32  # how many of them
     start: str = "clone"  # a stage, or a path: whose weights it starts from, and whose gate the KL refers to

@@ -58,7 +58,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
-    judged = reinforce.reward != "scripted" or reinforce.learner.objective.weights.gate_kl > 0
+    judged = reinforce.reward == "ibt" or reinforce.learner.objective.weights.gate_kl > 0
     work = Supervised(
         name=name,
         folder=run.stage(name).path,

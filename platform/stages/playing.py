@@ -21,7 +21,7 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.judge import Judge
-from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment
+from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
 from interplay.reward.service import RewardService
 from interplay.runtime.inline import InlinePlayed
 from interplay.runtime.messages import JudgingPart, PlayingPart
@@ -78,6 +78,8 @@ def payment(run: Run, lanes: int) -> Payment:
     """What pays for so many lanes."""
     if run.config.reinforce.reward == "scripted":
         return ScriptedPayment()
+    if run.config.reinforce.reward == "world":
+        return WorldPayment()
     model, _ = load_agent(checkpoint_of(run, "reward").path)
     return LearnedPayment(RewardService(model), lanes)
 
@@ -92,23 +94,23 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     from interplay.runtime.ray.replicas import Replicas
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, around=None)
-    scripted = config.reward == "scripted"
+    learned = config.reward == "ibt"
     lanes = config.actor.lanes // runtime.side_by_side
     actor = dataclasses.replace(config.actor, lanes=lanes)
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
     actors = [around.host(f"actor-{s.index}", partial(_playing_part, here, snapshot, actor, s)) for s in shares]
     gate = _gate_weights(run) if _has_gate(run) else None
     replicas = None
-    if gate is not None or not scripted:
+    if gate is not None or learned:
         judges = partial(_judging_part, here, gate)
         parts = [around.host(f"reward-{index}", judges) for index in range(runtime.reward.replicas)]
         replicas = Replicas(parts, retries=runtime.reward.retries)
     return PlayedStream(
         parts=actors,
         replicas=replicas,
-        truth=ScriptedPayment() if scripted else None,
+        truth=None if learned else payment(run, lanes),
         gate=gate,
-        newer=_follower(run) if runtime.reward.follow and not scripted else lambda: None,
+        newer=_follower(run) if runtime.reward.follow and learned else lambda: None,
         lanes=lanes,
         surroundings=around,
         pinned=pinned(run),
@@ -136,7 +138,7 @@ def _judging_part(run: Run, gate: Weights | None, newer: Weights | None = None, 
     if gate is not None:
         reference, _ = start_from(run, run.config.reinforce.start)
         load_weights(reference, gate)
-    if run.config.reinforce.reward != "scripted":
+    if run.config.reinforce.reward == "ibt":
         found = checkpoint_of(run, "reward")
         service = RewardService(load_agent(found.path)[0])
         version = version or found.step

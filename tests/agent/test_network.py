@@ -27,6 +27,8 @@ SMALL_NANO = AgentConfig(
     decoder_layers=1, contrast_hidden=16,
 )  # fmt: skip
 
+SMALL_FLAT = replace(SMALL, attention="none")
+
 
 def spec(
     image: tuple[int, int, int] | None = (24, 32, 3),
@@ -98,7 +100,7 @@ def test_nano_is_small(image: tuple[int, int, int]) -> None:
     assert sum(parameter.numel() for parameter in agent.parameters()) <= 550_000
 
 
-@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
 @pytest.mark.parametrize("world", WORLDS)
 def test_an_unroll_equals_its_steps(world: str, config: AgentConfig) -> None:
     agent = agent_of(WORLDS[world], config, utility=True)
@@ -147,7 +149,7 @@ def test_an_episodes_start_forgets_the_past() -> None:
     assert not torch.isclose(a.value[3:, 1], b.value[3:, 1]).any()
 
 
-@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
 @pytest.mark.parametrize("key", ["image", "heard", "said", "previous", "vector"])
 def test_every_part_of_an_observation_counts(config: AgentConfig, key: str) -> None:
     agent = agent_of(spec(vector=3), config)
@@ -186,7 +188,7 @@ def test_vision_has_not_seen_the_text() -> None:
     assert not torch.equal(before.language, after.language)
 
 
-@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
 def test_padding_is_not_read(config: AgentConfig) -> None:
     """Lanes with and without text share a batch: what one says must not depend on the other's padding."""
     agent = agent_of(spec(), config)
@@ -214,7 +216,7 @@ def test_movement_log_probs_against_each_components_own_softmax() -> None:
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("config", [SMALL, SMALL_NANO], ids=["full", "aggregate"])
+@pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
 def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, greedy: bool) -> None:
     agent = agent_of(spec(), config)
     assert agent.language is not None

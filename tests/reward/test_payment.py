@@ -11,7 +11,7 @@ from street import TINY, Street, tiny_agent
 
 from interplay.actors.unroll import Unroll, allocate_played
 from interplay.agent.observation import Arrays, Layout
-from interplay.reward.payment import LearnedPayment, ScriptedPayment
+from interplay.reward.payment import LearnedPayment, ScriptedPayment, WorldPayment
 from interplay.reward.service import RewardService
 
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -68,3 +68,14 @@ def test_the_scripted_payment_is_the_change_of_true_progress() -> None:
 def test_the_scripted_payment_needs_the_truth() -> None:
     with pytest.raises(ValueError, match=r"set reinforce\.actor\.progress=true"):
         ScriptedPayment().pay(unrolls_of(1)[0])
+
+
+def test_the_world_payment_is_what_the_world_paid_and_nothing_for_terminal_rows() -> None:
+    (unroll,) = unrolls_of(1)
+    unroll.arrays["env_reward"][:, 0] = [1.0, 0.0, -1.0, 2.0, 9.0]  # row T is paid for in the next unroll
+    unroll.arrays["env_reward"][:, 1] = 0.5
+    unroll.arrays["last"][1, 1] = True
+    expected = np.array([[1.0, 0.5], [0.0, 0.0], [-1.0, 0.5], [2.0, 0.5]], np.float32)
+    payment = WorldPayment()
+    np.testing.assert_array_equal(payment.pay(unroll), expected)
+    payment.load_state(payment.state())

@@ -40,6 +40,7 @@ from interplay.runtime.ray.surroundings import Surroundings, restarts_of
 from interplay.runtime.sources import PlayedBatch
 
 PLAYS = "plays unroll"
+PAID_BY = ("last", "progress", "env_reward")  # what payments without a model read
 
 
 @dataclass
@@ -84,7 +85,7 @@ class PlayedStream:
         """
         Args:
             replicas: judge unrolls; None where nobody has to.
-            truth: pays by the task's true progress; None where the replicas pay.
+            truth: pays without a model, and keeps nothing; None where the replicas pay.
             gate: the weights of the frozen gate, which the checkpoints keep.
             newer: the weights and the number of a newer reward model, where there is one to take up.
             lanes: of one actor.
@@ -263,7 +264,7 @@ class PlayedStream:
             return judged
         assert each.call.message is not None
         # What came from another process is read-only.
-        arrays = {name: each.call.message.arrays[name].copy() for name in ("progress", "last")}
+        arrays = {name: each.call.message.arrays[name].copy() for name in PAID_BY}
         reward = self._truth.pay(Unroll(arrays, {}))
         return Judged(reward, judged.gate, judged.states, judged.version)
 

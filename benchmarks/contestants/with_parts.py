@@ -1,0 +1,63 @@
+"""The arithmetic ideal: a world's step, an inference and an update, each measured alone; CPU seconds a frame.
+
+Prints JSON. What no platform can save; everything else that a platform spends is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from settings import settings
+from with_loop import Loop
+
+ROUNDS = 5
+
+
+def cheapest(act: Callable[[], object]) -> float:
+    """CPU seconds of this process, the least of a few rounds."""
+    taken = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        act()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def main() -> None:
+    """Measures the three parts."""
+    told = settings()
+    loop = Loop(told)
+    lanes = told.workers * told.worlds
+    memory = (loop.memory[0].clone(), loop.memory[1].clone())
+    actions, acted = loop.play()
+
+    def step() -> None:
+        for world in loop.worlds:
+            world.reset(0)
+            for _ in range(told.unroll):
+                world.step(1)
+
+    @torch.inference_mode()
+    def infer() -> None:
+        state = loop.net.initial_state(told.worlds)
+        seen = torch.from_numpy(loop.pictures[:, : told.worlds].copy())
+        first = torch.from_numpy(loop.first[:, : told.worlds].copy())
+        for t in range(told.unroll):
+            logits, _, state = loop.net(seen[t : t + 1], first[t : t + 1], state)
+            torch.multinomial(logits[0].softmax(-1), 1)
+
+    batch = told.unroll * lanes
+    parts = {
+        "world": cheapest(step) / batch,
+        "inference": cheapest(infer) / (told.unroll * told.worlds),
+        "learner": cheapest(lambda: loop.learn(memory, actions, acted)) / batch,
+    }
+    sys.stdout.write(json.dumps(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()

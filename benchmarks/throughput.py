@@ -1,0 +1,329 @@
+"""Trained frames a CPU second: Interplay, a minimal loop, the arithmetic ideal, and other platforms on request.
+
+    python benchmarks/throughput.py                              # Interplay, the minimal loop and the ideal
+    python benchmarks/throughput.py --peer rllib --peer torchrl  # ... and peers, in virtual environments of their own
+    python benchmarks/throughput.py --size large --runs 3 --json throughput.json
+    python benchmarks/throughput.py --scaling                    # 1 to 16 actors, with worlds that sleep 5 ms a step
+
+Everyone plays the same world of noise (72x96x3, a known price a step) with the same number of worlds, the same batch of
+inference and networks of one size, and learns from each frame once. A referee reads from outside how many frames were
+learned from and how many CPU seconds the whole tree of processes took, in a window after the start. Runs take turns, so
+that a noisy machine is noisy to all; medians are told, and ratios within a turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CONTESTANTS = HERE / "contestants"
+VENVS = HERE.parent / ".cache" / "peers"
+MARK = "INTERPLAY_BENCHMARK"  # in the environment of every process of one run, however it was started
+TICKS = os.sysconf("SC_CLK_TCK")
+START_LIMIT = 240.0  # seconds until the first frames must be learned from
+
+# Pins of peers, each installed into a virtual environment of its own; torch is the one that Interplay pins.
+TORCH = "torch==2.13.0"
+PEERS: dict[str, tuple[str, ...]] = {
+    "rllib": (TORCH, "ray[rllib]==2.60.0"),
+    "sample_factory": (TORCH, "sample-factory==2.1.1"),
+    "torchrl": (TORCH, "torchrl==0.14.1", "gymnasium==1.4.0"),
+    "cleanrl": (TORCH, "gymnasium==1.4.0"),  # its recipe: see the contestant
+}
+GOALS = {"rllib": 3.0, "torchrl": 2.0, "sample_factory": 1.5, "loop": 0.95}
+IDEAL_GOAL = 0.75  # with the small network
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What everyone is told."""
+
+    size: str
+    workers: int
+    worlds: int
+    unroll: int
+    work: float
+    wait: float
+    seconds: float  # of the window
+
+    def words(self, folder: str) -> list[str]:
+        """A contestant's command line."""
+        named = {name: getattr(self, name) for name in ("size", "workers", "worlds", "unroll", "work", "wait")}
+        return [word for name, value in named.items() for word in (f"--{name}", str(value))] + ["--folder", folder]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run of one contestant."""
+
+    name: str
+    frames: int
+    wall: float  # seconds
+    cpu: float  # seconds, of the whole tree of processes
+    parameters: int
+
+    @property
+    def per_cpu(self) -> float:
+        """Frames a CPU second."""
+        return self.frames / self.cpu
+
+
+def cpu_of(mark: str) -> float:
+    """CPU seconds of all living processes of a run, and of those of their children that have ended."""
+    total = 0
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            if f"{MARK}={mark}".encode() not in (process / "environ").read_bytes():
+                continue
+            fields = (process / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # it has just ended, or is none of ours
+        total += sum(int(value) for value in fields[11:15])  # utime, stime, cutime, cstime
+    return total / TICKS
+
+
+def processes_of(mark: str) -> Iterator[int]:
+    """The process ids of a run."""
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and f"{MARK}={mark}".encode() in (process / "environ").read_bytes():
+                yield int(process.name)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+
+
+def end(mark: str, child: subprocess.Popen[str]) -> None:
+    """Ends every process of a run."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in processes_of(mark):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and any(processes_of(mark)):
+            time.sleep(0.1)
+    child.wait(timeout=10)
+
+
+def python_of(name: str) -> str:
+    """The interpreter that a contestant runs in; a peer's is made the first time."""
+    if name not in PEERS:
+        return sys.executable
+    venv = VENVS / name
+    stamp = venv / ".installed"
+    if not stamp.exists() or stamp.read_text() != " ".join(PEERS[name]):
+        say(f"{name}: making {venv}, once (minutes)")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, PEERS[name][0]], check=True)
+        subprocess.run([*pip, *PEERS[name]], check=True)
+        stamp.write_text(" ".join(PEERS[name]))
+    return str(venv / "bin" / "python")
+
+
+def environment(mark: str) -> dict[str, str]:
+    """One thread of arithmetic a process, and the contestants' folder to import from."""
+    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    return {**os.environ, **one, MARK: mark, "PYTHONPATH": str(CONTESTANTS), "RAY_DEDUP_LOGS": "0"}
+
+
+def race(name: str, plan: Plan) -> Result:
+    """One run: waits until learning has begun and settled, then counts for `plan.seconds`.
+
+    Raises:
+        RuntimeError: it ended, or did not begin; the message holds the last of what it wrote.
+    """
+    mark = uuid.uuid4().hex
+    with tempfile.TemporaryDirectory(prefix="throughput-") as folder, tempfile.TemporaryFile("w+") as errors:
+        command = [python_of(name), str(CONTESTANTS / f"with_{name}.py"), *plan.words(folder)]
+        child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment(mark), cwd=folder
+        )
+        assert child.stdout is not None
+        os.set_blocking(child.stdout.fileno(), False)
+        try:
+            return _watched(name, plan, child, mark)
+        except RuntimeError as error:
+            errors.seek(0)
+            raise RuntimeError(f"{error}\n{errors.read()[-2000:]}") from error
+        finally:
+            end(mark, child)
+
+
+def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> Result:
+    """Follows a run's words. The window begins with the second update, when all is warm, and ends with an update."""
+    parameters, frames, updates = 0, 0, 0
+    begun: tuple[int, float, float] | None = None
+    limit = time.monotonic() + START_LIMIT
+    while True:
+        if child.poll() is not None:
+            raise RuntimeError(f"{name} ended with code {child.returncode} before the window was over")
+        if begun is None and time.monotonic() > limit:
+            raise RuntimeError(f"{name} has not begun to learn within {START_LIMIT:.0f} s")
+        for line in _lines(child):
+            word, _, number = line.partition(" ")
+            if word == "parameters":
+                parameters = int(number)
+            if word != "trained" or int(number) == frames:
+                continue
+            frames, updates = int(number), updates + 1
+            now = (frames, time.monotonic(), cpu_of(mark))
+            if begun is None and updates >= 3:
+                begun = now
+            elif begun is not None and now[1] - begun[1] >= plan.seconds:
+                return Result(name, now[0] - begun[0], now[1] - begun[1], now[2] - begun[2], parameters)
+        time.sleep(0.05)
+
+
+def _lines(child: subprocess.Popen[str]) -> list[str]:
+    assert child.stdout is not None
+    return [line.strip() for line in child.stdout.readlines() if line.endswith("\n")]
+
+
+def ideal(plan: Plan) -> dict[str, float]:
+    """CPU seconds a frame of world, inference and learner alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(CONTESTANTS / "with_parts.py"), *plan.words(folder)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment("parts"))
+    parts: dict[str, float] = json.loads(done.stdout)
+    return parts
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The medians of a contestant's runs."""
+
+    name: str
+    runs: int
+    frames_per_second: float
+    frames_per_cpu_second: float
+    share_of_ideal: float
+    interplay_is: float | None  # times as many frames a CPU second, the median of the turns' ratios
+    parameters: int
+
+
+def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, float]]) -> list[Standing]:
+    """From all turns, the best first."""
+    best = 1.0 / min(sum(parts.values()) for parts in ideals)
+    ours = [max(r.per_cpu for n, r in turn.items() if n.startswith("interplay")) for turn in turns]
+    found = []
+    for name in turns[0]:
+        runs = [turn[name] for turn in turns]
+        per_cpu = statistics.median(run.per_cpu for run in runs)
+        ratio = statistics.median(mine / run.per_cpu for mine, run in zip(ours, runs, strict=True))
+        found.append(
+            Standing(
+                name=name,
+                runs=len(runs),
+                frames_per_second=statistics.median(run.frames / run.wall for run in runs),
+                frames_per_cpu_second=per_cpu,
+                share_of_ideal=per_cpu / best,
+                interplay_is=None if name.startswith("interplay") else ratio,
+                parameters=runs[0].parameters,
+            )
+        )
+    return sorted(found, key=lambda standing: -standing.frames_per_cpu_second)
+
+
+def table(plan: Plan, found: Sequence[Standing], ideals: Sequence[dict[str, float]]) -> str:
+    """For people."""
+    parts = min(ideals, key=lambda each: sum(each.values()))
+    each = ", ".join(f"{name} {1e6 * seconds:.0f}" for name, seconds in parts.items())
+    lines = [
+        f"network {plan.size}, {plan.workers} x {plan.worlds} worlds of {1e3 * plan.work:g} ms, T = {plan.unroll}, "
+        f"{len(ideals)} turns of {plan.seconds:.0f} s",
+        f"the ideal: {1 / sum(parts.values()):,.0f} frames a CPU second (microseconds a frame: {each})",
+        "",
+        f"{'':18}{'frames/s':>10}{'per CPU s':>11}{'of ideal':>10}{'Interplay is':>14}{'goal':>7}{'parameters':>12}",
+    ]
+    for row in found:
+        goal = GOALS.get(row.name)
+        aim = f"{IDEAL_GOAL:.0%}" if row.name.startswith("interplay") and plan.size == "small" else ""
+        lines.append(
+            f"{row.name:18}{row.frames_per_second:10,.0f}{row.frames_per_cpu_second:11,.0f}{row.share_of_ideal:10.0%}"
+            f"{'' if row.interplay_is is None else f'{row.interplay_is:.2f} x':>14}"
+            f"{aim if goal is None else f'{goal:g} x':>7}{row.parameters:12,}"
+        )
+    return "\n".join(lines)
+
+
+def scaling(plan: Plan, actors: Sequence[int]) -> list[dict[str, float]]:
+    """Frames a second of 1 to many Ray actors."""
+    rows = []
+    for number in actors:
+        result = race("interplay_ray", Plan(**{**asdict(plan), "workers": number}))
+        rate = result.frames / result.wall
+        first = rows[0]["frames_per_second"] / rows[0]["actors"] if rows else rate / number
+        rows.append({"actors": number, "frames_per_second": rate, "of_linear": rate / (first * number)})
+        say(f"{number:3} actors {rate:10,.0f} frames/s  {rate / (first * number):5.0%} of linear")
+    return rows
+
+
+def contest(plan: Plan, names: Sequence[str], runs: int) -> dict[str, object]:
+    """Turns of everyone; prints as it goes."""
+    turns, ideals = [], []
+    for turn in range(runs):
+        ideals.append(ideal(plan))
+        results: dict[str, Result] = {}
+        for name in names:
+            results[name] = race(name, plan)
+            say(f"turn {turn + 1} of {runs}: {name} {results[name].per_cpu:,.0f} frames a CPU second")
+        turns.append(results)
+    found = standings(turns, ideals)
+    say("\n" + table(plan, found, ideals) + "\n")
+    return {
+        "plan": asdict(plan),
+        "ideals": ideals,
+        "turns": [{name: asdict(result) for name, result in turn.items()} for turn in turns],
+        "standings": [asdict(standing) for standing in found],
+    }
+
+
+def say(text: str) -> None:
+    """To people; JSON may go to stdout."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
+    parser.add_argument("--size", action="append", choices=("small", "large"))
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--worlds", type=int, default=16)
+    parser.add_argument("--unroll", type=int, default=50)
+    parser.add_argument("--scaling", action="store_true")
+    parser.add_argument("--json", help="a file, or - for stdout")
+    told = parser.parse_args()
+    report: dict[str, object] = {}
+    for size in told.size or ["small"]:
+        plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
+        report[size] = contest(plan, ["interplay", "loop", *told.peer], told.runs)
+    if told.scaling:
+        slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
+        report["scaling"] = scaling(slow, (1, 2, 4, 8, 16))
+    if told.json:
+        text = json.dumps(report, indent=1)
+        (sys.stdout.write(text) if told.json == "-" else Path(told.json).write_text(text))
+
+
+if __name__ == "__main__":
+    main()

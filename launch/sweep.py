@@ -1,0 +1,139 @@
+"""Sweeps: one verb over every combination of the values typed, each a run of its own, placed by a launcher of Hydra's.
+
+interplay sweep reinforce run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydra/launcher=laptop
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from interplay.env.settings import SettingsError
+from interplay.launch.compose import KEY, compose
+
+TOLD = "outcome.json"
+Act = Callable[[Sequence[str]], int]  # the command itself: takes what is typed, returns the exit code
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One run of a sweep."""
+
+    name: str  # of the run
+    words: tuple[str, ...]  # as they would be typed after the verb
+
+
+def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
+    """Runs them all; returns 0 where all are done, else 1.
+
+    Raises:
+        SettingsError: nothing is swept, or the configuration of some combination is wrong; nothing has been started.
+    """
+    hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
+    runs = combinations([word for word in typed if word not in hydras])
+    first = compose(runs[0].words)
+    for run in runs[1:]:
+        compose(run.words)
+    folder = Path(first.run.dir) / ".sweeps" / _base(runs[0], typed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(len(runs)):
+        (folder / str(number) / TOLD).unlink(missing_ok=True)
+    _launch(verb, runs, folder.resolve(), hydras, act)
+    return _tell(runs, folder)
+
+
+def combinations(typed: Sequence[str]) -> list[Combination]:
+    """Every combination of the values typed, as run.seed=1,2, in the order in which they vary last to first.
+
+    Raises:
+        SettingsError: nothing is swept, or a word can not be read.
+    """
+    parser = OverridesParser.create()
+    choices: list[list[str]] = []
+    for word in typed:
+        match = KEY.match(word)
+        if match is None:
+            raise SettingsError([f"{word!r} is no setting; type KEY=VALUE, or KEY=VALUE,VALUE to sweep"])
+        try:
+            parsed = parser.parse_override(word)
+        except HydraException as error:
+            raise SettingsError([f"{word}: {str(error).splitlines()[0]}"]) from error
+        several = parsed.is_sweep_override()
+        values = [str(value) for value in parsed.sweep_string_iterator()] if several else [match.group(2)]
+        choices.append([f"{match.group(1)}={value}" for value in values])
+    swept = [each for each in choices if len(each) > 1]
+    if not swept:
+        raise SettingsError(["nothing is swept; give a setting several values, as run.seed=1,2,3"])
+    base = next((each[0].partition("=")[2] for each in choices if each[0].startswith("run.name=")), "run")
+    if any(each[0].startswith("run.name=") for each in swept):
+        raise SettingsError(["run.name can not be swept: each run gets a name of its own from what is swept"])
+    names = _short([each[0].partition("=")[0] for each in swept])
+    found = []
+    for words in itertools.product(*choices):
+        told = [word for word in words if word not in {each[0] for each in choices if len(each) == 1}]
+        parts = [f"{names[word.partition('=')[0]]}-{word.partition('=')[2]}" for word in told]
+        name = re.sub(r"[^\w.-]", "_", "-".join([base, *parts]))
+        rest = [word for word in words if not word.startswith("run.name=")]
+        found.append(Combination(name, (*rest, f"run.name={name}")))
+    return found
+
+
+def _short(keys: Sequence[str]) -> dict[str, str]:
+    """The last part of each key, or all of it where two would be alike."""
+    last = [key.rpartition(".")[2] for key in keys]
+    return {key: end if last.count(end) == 1 else key for key, end in zip(keys, last, strict=True)}
+
+
+def _base(run: Combination, typed: Sequence[str]) -> str:
+    named = [word.partition("=")[2] for word in typed if word.startswith("run.name=")]
+    return named[-1] if named else "run"
+
+
+def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> None:
+    """Lets Hydra's launcher carry out one job a run."""
+
+    def job(chosen: DictConfig) -> None:
+        run = runs[int(chosen.number)]
+        outer = GlobalHydra.get_state()
+        GlobalHydra.instance().clear()  # Hydra is one to a process, and the verb composes its own configuration
+        try:
+            code = act([verb, *run.words])
+        finally:
+            GlobalHydra.set_state(outer)
+        told = folder / str(chosen.number)
+        told.mkdir(parents=True, exist_ok=True)
+        (told / TOLD).write_text(json.dumps({"run": run.name, "code": code}))
+
+    numbers = ",".join(str(number) for number in range(len(runs)))
+    # A sweep of one number is none to Hydra; there are at least two here.
+    words = ["--multirun", f"number={numbers}", f"hydra.sweep.dir='{folder}'", *hydras]
+    before = sys.argv
+    sys.argv = ["interplay", *words]
+    try:
+        hydra.main(config_path="pkg://interplay.conf", config_name="sweep", version_base="1.3")(job)()
+    finally:
+        sys.argv = before
+
+
+def _tell(runs: Sequence[Combination], folder: Path) -> int:
+    """Writes how each run ended."""
+    failed = 0
+    for number, run in enumerate(runs):
+        file = folder / str(number) / TOLD
+        code = json.loads(file.read_text())["code"] if file.exists() else None
+        failed += code != 0
+        how = "done" if code == 0 else "did not end" if code is None else f"ended with code {code}"
+        sys.stdout.write(f"  {run.name}: {how}\n")
+    sys.stdout.write(f"sweep: {len(runs) - failed} of {len(runs)} runs done\n")
+    return 1 if failed else 0

@@ -1,0 +1,57 @@
+"""The referee of the throughput contest counts from outside, ends what it started, and tells why one failed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def throughput() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("throughput", ROOT / "benchmarks" / "throughput.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["throughput"] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_run_is_counted_and_ended(throughput: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = []
+    counted = throughput.cpu_of
+    monkeypatch.setattr(throughput, "cpu_of", lambda mark: (marks.append(mark), counted(mark))[1])
+    plan = throughput.Plan("small", workers=1, worlds=2, unroll=4, work=1e-3, wait=0.0, seconds=1.0)
+    result = throughput.race("loop", plan)
+    assert result.frames >= 8 and result.frames % 8 == 0
+    assert result.parameters > 1_000_000
+    assert result.frames * 1e-3 <= result.cpu  # the worlds' own price is in it
+    assert result.wall >= 1.0
+    assert not list(throughput.processes_of(marks[0]))
+
+
+def test_a_contestant_that_fails_says_why(throughput: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, "PEERS", {})  # so that the peer runs here, where it is not installed
+    plan = throughput.Plan("small", 1, 2, 4, 0.0, 0.0, 1.0)
+    with pytest.raises(RuntimeError, match=r"sample_factory ended with code 1(.|\n)*No module named 'sample_factory'"):
+        throughput.race("sample_factory", plan)
+
+
+def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
+    def turn(ours: float, theirs: float) -> dict[str, object]:
+        return {
+            "interplay": throughput.Result("interplay", 1000, 1.0, 1000 / ours, 5),
+            "loop": throughput.Result("loop", 1000, 1.0, 1000 / theirs, 5),
+        }
+
+    turns = [turn(100, 50), turn(40, 20), turn(90, 90)]  # the second turn was slow for both
+    best, second = throughput.standings(turns, [{"world": 0.004, "learner": 0.001}, {"world": 0.01, "learner": 0.01}])
+    assert (best.name, second.name) == ("interplay", "loop")
+    assert second.interplay_is == pytest.approx(2.0)
+    assert best.frames_per_cpu_second == pytest.approx(90)
+    assert best.share_of_ideal == pytest.approx(90 / 200)

@@ -1,0 +1,160 @@
+"""What is shipped for clusters: each file is read as its reader does, carries Ray's token, and does what it says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import interplay.launch
+
+CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
+SLURM = CLUSTER / "slurm.sbatch"
+
+# What the script needs of a cluster. `srun` and `scontrol` do here what they do there, and refuse what they don't know;
+# `ray` and `interplay` write down how they were called, and with which token.
+SRUN = """#!/usr/bin/env bash
+while [[ "$1" == --* ]]; do
+    case "$1" in --nodes=*|--ntasks=*|--nodelist=*) shift;; *) echo "srun: $1?" >&2; exit 64;; esac
+done
+exec "$@"
+"""
+SCONTROL = """#!/usr/bin/env bash
+case "$1 $2" in
+    "show hostnames") tr , '\\n' <<< "$3";;
+    "requeue "*) echo "$2" > "$TOLD/requeued";;
+    *) echo "scontrol: $*?" >&2; exit 64;;
+esac
+"""
+HOSTNAME = """#!/usr/bin/env bash
+echo "10.0.0.1 10.0.0.2"
+"""
+RAY = """#!/usr/bin/env bash
+case "$1" in
+    status) [ -e "$TOLD/head" ];;
+    start)
+        [ "$RAY_AUTH_MODE" = token ] && [ -s "$RAY_AUTH_TOKEN_PATH" ] || exit 65
+        case " $* " in *" --head "*) name=head;; *) name=worker;; esac
+        echo "$*" > "$TOLD/$name"; exec sleep 60;;
+    *) exit 64;;
+esac
+"""
+INTERPLAY = """#!/usr/bin/env bash
+[ "$(stat -c %a "$RAY_AUTH_TOKEN_PATH")" = 600 ] || exit 66
+trap 'echo saved > "$TOLD/saved"; exit 130' TERM
+echo "$*" > "$TOLD/driver"
+for _ in $(seq 300); do [ "$1" = clone ] && exit 0; sleep 0.1; done
+exit 67
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> dict[str, str]:
+    """The environment of a job on two nodes."""
+    bin_folder, told = tmp_path / "bin", tmp_path / "told"
+    told.mkdir()
+    bin_folder.mkdir()
+    fakes = {"srun": SRUN, "scontrol": SCONTROL, "hostname": HOSTNAME, "ray": RAY, "interplay": INTERPLAY}
+    for name, text in fakes.items():
+        file = bin_folder / name
+        file.write_text(text)
+        file.chmod(0o755)
+    return {
+        "PATH": f"{bin_folder}:{os.environ['PATH']}",
+        "TOLD": str(told),
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_NODELIST": "node1,node2",
+        "SLURM_CPUS_PER_TASK": "4",
+        "SLURM_GPUS_ON_NODE": "1",
+    }
+
+
+def start(slurm: dict[str, str], folder: Path, *typed: str) -> subprocess.Popen[str]:
+    # A session of its own: Slurm signals the script, and not what runs the tests.
+    return subprocess.Popen(
+        ["bash", str(SLURM), *typed], env=slurm, cwd=folder, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_the_job_of_slurm_starts_ray_and_the_run_and_leaves_nothing(slurm: dict[str, str], tmp_path: Path) -> None:
+    job = start(slurm, tmp_path, "clone", "run.name=mine")
+    said, _ = job.communicate(timeout=60)
+    told = Path(slurm["TOLD"])
+    assert job.returncode == 0, said
+    assert (told / "driver").read_text() == "clone run.name=mine runtime=ray runtime.address=10.0.0.1:6379\n"
+    assert "--node-ip-address=10.0.0.1 --port=6379 --num-cpus=4 --num-gpus=1" in (told / "head").read_text()
+    assert not list(tmp_path.glob(".ray-token*"))
+    assert not (told / "requeued").exists()
+
+
+def test_a_job_whose_time_is_up_saves_and_queues_itself_again(slurm: dict[str, str], tmp_path: Path) -> None:
+    job = start(slurm, tmp_path, "reinforce")
+    told = Path(slurm["TOLD"])
+    deadline = time.monotonic() + 30
+    while not (told / "driver").exists() or not (told / "worker").exists():
+        assert time.monotonic() < deadline and job.poll() is None
+        time.sleep(0.05)
+    assert "--address=10.0.0.1:6379 --num-cpus=4 --num-gpus=1" in (told / "worker").read_text()
+    job.send_signal(signal.SIGUSR1)
+    said, _ = job.communicate(timeout=30)
+    assert job.returncode == 130, said
+    assert (told / "saved").exists()
+    assert (told / "requeued").read_text() == "7\n"
+    assert not list(tmp_path.glob(".ray-token*"))
+
+
+def test_the_job_of_slurm_says_what_it_lacks(slurm: dict[str, str], tmp_path: Path) -> None:
+    said = start(slurm, tmp_path).communicate(timeout=30)[0]
+    assert "name a verb" in said
+    (tmp_path / "bin" / "interplay").unlink()
+    without = {**slurm, "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    said = start(without, tmp_path, "clone").communicate(timeout=30)[0]
+    assert "set INTERPLAY_ENV" in said
+
+
+def test_the_cluster_file_is_what_rays_launcher_takes() -> None:
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    config = yaml.safe_load((CLUSTER / "ray-cluster.yaml").read_text())
+    whole = prepare_config({**config})  # as `ray up` fills and reads it
+    validate_config(whole)
+    assert whole["available_node_types"]["local.cluster.node"]["min_workers"] == 2
+    starts = [*config["head_start_ray_commands"], *config["worker_start_ray_commands"]]
+    assert all("RAY_AUTH_MODE=token" in command for command in starts if " start " in f" {command} ")
+    assert "~/.ray/auth_token" in config["file_mounts"]
+
+
+def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
+    (job,) = yaml.safe_load_all((CLUSTER / "kuberay-job.yaml").read_text())
+    cluster = job["spec"]["rayClusterSpec"]
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    assert cluster["authOptions"] == {"mode": "token"}
+    assert cluster["rayVersion"] == version("ray")
+    pods = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
+    for pod in pods:
+        _sound(pod["template"]["spec"], pod["rayStartParams"])
+    verb, *words = job["spec"]["entrypoint"].removeprefix("interplay ").split()
+    assert verb == "reinforce" and {"runtime=ray", "runtime.address=auto", "run.dir=/runs"} <= set(words)
+
+
+def _sound(pod: dict[str, Any], told: dict[str, str]) -> None:
+    """Requests are limits, Ray is told of them, and every mount has its volume."""
+    (container,) = pod["containers"]
+    assert container["resources"]["requests"] == container["resources"]["limits"]
+    assert told["num-cpus"] == container["resources"]["limits"]["cpu"]
+    assert told.get("num-gpus") == container["resources"]["limits"].get("nvidia.com/gpu")
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+
+
+def test_the_scripts_are_sound_bash() -> None:
+    assert SLURM.stat().st_mode & stat.S_IXUSR
+    subprocess.run(["bash", "-n", str(SLURM)], check=True)

@@ -1,0 +1,86 @@
+"""Sweeps: every combination is a run with its own name, all are checked before any starts, and all ends are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+import interplay.conf
+from interplay.env.settings import SettingsError
+from interplay.launch.cli import main
+from interplay.launch.sweep import combinations
+
+LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
+TINY = ("env=room", "collect.episodes=1", "collect.heldout=1", "collect.lanes=1", "collect.steps=2")
+
+
+def test_the_last_value_varies_first_and_names_say_what_is_swept() -> None:
+    typed = ["run.name=mine", "agent=nano,5m", "clone.learner.learning_rate=1e-4,3e-4", "evaluate.steps=9"]
+    found = combinations(typed)
+    assert [run.name for run in found] == [
+        "mine-agent-nano-learning_rate-0.0001",
+        "mine-agent-nano-learning_rate-0.0003",
+        "mine-agent-5m-learning_rate-0.0001",
+        "mine-agent-5m-learning_rate-0.0003",
+    ]
+    assert found[2].words == (
+        "agent=5m", "clone.learner.learning_rate=0.0001", "evaluate.steps=9", f"run.name={found[2].name}",
+    )  # fmt: skip
+
+
+def test_keys_that_end_alike_are_named_in_full() -> None:
+    names = [run.name for run in combinations(["clone.learner.warm_up=1,2", "reward.learner.warm_up=3,4"])]
+    assert names[0] == "run-clone.learner.warm_up-1-reward.learner.warm_up-3"
+    assert len(set(names)) == 4
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (["run.seed=1"], "nothing is swept"),
+        (["run.name=a,b"], r"run\.name can not be swept"),
+        (["run.seed"], "is no setting"),
+    ],
+)
+def test_what_can_not_be_swept_is_refused(typed: list[str], says: str) -> None:
+    with pytest.raises(SettingsError, match=says):
+        combinations(typed)
+
+
+@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=laptop"]], ids=["one after another", "laptop"])
+def test_a_sweep_makes_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str], launcher: list[str]) -> None:
+    words = [*TINY, f"run.dir={tmp_path}", "run.name=tiny", "run.seed=1,2", *launcher]
+    assert main(["sweep", "collect", *words]) == 0
+    assert {path.name for path in tmp_path.glob("tiny-*")} == {"tiny-seed-1", "tiny-seed-2"}
+    for seed in (1, 2):
+        assert (tmp_path / f"tiny-seed-{seed}" / "collect" / "stage.json").exists()
+    assert "sweep: 2 of 2 runs done" in capsys.readouterr().out
+
+
+def test_a_run_that_fails_does_not_hide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The clone has no episodes to learn from."""
+    assert main(["sweep", "clone", *TINY, f"run.dir={tmp_path}", "run.seed=1,2"]) == 1
+    told = capsys.readouterr().out
+    assert "run-seed-1: ended with code 1" in told
+    assert "sweep: 0 of 2 runs done" in told
+
+
+def test_nothing_starts_where_one_combination_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.lanes=1,0"]) == 2
+    assert "collect.lanes is at least 1, got 0" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("file", sorted(LAUNCHERS.glob("*.yaml")), ids=lambda file: file.stem)
+def test_every_launcher_takes_the_fields_that_its_preset_sets(file: Path) -> None:
+    from hydra import compose, initialize_config_module
+
+    with initialize_config_module("interplay.conf", version_base="1.3"):
+        composed = compose("sweep", overrides=[f"hydra/launcher={file.stem}"], return_hydra_config=True)
+    preset = {key: value for key, value in yaml.safe_load(file.read_text()).items() if key != "defaults"}
+    assert preset
+    for key, value in preset.items():
+        assert composed.hydra.launcher[key] == value
+    assert "_target_" in composed.hydra.launcher
