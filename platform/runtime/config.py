@@ -73,6 +73,9 @@ class RuntimeConfig:
         for name in ("start_limit", "stall_limit"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"runtime.{name} is above 0 seconds, got {getattr(self, name):g}")
+        for name in ("actor", "dataset"):
+            if getattr(self, name).gpus:
+                raise ValueError(f"runtime.{name}.gpus is 0: it works on the CPU, got {getattr(self, name).gpus:g}")
         if self.buffers < 2:
             raise ValueError(f"runtime.buffers is at least 2, one in use and one being filled; got {self.buffers}")
         if self.joined is not None and self.joined < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from interplay.runtime.ray.surroundings import Surroundings
 
 STAGE = "reinforce"
+FOLLOW_SECONDS = 2.0
 SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
 
 
@@ -110,7 +112,7 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
         replicas=replicas,
         truth=None if learned else payment(run, lanes),
         gate=gate,
-        newer=_follower(run) if runtime.reward.follow and learned else lambda: None,
+        newer=follower(run) if runtime.reward.follow and learned else lambda: None,
         lanes=lanes,
         surroundings=around,
         pinned=pinned(run),
@@ -148,12 +150,15 @@ def _judging_part(run: Run, gate: Weights | None, newer: Weights | None = None, 
     return JudgingPart(judge)
 
 
-def _follower(run: Run) -> Callable[[], tuple[Weights, int] | None]:
-    """Looks for newer checkpoints of the reward stage."""
-    step = checkpoint_of(run, "reward").step
+def follower(run: Run, every: float = FOLLOW_SECONDS) -> Callable[[], tuple[Weights, int] | None]:
+    """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once."""
+    step, looked = checkpoint_of(run, "reward").step, -every
 
     def newer() -> tuple[Weights, int] | None:
-        nonlocal step
+        nonlocal step, looked
+        if time.monotonic() - looked < every:
+            return None
+        looked = time.monotonic()
         found = checkpoint.latest(run.stage("reward").checkpoints)
         if found is None or found.step <= step:
             return None

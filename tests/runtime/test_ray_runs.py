@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,16 @@ import numpy as np
 import pytest
 import torch
 from clusters import cluster, small
-from tiny_runs import interplay, refused, rows, tiny
+from tiny_runs import interplay, opened, refused, rows, tiny
 
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
+from interplay.learner.agents import load_agent
+from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import LedgerRow, Taken, read_ledger
+from interplay.stages.playing import follower
+from interplay.stages.serving import serve_reward
 
 LONG = 120.0  # seconds; the longest that anything here may take
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
@@ -211,6 +217,45 @@ def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
     assert "more often than runtime.restarts=1 allows" in said
     assert said.strip().splitlines()[-1].startswith("interplay.episodes.encoding.DamagedEpisode")
     assert (root / "run/crashes/dataset-0.txt").read_text().count("went down, ") == 2
+
+
+def test_a_newer_reward_model_is_found_once(prepared: Path, tmp_path: Path) -> None:
+    run = opened(small(copied(prepared, tmp_path)))
+    newer = follower(run, every=0.0)
+    assert newer() is None
+    old = checkpoint.read(run.stage("reward").checkpoints)
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
+    doubled = {name: 2 * tensor for name, tensor in old.weights().items()}
+    checkpoint.save(old.path.parent, step=9, description=described, weights=doubled, training={})
+    found = newer()
+    assert found is not None and found[1] == 9
+    assert all(np.array_equal(found[0][name], tensor.numpy()) for name, tensor in doubled.items())
+    assert newer() is None
+
+
+def test_replicas_serve_other_programs(prepared: Path, tmp_path: Path) -> None:
+    run = opened(small(copied(prepared, tmp_path), "runtime.reward.replicas=2", "serve.port=0"))
+    ports: list[int] = []
+    serving = threading.Thread(target=serve_reward, args=(run, lambda host, port: ports.append(port)), daemon=True)
+    serving.start()
+    ends = time.monotonic() + LONG
+    while not ports and time.monotonic() < ends:
+        time.sleep(0.05)
+    model, _ = load_agent(run.stage("reward").checkpoints)
+    arrays = {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)}
+    body = io.BytesIO()
+    np.savez(body, **arrays)
+    connection = HTTPConnection("127.0.0.1", ports[0], timeout=LONG)
+    connection.request("POST", "/score", body.getvalue())
+    answer = connection.getresponse()
+    with np.load(io.BytesIO(answer.read())) as scored:
+        service = RewardService(model)
+        expected = service.score(arrays, service.initial_state(2))
+        np.testing.assert_array_equal(scored["reward"], expected.reward)
+    assert (answer.status, answer.getheader("X-Reward-Version")) == (200, "4")
+    StopRequest.ask()
+    serving.join(LONG)
+    assert not serving.is_alive()
 
 
 def test_no_room_is_told_at_once(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

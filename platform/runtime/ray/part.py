@@ -23,6 +23,7 @@ from interplay.runtime.status import PartStatus
 
 CONTROL_SECONDS = 5.0  # an answer that needs no work
 POLL_SECONDS = 0.5  # between two readings of a pulse
+LOOK_SECONDS = 0.05  # between two looks whether it has been read
 
 
 def remote(of: type[Any], placement: Placement, name: str) -> Any:
@@ -95,7 +96,7 @@ class Hosted:
         self._beat: Beat | None = None
         self._idle = IdleShare()
         self._reading: ObjectRef[Any] | None = None
-        self._read_at = 0.0
+        self._read_at = self._looked_at = 0.0
         self._started = time.monotonic()
         self._lock = threading.Lock()  # of the reading: two threads may want it
 
@@ -151,16 +152,22 @@ class Hosted:
         now = time.monotonic()
         if self._actor is not None and self._reading is None and now - self._read_at >= POLL_SECONDS:
             self._reading, self._read_at = self._actor.pulse.remote(), now
-        if self._reading is not None and ray.wait([self._reading], timeout=0)[0]:
-            reading, self._reading = self._reading, None
-            try:
-                self._beat = ray.get(reading, timeout=CONTROL_SECONDS)
-            except RayError:  # whoever waits for its work is told the same, and restarts it
-                self._beat = None
+        if self._reading is not None and now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = now
+            self._look(self._reading)
         beat = self._beat or Beat("starts", now - self._started, 0.0, 0.0, 0)
         idle = self._idle.of(beat) if beat.pid else 0.0
         kind = self.name.split("-")[0]
         return PartStatus(self.name, kind, beat.doing, beat.since, idle, self.made, self.restarts, beat.pid)
+
+    def _look(self, reading: ObjectRef[Any]) -> None:
+        if not ray.wait([reading], timeout=0)[0]:
+            return
+        self._reading = None
+        try:
+            self._beat = ray.get(reading, timeout=CONTROL_SECONDS)
+        except RayError:  # whoever waits for its work is told the same, and restarts it
+            self._beat = None
 
     def ask_for_stack(self) -> ObjectRef[Any] | None:
         """Lets the part write its stack into its file under `stacks`; wait for it with a time limit."""

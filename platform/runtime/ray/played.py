@@ -167,7 +167,7 @@ class PlayedStream:
     def _advance(self) -> _Filled | None:
         if not self._lines:
             self._start()
-        self._publish()
+        self._take_up_newer()
         self._ask()
         references = self._waiting_for()
         if references:
@@ -187,25 +187,29 @@ class PlayedStream:
         if self._replicas is not None:
             self._replicas.start()
 
-    def _publish(self) -> None:
+    def _publish(self) -> tuple[int, ObjectRef[Any]]:
+        """The newest version of the weights, and where they are; put there once somebody needs them."""
         assert self._weights is not None, "nobody has taken yet"
         version, weights = self._weights
         if self._published is None or self._published[0] != version:
             self._published = (version, ray.put(weights))
             self._published_bytes = sum(array.nbytes for array in weights.values())
+        return self._published
+
+    def _take_up_newer(self) -> None:
         newer = self._newer()
         if newer is not None and self._replicas is not None:
             self._replicas.load_version(*newer)
 
     def _ask(self) -> None:
         """Asks as many as may be asked; the actor that has the fewest calls first."""
-        assert self._published is not None
-        version, weights = self._published
         while True:
+            assert self._weights is not None, "nobody has taken yet"
             free = [line for line in self._lines if len(line.in_flight) < self._config.in_flight]
             versions = [each.call.version for each in self._outstanding]
-            if not free or not may_ask(versions, version, **self._bound()):
+            if not free or not may_ask(versions, self._weights[0], **self._bound()):
                 return
+            version, weights = self._publish()
             line = min(free, key=lambda line: (len(line.in_flight), line.asked, line.index))
             self._outstanding.append(_Unroll(line.ask(version, PLAYS, weights, version)))
 
@@ -229,10 +233,8 @@ class PlayedStream:
         self._judge(line.index)
 
     def _again(self, line: Line) -> Callable[[Call], ObjectRef[Any]]:
-        assert self._published is not None
-        version, weights = self._published
-
         def ask(call: Call) -> ObjectRef[Any]:
+            version, weights = self._publish()
             call.version = version
             return line.part.ask("unroll", f"{PLAYS} {call.number}", call.number, weights, version)
 
