@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
+from rich.console import Console
 
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
@@ -29,6 +30,8 @@ from interplay.stages.reporting import report
 from interplay.stages.run import Run, StageConflict, open_run
 from interplay.stages.serving import serve_reward
 from interplay.stages.training import Diverged
+from interplay.tracking.dashboard import watch
+from interplay.tracking.standing import read_standing
 
 # What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
 # ours, and goes through with its traceback.
@@ -166,6 +169,15 @@ def _replay(config: Config) -> int:
     return 0
 
 
+def _watch(config: Config) -> int:
+    root = Path(config.run.dir) / config.run.name  # opens no run: it must not write another run's settings down
+    try:
+        watch(lambda: read_standing(root), Console())
+    except KeyboardInterrupt:
+        sys.stderr.write("no longer watching; the run itself goes on\n")
+    return 0
+
+
 def _doctor(config: Config) -> int:
     checks = doctor.doctor(Path(config.run.dir))
     sys.stdout.write(doctor.table(checks))
@@ -189,6 +201,7 @@ VERBS: Mapping[str, Verb] = {
     "report": Verb("write report.html and summary.json of what has run", _report),
     "look": Verb("draw a house as its players and as a visitor see it", _look),
     "serve-reward": Verb("score unrolls of other programs with the reward model, over HTTP", _serve_reward),
+    "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "doctor": Verb("say what is installed and what works here", _doctor),
     "print-config": Verb("show the whole resolved configuration", _print_config),

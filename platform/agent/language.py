@@ -61,9 +61,9 @@ class LanguageHead(nn.Module):
         """The log-probability of whole utterances, 0 where nobody spoke; the gate's part is not included.
 
         core [T, B, inputs], spoke bool [T, B], tokens [T, B, L] -> [T, B]. Runs the decoder on the steps that spoke
-        only.
+        only. `spoke` may stay on the host while the others are on a GPU: then choosing steps does not wait for it.
         """
-        where = spoke.nonzero(as_tuple=True)
+        where = tuple(index.to(core.device, non_blocking=True) for index in spoke.nonzero(as_tuple=True))
         log_probs = self.token_log_probs(core[where], tokens[where]).sum(-1)
         return core.new_zeros(spoke.shape).index_put(where, log_probs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,29 @@ def state_from_arrays(arrays: Sequence[NDArray[np.float32]], device: torch.devic
     return State(torch.as_tensor(hidden, device=device), torch.as_tensor(cell, device=device))
 
 
+Step = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def lstm_step(x_t: Tensor, keep_t: Tensor, hidden: Tensor, cell: Tensor, recurrent: Tensor) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM.
+
+    Args:
+        x_t: [B, 4 D], the products of the inputs: gates enter, forget and emit, then the candidate.
+        keep_t: [B, 1], 0 where the state is reset first, else 1.
+        hidden, cell: [B, D], the state before.
+        recurrent: [D, 4 D].
+
+    Returns:
+        hidden and cell after it, [B, D].
+    """
+    width = hidden.shape[-1]
+    gates = torch.addmm(x_t, hidden * keep_t, recurrent)
+    enter, forget, emit = gates[:, : 3 * width].sigmoid().chunk(3, dim=-1)
+    candidate = gates[:, 3 * width :].tanh()
+    cell = torch.addcmul(enter * candidate, forget, cell * keep_t)
+    return emit * functional.tanh(cell), cell
+
+
 class Memory(nn.Module):
     """An LSTM whose input products are computed for all T at once; only the recurrence is a loop.
 
@@ -51,13 +74,14 @@ class Memory(nn.Module):
         zeros = self.recurrent.new_zeros(lanes, self.width)
         return State(zeros, zeros)
 
-    def forward(self, inputs: Tensor, first: Tensor, state: State) -> tuple[Tensor, State]:
+    def forward(self, inputs: Tensor, first: Tensor, state: State, step: Step = lstm_step) -> tuple[Tensor, State]:
         """Runs over time.
 
         Args:
             inputs: [T, B, inputs].
             first: bool [T, B]; the state is reset before a step where it is True.
             state: what was remembered before the first step.
+            step: `lstm_step`, or a compiled one.
 
         Returns:
             The outputs [T, B, D], and the state after the last step.
@@ -65,13 +89,9 @@ class Memory(nn.Module):
         projected = self.input(inputs)  # [T, B, 4 D]
         keep = (~first).to(projected.dtype)[..., None]  # [T, B, 1]
         hidden, cell = state
-        recurrent = self.recurrent.t()
+        recurrent = self.recurrent.to(projected.dtype).t()  # under autocast once, and not in every step
         outputs = []
         for x_t, keep_t in zip(projected.unbind(0), keep.unbind(0), strict=True):
-            gates = torch.addmm(x_t, hidden * keep_t, recurrent)
-            enter, forget, emit = gates[:, : 3 * self.width].sigmoid().chunk(3, dim=-1)
-            candidate = gates[:, 3 * self.width :].tanh()
-            cell = torch.addcmul(enter * candidate, forget, cell * keep_t)
-            hidden = emit * functional.tanh(cell)
+            hidden, cell = step(x_t, keep_t, hidden, cell, recurrent)
             outputs.append(hidden)
         return torch.stack(outputs), State(hidden, cell)

@@ -19,7 +19,7 @@ from torch.nn import functional
 from interplay.agent.encoder import Encoded, Encoder
 from interplay.agent.heads import MovementHead, Scalar
 from interplay.agent.language import LanguageHead
-from interplay.agent.memory import Memory, State
+from interplay.agent.memory import Memory, State, Step, lstm_step
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
 from interplay.agent.transformer import Block, Question
@@ -35,6 +35,14 @@ class Output(NamedTuple):
     utility: Tensor | None  # [T, B]; only of a reward model
     vision: Tensor | None  # [T, B, 2 C], the picture before any text touched it
     language: Tensor | None  # [T, B, W], the text alone
+
+
+class Looked(NamedTuple):
+    """What single steps hold, N of them, before anything is remembered."""
+
+    aggregate: Tensor  # [N, D / 2]
+    vision: Tensor | None  # [N, 2 C], the picture before any text touched it
+    language: Tensor | None  # [N, W], the text alone
 
 
 class Mixer(nn.Module):
@@ -145,27 +153,49 @@ class Agent(nn.Module):
         """The state at the start of an episode, [B, D]."""
         return self.memory.initial_state(lanes)
 
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        return self.memory.recurrent.device
+
     def forward(self, observations: dict[str, Tensor], state: State) -> tuple[Output, State]:
         """Observations [T, B, ...] as `observation.py` lists them, and the state before them."""
-        first = observations["first"]
-        folded = {key: value.flatten(0, 1) for key, value in observations.items() if key != "first"}  # [T B, ...]
-        encoded = self.encoder(folded)
+        return self.recall(self.look(folded(observations)), observations["first"], state)
+
+    def look(self, observations: dict[str, Tensor]) -> Looked:
+        """Each step by itself: `folded` observations [N, ...]. Nearly all of the arithmetic is here."""
+        encoded = self.encoder(observations)
         known = self.mixer(encoded)
         if self.previous is not None:
-            known = torch.cat([known, self.previous(folded["previous"])], dim=-1)
-        aggregate = self.aggregate(known).unflatten(0, first.shape)  # [T, B, D / 2]
-        remembered, state = self.memory(aggregate, first, state)
-        core = torch.cat([remembered, aggregate], dim=-1)
-        sensed = core if self.config.utility_remembers else aggregate
-        return Output(
-            core=core,
-            movement=None if self.movement is None else self.movement(core),
-            gate=None if self.language is None else self.language(core),
-            value=self.value(core),
-            utility=None if self.utility is None else self.utility(sensed),
-            vision=None if encoded.vision is None else encoded.vision.unflatten(0, first.shape),
-            language=None if encoded.language is None else encoded.language.unflatten(0, first.shape),
-        ), state
+            known = torch.cat([known, self.previous(observations["previous"])], dim=-1)
+        return Looked(self.aggregate(known), encoded.vision, encoded.language)
+
+    def recall(self, looked: Looked, first: Tensor, state: State, step: Step = lstm_step) -> tuple[Output, State]:
+        """Over time: what T B steps held, `first` [T, B], and the state before them.
+
+        The heads compute in float32 also where autocast is on: rewards are differences of utilities, and ratios
+        exponentials of log-probabilities, so a rounding of either would be learned from.
+        """
+        aggregate = torch.unflatten(looked.aggregate, 0, first.shape)  # [T, B, D / 2]
+        remembered, state = self.memory(aggregate, first, state, step)
+        with torch.autocast(first.device.type, enabled=False):
+            aggregate = aggregate.float()
+            core = torch.cat([remembered.float(), aggregate], dim=-1)
+            sensed = core if self.config.utility_remembers else aggregate
+            return Output(
+                core=core,
+                movement=None if self.movement is None else self.movement(core),
+                gate=None if self.language is None else self.language(core),
+                value=self.value(core),
+                utility=None if self.utility is None else self.utility(sensed),
+                vision=None if looked.vision is None else torch.unflatten(looked.vision.float(), 0, first.shape),
+                language=None if looked.language is None else torch.unflatten(looked.language.float(), 0, first.shape),
+            ), State(state.hidden.float(), state.cell.float())
+
+
+def folded(observations: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What `Agent.look` takes: time and lanes as one axis, [T, B, ...] -> [T B, ...]."""
+    return {key: value.flatten(0, 1) for key, value in observations.items() if key != "first"}
 
 
 def _mean(tokens: Tensor, mask: Tensor | None) -> Tensor:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
+
+
+class Mean(NamedTuple):
+    """A mean and over how many it is one, so that means of different lanes can be merged into that of all."""
+
+    value: Tensor  # scalar; 0 where nothing counts
+    over: Tensor  # scalar, int64: how many were averaged
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:

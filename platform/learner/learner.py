@@ -1,8 +1,11 @@
-"""The learner: one forward over all lanes, the weighted terms, one step of Adam. It knows no processes and no files."""
+"""The learner: one forward over all lanes, the weighted terms, one step of Adam. It knows no processes and no files.
+
+update = load (unrolls to the device) -> learn (forward, terms, backward, sum over ranks, step, metrics)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,15 +15,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.actors.unroll import Unroll
-from interplay.agent.memory import State, state_from_arrays
+from interplay.agent.memory import State
 from interplay.agent.network import Agent, Output
+from interplay.learner.averages import Mean
+from interplay.learner.forward import Forward, ForwardConfig
 from interplay.learner.losses import shuffled_lanes
 from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstrated_terms, played_terms
+from interplay.learner.peers import Alone, Peers
+from interplay.learner.rows import Batch, PlayedRows, Tensors, move_array, rows_of
 
 
 @dataclass(frozen=True)
-class LearnerConfig:
-    """The objective and the optimiser. The defaults are the paper's."""
+class LearnerConfig(ForwardConfig):
+    """The objective and the optimiser, beside where and how the network computes. The defaults are the paper's."""
 
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     learning_rate: float = 1e-4
@@ -29,6 +36,7 @@ class LearnerConfig:
     warm_up: int = 0  # updates over which the learning rate grows from 0; choice
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
         if self.warm_up < 0:
@@ -47,121 +55,226 @@ class Played:
 
 
 class Learner:
-    """Improves one agent. Dataset lanes' recurrent states are carried here from one unroll to the next."""
+    """Improves one agent. Dataset lanes' recurrent states are carried here from one unroll to the next.
 
-    def __init__(self, agent: Agent, config: LearnerConfig, *, dataset_lanes: int, generator: torch.Generator) -> None:
+    With `peers`, one rank of several: each has the same agent, settings and generator, and lanes of its own. They
+    make the same steps that one learner with all lanes would make.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        config: LearnerConfig,
+        *,
+        dataset_lanes: int,
+        generator: torch.Generator,
+        peers: Peers | None = None,
+    ) -> None:
+        self.forward = Forward(agent, config)
         self.agent = agent
         self.config = config
         self.updates = 0
+        self.peers = Alone() if peers is None else peers
+        self._compared = False
         self._generator = generator
         self._dataset_state = agent.initial_state(dataset_lanes)
-        self._optimiser = torch.optim.Adam(agent.parameters(), lr=config.learning_rate, betas=config.adam_betas)
+        # One kernel for all weights, which torch has for GPUs; None is its choice on the CPU.
+        self._fused = True if self.device.type == "cuda" else None
+        self._optimiser = torch.optim.Adam(
+            agent.parameters(), lr=config.learning_rate, betas=config.adam_betas, fused=self._fused
+        )
 
-    def update(self, *, demonstrated: Unroll, played: Played | None = None) -> dict[str, float]:
-        """One step on unrolls of the same length; returns metrics by name.
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return self.forward.device
+
+    def update(self, *, demonstrated: Unroll | None, played: Played | None = None) -> dict[str, float]:
+        """One step on unrolls of the same length, of one kind or both; returns metrics by name. With peers: of the
+        lanes of all.
 
         Raises:
-            ValueError: no loss with a weight applies to this agent and these unrolls.
+            ValueError: no loss with a weight applies to this agent and these unrolls; or ranks differ at the start.
             FloatingPointError: the loss or its gradient is not finite. The weights are as they were before.
         """
-        output, lanes = self._forward(demonstrated, played)
-        terms = list(self._terms(output, lanes, demonstrated, played))
+        return self.learn(self.load(demonstrated=demonstrated, played=played))
+
+    def load(self, *, demonstrated: Unroll | None, played: Played | None = None) -> Batch:
+        """Moves unrolls to the device. May be called for the next update from another thread.
+
+        On the CPU nothing is copied, so the unrolls must be left alone until `learn` has returned.
+        """
+        return Batch(
+            None if demonstrated is None else rows_of(demonstrated, self.device),
+            None if played is None else self._load_played(played),
+        )
+
+    def learn(self, batch: Batch) -> dict[str, float]:
+        """One step on what `load` returned; otherwise as `update`."""
+        self._compare()
+        output, played = self._forward(batch)
+        terms = [term for term in self._terms(output, batch, played) if term.weight > 0]
         if not terms:
-            raise ValueError(_nothing_to_learn(self.config.objective.weights, played is not None))
-        loss = torch.stack([term.weight * term.loss for term in terms]).sum()
-        if not torch.isfinite(loss):
-            raise FloatingPointError(f"the loss of update {self.updates} is {loss.item()}: {_listed(terms)}")
+            raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.played is not None))
+        loss, told = self._merged(terms)
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
-        norm = self._clip()
-        if not torch.isfinite(norm):  # of a finite loss, as where exp() overflows on the way back
-            raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm.item()}: {_listed(terms)}")
+        self.peers.sum_gradients(self.agent.parameters())
+        metrics = _fetched({**told, "gradient_norm": self._clip()})
+        self._refuse_infinite(metrics, terms)
         for group in self._optimiser.param_groups:
             group["lr"] = self.config.learning_rate * min(1.0, (self.updates + 1) / max(1, self.config.warm_up))
         self._optimiser.step()
         self.updates += 1
-        return self._metrics(terms, loss, norm)
+        return metrics
 
     def weights(self) -> dict[str, NDArray[np.generic]]:
-        """A copy of the agent's weights, as actors take them."""
-        return {name: tensor.detach().numpy().copy() for name, tensor in self.agent.state_dict().items()}
+        """A copy of the agent's weights on the CPU, as actors take them."""
+        state = self.agent.state_dict()
+        if self.device.type == "cpu":
+            return {name: tensor.detach().numpy().copy() for name, tensor in state.items()}
+        # From a GPU in one piece: hundreds of small ones would each wait for it.
+        flat = torch.cat([tensor.detach().reshape(-1) for tensor in state.values()]).cpu()
+        parts = torch.split(flat, [tensor.numel() for tensor in state.values()])
+        return {name: part.view(state[name].shape).numpy() for name, part in zip(state, parts, strict=True)}
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs beside the agent's weights."""
+        """What a resume needs beside the agent's weights, the same on every rank; all of them must ask."""
         return {
             "optimiser": self._optimiser.state_dict(),
             "updates": self.updates,
             "generator": self._generator.get_state(),
-            "dataset_state": list(self._dataset_state),
+            "dataset_state": [self.peers.gather(part[None])[0].cpu() for part in self._dataset_state],
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned."""
-        self._optimiser.load_state_dict(state["optimiser"])
+        """Goes on from what `state` returned, on whatever device and with however many ranks that was.
+
+        Raises:
+            ValueError: it is of another number of dataset lanes.
+        """
+        optimiser = state["optimiser"]
+        groups = [{**group, "fused": self._fused} for group in optimiser["param_groups"]]
+        self._optimiser.load_state_dict({**optimiser, "param_groups": groups})
         self.updates = state["updates"]
         self._generator.set_state(state["generator"])
-        self._dataset_state = State(*state["dataset_state"])
+        lanes = self._dataset_state.hidden.shape[0]
+        found = len(state["dataset_state"][0])
+        if found != lanes * self.peers.size:
+            raise ValueError(f"the saved state is of {found} dataset lanes, here are {self.peers.size} x {lanes}")
+        own = slice(self.peers.rank * lanes, (self.peers.rank + 1) * lanes)
+        self._dataset_state = State(*(part[own].to(self.device) for part in state["dataset_state"]))
+        self._compared = False
 
-    def _forward(self, demonstrated: Unroll, played: Played | None) -> tuple[Output, int]:
+    def _load_played(self, played: Played) -> PlayedRows:
+        gate, state = played.reference_gate, played.unroll.state
+        return PlayedRows(
+            rows=rows_of(played.unroll, self.device),
+            reward=move_array(played.reward, self.device),
+            reference_gate=None if gate is None else move_array(gate, self.device),
+            state=State(*(move_array(state[name], self.device) for name in ("hidden", "cell"))),
+        )
+
+    def _compare(self) -> None:
+        """Before the first step: ranks that start apart would stay apart, and nothing would tell."""
+        if not self._compared:
+            lanes = torch.tensor([self._dataset_state.hidden.shape[0], self.updates])
+            self.peers.check_same("lanes, updates and random state", [lanes, self._generator.get_state()])
+            self.peers.check_same("agent", self.agent.state_dict().values())
+            self._compared = True
+
+    def _forward(self, batch: Batch) -> tuple[Output, int]:
         """One forward over the played lanes, then the dataset's; also the number of played lanes."""
-        observations = _observations(self.agent, demonstrated)
-        state, lanes = self._dataset_state, 0
-        if played is not None:
-            lanes = played.unroll.lanes
-            theirs = _observations(self.agent, played.unroll)
-            observations = {key: torch.cat([theirs[key], observations[key]], dim=1) for key in observations}
-            start = state_from_arrays([played.unroll.state[name] for name in ("hidden", "cell")])
-            state = State(*(torch.cat(pair) for pair in zip(start, state, strict=True)))
-        output, after = self.agent(observations, state)
+        lanes = batch.played_lanes
+        parts: list[tuple[dict[str, Tensor], State]] = []
+        if batch.played is not None:
+            parts.append((self._observations(batch.played.rows.device), batch.played.state))
+        if batch.demonstrated is not None:
+            parts.append((self._observations(batch.demonstrated.device), self._dataset_state))
+        output, after = self.forward(*(parts[0] if len(parts) == 1 else _side_by_side(parts)))
+        if batch.demonstrated is None:
+            return output, lanes
         self._dataset_state = State(*(part[lanes:].detach() for part in after))
         return output, lanes
 
-    def _terms(self, output: Output, lanes: int, demonstrated: Unroll, played: Played | None) -> list[Term]:
+    def _observations(self, arrays: Tensors) -> dict[str, Tensor]:
+        return {key: arrays[key] for key in self.agent.layout.observations(0, 0)}
+
+    def _terms(self, output: Output, batch: Batch, lanes: int) -> list[Term]:
         objective = self.config.objective
         terms: list[Term] = []
-        if played is not None:
-            gate = None if played.reference_gate is None else torch.from_numpy(played.reference_gate)
-            arrays = _tensors(played.unroll)
-            reward = torch.from_numpy(played.reward)
-            terms += played_terms(self.agent, _lanes(output, slice(0, lanes)), arrays, reward, gate, objective)
-        permutation = shuffled_lanes(demonstrated.lanes, self._generator)
+        if batch.played is not None:
+            rows, reward, gate, _ = batch.played
+            terms += played_terms(self.agent, _lanes(output, slice(0, lanes)), rows, reward, gate, objective)
+        if batch.demonstrated is None:
+            return terms
+        own = int(batch.demonstrated.host["first"].shape[1])
+        # Drawn over the lanes of all ranks, and by all alike, so that the number of ranks changes nothing.
+        permutation = shuffled_lanes(own * self.peers.size, self._generator)[self.peers.rank * own :][:own]
         terms += demonstrated_terms(
-            self.agent, _lanes(output, slice(lanes, None)), _tensors(demonstrated), permutation, objective
+            self.agent,
+            _lanes(output, slice(lanes, None)),
+            batch.demonstrated,
+            permutation,
+            objective,
+            self.peers.gather,
         )
-        return [term for term in terms if term.weight > 0]
+        return terms
+
+    def _merged(self, terms: list[Term]) -> tuple[Tensor, dict[str, Tensor]]:
+        """This rank's part of the loss over the lanes of all, and what to tell of all: scalars by name."""
+        means = [mean for term in terms for parts in (term.loss, *term.metrics.values()) for mean in parts]
+        shares = iter(self.peers.shares(torch.stack([mean.over for mean in means])).unbind())
+        losses: dict[str, Tensor] = {}
+        told: dict[str, Tensor] = {}
+        for term in terms:
+            losses[term.name] = _part(term.loss, shares)
+            told |= {name: _part(parts, shares).detach() for name, parts in term.metrics.items()}
+            told |= term.totals
+        loss = torch.stack([term.weight * losses[term.name] for term in terms]).sum()
+        told |= {"loss": loss.detach(), **{name: each.detach() for name, each in losses.items()}}
+        summed = self.peers.sum(torch.stack([each.double() for each in told.values()]))
+        return loss, dict(zip(told, summed.unbind(), strict=True))
 
     def _clip(self) -> Tensor:
         limit = self.config.gradient_clip
         return torch.nn.utils.clip_grad_norm_(self.agent.parameters(), float("inf") if limit is None else limit)
 
-    def _metrics(self, terms: list[Term], loss: Tensor, norm: Tensor) -> dict[str, float]:
-        metrics = {"loss": loss.item(), "gradient_norm": norm.item()}
-        for term in terms:
-            metrics[term.name] = term.loss.item()
-            metrics |= {name: value.item() for name, value in term.metrics.items()}
-        return metrics
+    def _refuse_infinite(self, metrics: Mapping[str, float], terms: list[Term]) -> None:
+        listed = ", ".join(f"{term.name}={metrics[term.name]:.4g}" for term in terms)
+        if not np.isfinite(metrics["loss"]):
+            raise FloatingPointError(f"the loss of update {self.updates} is {metrics['loss']}: {listed}")
+        norm = metrics["gradient_norm"]
+        if not np.isfinite(norm):  # of a finite loss, as where exp() overflows on the way back
+            raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm}: {listed}")
+
+
+def _side_by_side(parts: Sequence[tuple[dict[str, Tensor], State]]) -> tuple[dict[str, Tensor], State]:
+    """Several streams' observations [T, B, ...] and states as those of all their lanes."""
+    streams, states = zip(*parts, strict=True)
+    joined = {key: torch.cat([stream[key] for stream in streams], dim=1) for key in streams[0]}
+    return joined, State(*(torch.cat(each) for each in zip(*states, strict=True)))
+
+
+def _part(means: tuple[Mean, ...], shares: Iterator[Tensor]) -> Tensor:
+    """This rank's part of a sum of means over the lanes of all; takes as many shares as there are means."""
+    parts = [mean.value * next(shares) for mean in means]
+    return parts[0] if len(parts) == 1 else torch.stack(parts).sum()
+
+
+def _fetched(values: Mapping[str, Tensor]) -> dict[str, float]:
+    """Scalars by name as numbers, in one piece: this is the one place in an update that waits for the device."""
+    numbers = torch.stack([value.double() for value in values.values()]).tolist()
+    return dict(zip(values, numbers, strict=True))
 
 
 def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:
     given = ", ".join(f"{name}={weight:g}" for name, weight in vars(weights).items() if weight > 0)
     return (
         f"none of the losses with a weight above 0 ({given}) applies to an agent of this world that "
-        f"{'plays and is shown episodes' if plays else 'is shown episodes and does not play'}; give one that does a "
+        f"{'plays' if plays else 'is shown episodes and does not play'}; give one that does a "
         f"weight, as learner.objective.weights.{'value' if plays else 'movement_cloning'}=1"
     )
-
-
-def _listed(terms: list[Term]) -> str:
-    return ", ".join(f"{term.name}={term.loss.item():.4g}" for term in terms)
-
-
-def _observations(agent: Agent, unroll: Unroll) -> dict[str, Tensor]:
-    wanted = agent.layout.observations(0, 0)
-    return {key: torch.from_numpy(unroll.arrays[key]) for key in wanted}
-
-
-def _tensors(unroll: Unroll) -> dict[str, Tensor]:
-    return {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
 
 
 def _lanes(output: Output, lanes: slice) -> Output:

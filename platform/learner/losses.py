@@ -2,6 +2,9 @@
 
 Every loss is an average over the steps (or utterances, or pairs) that count, so its size depends neither on the
 batch nor on how many steps are masked.
+
+What only says which rows count (text, masks, marks) may stay on the host while the network is on a GPU: then choosing
+them does not wait for it.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ class CSS(NamedTuple):
 
     loss: Tensor
     accuracy: Tensor  # matching and mismatching pairs weigh the same; 0.5 is chance
-    pairs: Tensor  # matching ones and mismatching ones
+    pairs: Tensor  # [2]: matching ones and mismatching ones
+    losses: tuple[Tensor, Tensor]  # of matching and of mismatching pairs: halves of means, which add up to `loss`
+    accuracies: tuple[Tensor, Tensor]  # likewise
 
 
 def movement_cloning(*, log_probs: Tensor, mask: Tensor, reduce: Reduce = "sum") -> Tensor:
@@ -115,6 +120,7 @@ def css(
     text: Tensor,
     mask: Tensor,
     permutation: Tensor,
+    gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
     pad: int = 0,
 ) -> CSS:
     """Contrastive self-supervision: a discriminator says whether sight and language belong together.
@@ -129,22 +135,40 @@ def css(
         vision, language: float [T, B, E].
         text: int [T, B, L], the tokens that `language` embeds, padded with `pad`.
         mask: bool [T, B], rows that may be used.
-        permutation: int64 [B] without fixed points: see `shuffled_lanes`.
+        permutation: int64 [B], the lane whose language each lane's vision is held against: see `shuffled_lanes`.
+        gather: makes [T, G, ...] out of [T, B, ...] where lanes are spread over ranks: the lanes of all, among which
+            `permutation` then chooses. Carries gradients back.
     """
-    mask_other, text_other = mask[:, permutation], text[:, permutation]
-    matching = mask & (text != pad).any(-1)
-    mismatching = mask & mask_other & (text_other != pad).any(-1) & (text_other != text).any(-1)
+    mask_other, text_other = gather(mask)[:, permutation], gather(text)[:, permutation]
+    matching = _places(mask & (text != pad).any(-1), vision)
+    mismatching = _places(
+        mask & mask_other & (text_other != pad).any(-1) & (text_other != text).any(-1),
+        vision,
+    )
 
-    other = language[:, permutation]
+    other = gather(language)[:, permutation.to(language.device)]
     pairs_vision = torch.cat([vision[matching], vision[mismatching]])  # [N, E]
     pairs_language = torch.cat([language[matching], other[mismatching]])
     logits = discriminator(pairs_vision, pairs_language)
-    same, different = logits[: matching.sum()], logits[matching.sum() :]
+    count = len(matching[0])
+    same, different = logits[:count], logits[count:]
 
-    loss = 0.5 * (_mean(functional.softplus(-same)) + _mean(functional.softplus(different)))
+    losses = 0.5 * _mean(functional.softplus(-same)), 0.5 * _mean(functional.softplus(different))
     with torch.no_grad():
-        accuracy = 0.5 * (_mean((same > 0).to(logits.dtype)) + _mean((different <= 0).to(logits.dtype)))
-    return CSS(loss, accuracy, torch.tensor([len(same), len(different)]))
+        right = (same > 0).to(logits.dtype), (different <= 0).to(logits.dtype)
+        accuracies = 0.5 * _mean(right[0]), 0.5 * _mean(right[1])
+    pairs = torch.stack([_counted(len(each), logits) for each in (same, different)])
+    return CSS(losses[0] + losses[1], accuracies[0] + accuracies[1], pairs, losses, accuracies)
+
+
+def _counted(number: int, like: Tensor) -> Tensor:
+    """A number as an int64 scalar on the device of `like`, filled in there: nothing has to travel."""
+    return torch.full((), number, dtype=torch.int64, device=like.device)
+
+
+def _places(mask: Tensor, on: Tensor) -> tuple[Tensor, ...]:
+    """Where a mask [T, B] is true, as indices on the device of `on`."""
+    return tuple(index.to(on.device, non_blocking=True) for index in mask.nonzero(as_tuple=True))
 
 
 def _mean(values: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ or scripts acted) get behavioural cloning and CSS, and in a reward model the mar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -16,11 +16,11 @@ from torch import Tensor
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent, Output
 from interplay.learner import losses
+from interplay.learner.averages import Mean
 from interplay.learner.returns import discounts, valid_steps
+from interplay.learner.rows import Rows
 from interplay.learner.vtrace import policy_gradient, vtrace
 from interplay.reward.ibt import ibt_loss
-
-Tensors = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,23 @@ class ObjectiveConfig:
             raise ValueError(f"discount is from 0 to 1, got {self.discount}")
 
 
+Parts = tuple[Mean, ...]
+
+
 class Term(NamedTuple):
-    """One loss, its weight, and what to log beside it."""
+    """One loss, its weight, and what to log beside it; each is a sum of means, which keep over how many they are."""
 
     name: str
-    loss: Tensor
+    loss: Parts
     weight: float
-    metrics: Mapping[str, Tensor]
+    metrics: Mapping[str, Parts]
+    totals: Mapping[str, Tensor] = {}  # int64 scalars to log that are added up, not averaged
 
 
 def played_terms(
     agent: Agent,
     output: Output,
-    arrays: Tensors,
+    rows: Rows,
     reward: Tensor,
     reference_gate: Tensor | None,
     config: ObjectiveConfig,
@@ -84,12 +88,14 @@ def played_terms(
 
     Args:
         output: of the T + 1 rows of the played lanes.
-        arrays: of a played unroll, as tensors [T + 1, b, ...].
+        rows: of a played unroll, as tensors [T + 1, b, ...].
         reward: float [T, b].
         reference_gate: logits [T + 1, b] of the frozen cloned policy; None where its KL has no weight.
     """
-    weights, mask = config.weights, valid_steps(last=arrays["last"])
-    log_probs, log_ratios = _heads(agent, output, arrays)
+    arrays, weights = rows.device, config.weights
+    mask = valid_steps(last=arrays["last"])
+    steps = mask.sum()
+    log_probs, log_ratios = _heads(agent, output, rows)
     trace = vtrace(
         log_ratio=torch.stack(list(log_ratios.values())).sum(0)[:-1].detach(),
         reward=reward,
@@ -110,78 +116,94 @@ def played_terms(
                 rho_clip=config.rho_clip,
             )
             extra = {f"{head}_ratio": gradient.mean_ratio, f"{head}_clipped": gradient.clipped_share}
-            yield Term(f"{head}_policy", gradient.loss, weight, extra)
-    yield Term(
-        "value",
-        losses.value_loss(value=output.value[:-1], targets=trace.targets, mask=mask),
-        weights.value,
-        {"ratio": trace.mean_ratio, "ratio_clipped": trace.clipped_share, "value_mean": output.value.detach().mean()},
-    )
+            yield Term(f"{head}_policy", (Mean(gradient.loss, steps),), weight, _each(extra, steps))
+    loss = losses.value_loss(value=output.value[:-1], targets=trace.targets, mask=mask)
+    said = Mean(output.value.detach().mean(), torch.full_like(steps, output.value.numel()))
+    extra = {"ratio": trace.mean_ratio, "ratio_clipped": trace.clipped_share}
+    yield Term("value", (Mean(loss, steps),), weights.value, {**_each(extra, steps), "value_mean": (said,)})
     if reference_gate is not None and output.gate is not None:
         kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=reference_gate[:-1], mask=mask)
-        yield Term("gate_kl", kl, weights.gate_kl, {})
+        yield Term("gate_kl", (Mean(kl, steps),), weights.gate_kl, {})
 
 
 def demonstrated_terms(
-    agent: Agent, output: Output, arrays: Tensors, permutation: Tensor, config: ObjectiveConfig
+    agent: Agent,
+    output: Output,
+    rows: Rows,
+    permutation: Tensor,
+    config: ObjectiveConfig,
+    gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
 ) -> Iterator[Term]:
     """The terms of cloning, and of marks where the agent has a utility head.
 
     Args:
         output: of all T + 1 rows of the demonstrated lanes; dataset unrolls do not overlap, so every row counts.
-        arrays: of a dataset unroll, as tensors [T + 1, b, ...].
+        rows: of a dataset unroll, as tensors [T + 1, b, ...].
         permutation: int64 [b], whose language each lane's vision is contrasted with.
+        gather: see `interplay.learner.losses.css`.
     """
-    weights = config.weights
+    host, arrays, weights = *rows, config.weights
     mask = arrays["cloned"] & ~arrays["last"]
     if output.movement is not None:
         log_probs = movement_log_probs(output.movement, arrays["movement"])
         loss = losses.movement_cloning(log_probs=log_probs, mask=mask, reduce=config.cloning)
-        yield Term("movement_cloning", loss, weights.movement_cloning, {})
+        yield Term("movement_cloning", (Mean(loss, mask.sum()),), weights.movement_cloning, {})
     if agent.language is not None and output.gate is not None:
-        yield _language_cloning(agent, output, arrays, mask, config)
+        yield _language_cloning(agent, output, rows, mask, config)
     if agent.css is not None and output.vision is not None and output.language is not None:
         contrast = losses.css(
             discriminator=agent.css,
             vision=output.vision,
             language=output.language,
-            text=torch.cat([arrays["heard"], arrays["said"]], dim=-1),
-            mask=arrays.get("untouched", torch.ones_like(mask)),
+            text=torch.cat([host["heard"], host["said"]], dim=-1),
+            mask=host.get("untouched", torch.ones_like(host["last"])),
             permutation=permutation,
+            gather=gather,
         )
-        yield Term("css", contrast.loss, weights.css, {"css_accuracy": contrast.accuracy})
+        parts = tuple(map(Mean, contrast.losses, contrast.pairs.unbind()))
+        extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
+        yield Term("css", parts, weights.css, extra)
     if output.utility is not None:
         ibt = ibt_loss(
             utility=output.utility,
-            marks_positive=arrays["positive"],
-            marks_negative=arrays["negative"],
-            first=arrays["first"],
-            valid=torch.ones_like(mask),
+            marks_positive=host["positive"],
+            marks_negative=host["negative"],
+            first=host["first"],
+            valid=torch.ones_like(host["last"]),
         )
-        extra = {"ibt_accuracy": ibt.accuracy, "ibt_pairs": ibt.pairs, "ibt_margin": ibt.margin}
-        yield Term("ibt", ibt.loss, weights.ibt, extra)
+        averages = _each({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
+        yield Term("ibt", (Mean(ibt.loss, ibt.pairs),), weights.ibt, averages, {"ibt_pairs": ibt.pairs})
 
 
-def _heads(agent: Agent, output: Output, arrays: Tensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Parts]:
+    """Means of the same steps (or pairs), by name."""
+    return {name: (Mean(value, count),) for name, value in values.items()}
+
+
+def _heads(agent: Agent, output: Output, rows: Rows) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """By head: the log-probability of what it did, and the log-ratio to the policy that acted; [T + 1, b]."""
+    arrays = rows.device
     log_probs: dict[str, Tensor] = {}
     if output.movement is not None:
         log_probs["movement"] = movement_log_probs(output.movement, arrays["movement"]).sum((-1, -2))
     if agent.language is not None and output.gate is not None:
-        spoke = arrays["spoke"]
-        words = agent.language.utterance_log_probs(output.core, spoke, arrays["tokens"])
-        log_probs["language"] = gate_log_prob(output.gate, spoke) + words
+        words = agent.language.utterance_log_probs(output.core, rows.host["spoke"], arrays["tokens"])
+        log_probs["language"] = gate_log_prob(output.gate, arrays["spoke"]) + words
     return log_probs, {head: log_prob - arrays[f"{head}_log_prob"] for head, log_prob in log_probs.items()}
 
 
-def _language_cloning(agent: Agent, output: Output, arrays: Tensors, mask: Tensor, config: ObjectiveConfig) -> Term:
+def _language_cloning(agent: Agent, output: Output, rows: Rows, mask: Tensor, config: ObjectiveConfig) -> Term:
     assert agent.language is not None
     assert output.gate is not None
+    host, arrays = rows
     gate = losses.gate_cloning(logits=output.gate, spoke=arrays["spoke"], mask=mask)
-    where = (arrays["spoke"] & mask).nonzero(as_tuple=True)
+    spoken = (host["spoke"] & host["cloned"] & ~host["last"]).nonzero(as_tuple=True)
+    where = tuple(index.to(mask.device, non_blocking=True) for index in spoken)
     tokens = arrays["tokens"][where]
     words = losses.token_cloning(
         log_probs=agent.language.token_log_probs(output.core[where], tokens), tokens=tokens, reduce=config.cloning
     )
-    extra = {"gate_cloning": gate.loss, "token_cloning": words.loss, "gate_accuracy": gate.accuracy}
-    return Term("language_cloning", gate.loss + words.loss, config.weights.language_cloning, extra)
+    of_gate, of_words = Mean(gate.loss, mask.sum()), Mean(words.loss, words.utterances)
+    extra: dict[str, Parts] = {"gate_cloning": (of_gate,), "token_cloning": (of_words,)}
+    extra["gate_accuracy"] = (Mean(gate.accuracy, of_gate.over),)
+    return Term("language_cloning", (of_gate, of_words), config.weights.language_cloning, extra)

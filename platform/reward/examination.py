@@ -100,8 +100,8 @@ def _forward(model: Agent, batch: Sequence[Arrays]) -> Tensor:
         block = np.zeros((longest, len(batch), *first.shape[2:]), first.dtype)
         for lane, arrays in enumerate(batch):
             block[: len(arrays[key]), lane] = arrays[key][:, 0]
-        joined[key] = torch.from_numpy(block)
+        joined[key] = torch.from_numpy(block).to(model.device)
     with torch.inference_mode():
         output, _ = model.eval()(joined, model.initial_state(len(batch)))
     utility: Tensor = output.utility
-    return utility
+    return utility.cpu()

@@ -13,6 +13,7 @@ from interplay.actors.unroll import Unroll
 from interplay.agent.memory import State
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
+from interplay.agent.policy import tensors
 
 
 def gate_logits(agent: Agent, arrays: Arrays, before: State) -> tuple[NDArray[np.float32] | None, State]:
@@ -20,11 +21,11 @@ def gate_logits(agent: Agent, arrays: Arrays, before: State) -> tuple[NDArray[np
 
     None instead of logits where the world has no utterances.
     """
-    observations = {key: torch.from_numpy(arrays[key]) for key in agent.layout.observations(0, 0)}
+    observations = tensors({key: arrays[key] for key in agent.layout.observations(0, 0)}, agent.device)
     with torch.inference_mode():
         upto, between = agent({key: value[:-1] for key, value in observations.items()}, before)
         end, _ = agent({key: value[-1:] for key, value in observations.items()}, between)
-    return None if upto.gate is None else torch.cat([upto.gate, end.gate]).numpy(), between
+    return None if upto.gate is None else torch.cat([upto.gate, end.gate]).cpu().numpy(), between
 
 
 class FrozenGate:
@@ -46,4 +47,4 @@ class FrozenGate:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state` returned."""
         self.agent.load_state_dict(state["weights"])
-        self._lanes = State(*state["lanes"])
+        self._lanes = State(*(part.to(self.agent.device) for part in state["lanes"]))

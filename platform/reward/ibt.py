@@ -37,10 +37,13 @@ def ibt_loss(*, utility: Tensor, marks_positive: Tensor, marks_negative: Tensor,
         marks_positive, marks_negative: int [T, B], how many marks of each sign lie at each row.
         first: bool [T, B], an episode starts here.
         valid: bool [T, B]; a pair needs both its rows valid.
+
+    All but `utility` may stay on the host while the network is on a GPU: then choosing pairs does not wait for it.
     """
     sign = pair_signs(marks_positive=marks_positive, marks_negative=marks_negative, first=first, valid=valid)
-    earlier, later, lane = sign.nonzero(as_tuple=True)
-    direction = sign[earlier, later, lane].to(utility.dtype)  # [pairs]
+    where = sign.nonzero(as_tuple=True)
+    direction = sign[where].to(utility.device, utility.dtype, non_blocking=True)  # [pairs]
+    earlier, later, lane = (index.to(utility.device, non_blocking=True) for index in where)
     margin = direction * (utility[later, lane] - utility[earlier, lane])
 
     count = max(1, len(margin))
@@ -49,7 +52,7 @@ def ibt_loss(*, utility: Tensor, marks_positive: Tensor, marks_negative: Tensor,
         accuracy = ordered.sum() / count
     return IBT(
         loss=functional.softplus(-margin).sum() / count,
-        pairs=torch.tensor(len(margin)),
+        pairs=torch.full((), len(margin), dtype=torch.int64, device=utility.device),
         accuracy=accuracy,
         margin=margin.detach().sum() / count,
     )

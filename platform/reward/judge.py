@@ -59,7 +59,7 @@ class Judge:
         if self._reference is not None:
             before = self._reference.initial_state(lanes)
             if states.gate is not None:
-                before = state_from_arrays([states.gate[name] for name in ("hidden", "cell")])
+                before = state_from_arrays([states.gate[name] for name in ("hidden", "cell")], self._reference.device)
             logits, between = gate_logits(self._reference, arrays, before)
             gate = dict(zip(("hidden", "cell"), state_to_arrays(between), strict=True))
         return Judged(reward, logits, LaneStates(payment, gate), self._version, utility)

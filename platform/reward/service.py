@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from interplay.agent.memory import State, state_from_arrays, state_to_arrays
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
+from interplay.agent.policy import tensors
 from interplay.agent.weights import UTILITY, Weights, load_weights
 from interplay.reward.ibt import utility_reward
 
@@ -52,13 +53,14 @@ class RewardService:
         Raises:
             ValueError: an array that the model needs is missing.
         """
-        observations = {key: torch.from_numpy(arrays[key]) for key in self._wanted(arrays)}
-        before = state_from_arrays((state["hidden"], state["cell"]))
+        device = self._model.device
+        observations = tensors({key: arrays[key] for key in self._wanted(arrays)}, device)
+        before = state_from_arrays((state["hidden"], state["cell"]), device)
         with torch.inference_mode():
             # Row T opens the next unroll, so the state to hand back is the one before it.
             upto, between = self._model({key: value[:-1] for key, value in observations.items()}, before)
             end, _ = self._model({key: value[-1:] for key, value in observations.items()}, between)
-            utility = torch.cat([upto.utility, end.utility])
+            utility = torch.cat([upto.utility, end.utility]).cpu()
             reward = utility_reward(utility=utility, last=torch.from_numpy(arrays["last"]))
         hidden, cell = state_to_arrays(State(*between))
         return Scored(utility.numpy(), reward.numpy(), {"hidden": hidden, "cell": cell})

@@ -14,6 +14,8 @@ from interplay.agent.observation import Layout
 from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.device import find_device
+from interplay.learner.learner import LearnerConfig
 from interplay.reward.augmentation import AugmentationConfig
 from interplay.runtime.inline import InlineDemonstrated
 from interplay.runtime.messages import ReadingPart
@@ -85,12 +87,12 @@ def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> Dem
     here = dataclasses.replace(run, around=None)
     makes = [partial(_reading_part, here, what, Share(index, of)) for index in range(of)]
     parts = [run.around.host(f"dataset-{index}", make) for index, make in enumerate(makes)]
-    return DemonstratedStream(parts, run.around, pinned=pinned(run))
+    return DemonstratedStream(parts, run.around, pinned=pinned(getattr(run.config, what.stage).learner))
 
 
-def pinned(run: Run) -> bool:
+def pinned(learner: LearnerConfig) -> bool:
     """Are batches copied to a GPU?"""
-    return run.config.runtime.learner.gpus > 0
+    return find_device(learner.device).type == "cuda"
 
 
 def _reading_part(run: Run, what: Demonstrations, share: Share, after: bytes | None) -> ReadingPart:

@@ -20,6 +20,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
+from interplay.learner.device import find_device
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.judge import Judge
 from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
@@ -46,10 +47,11 @@ def played_source(run: Run, snapshot: Path) -> PlayedSource:
         return _stream(run, snapshot, run.around)
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     acting, vocabulary = start_from(run, config.start)
+    device = find_device(config.learner.device)
     return InlinePlayed(
         actor=replay_actor(run, Snapshot(snapshot), acting, vocabulary, config.actor, "train"),
         payment=payment(run, lanes),
-        gate=FrozenGate(start_from(run, config.start)[0], lanes) if _has_gate(run) else None,
+        gate=FrozenGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
         overlap=run.config.runtime.overlap,
     )
 
@@ -83,7 +85,7 @@ def payment(run: Run, lanes: int) -> Payment:
     if run.config.reinforce.reward == "world":
         return WorldPayment()
     model, _ = load_agent(checkpoint_of(run, "reward").path)
-    return LearnedPayment(RewardService(model), lanes)
+    return LearnedPayment(RewardService(model.to(find_device(run.config.reinforce.learner.device))), lanes)
 
 
 def _has_gate(run: Run) -> bool:
@@ -115,7 +117,7 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
         newer=follower(run) if runtime.reward.follow and learned else lambda: None,
         lanes=lanes,
         surroundings=around,
-        pinned=pinned(run),
+        pinned=pinned(config.learner),
     )
 
 
@@ -137,12 +139,14 @@ def _playing_part(
 
 def _judging_part(run: Run, gate: Weights | None, newer: Weights | None = None, version: int = 0) -> JudgingPart:
     service = reference = None
+    device = find_device("auto" if run.config.runtime.reward.resources.gpus else "cpu")
     if gate is not None:
         reference, _ = start_from(run, run.config.reinforce.start)
         load_weights(reference, gate)
+        reference.to(device)
     if run.config.reinforce.reward == "ibt":
         found = checkpoint_of(run, "reward")
-        service = RewardService(load_agent(found.path)[0])
+        service = RewardService(load_agent(found.path)[0].to(device))
         version = version or found.step
     judge = Judge(service=service, reference=reference, version=version)
     if newer is not None:

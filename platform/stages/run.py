@@ -30,8 +30,9 @@ if TYPE_CHECKING:  # Ray takes half a second to import, and most runs never need
 
 logger = logging.getLogger(__name__)
 
-# How long a stage trains, and how often it logs and saves. Raised, it goes on; what it has learned stays true.
-MAY_CHANGE = "training"
+# How long a stage trains, and how often it logs and saves: raised, it goes on; what it has learned stays true. And
+# where and how its learner computes, for what was begun on a GPU may go on without one.
+MAY_CHANGE = frozenset({"training", "device", "compile", "channels_last", "recompute"})
 
 
 class StageConflict(ValueError):
@@ -121,7 +122,7 @@ class StageFolder:
         """Starts the stage, or goes on with it. Nothing is written down yet: see `StageClock.claim`.
 
         Raises:
-            StageConflict: it was begun with other settings. Those named `MAY_CHANGE` are not compared.
+            StageConflict: it was begun with other settings. Those in `MAY_CHANGE` are not compared.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         settings = json.loads(json.dumps(settings))  # tuples become lists, as they will when read back
@@ -208,7 +209,7 @@ def _lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: _lasting(value) if isinstance(value, dict) else value
         for key, value in settings.items()
-        if key != MAY_CHANGE
+        if key not in MAY_CHANGE
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from interplay.agent.weights import Weights
 from interplay.learner.agents import identity, load_agent, same_agent
 from interplay.learner.checkpoint import Checkpoint, read
+from interplay.learner.device import find_device
 from interplay.reward.judge import Judge
 from interplay.reward.scorer import LocalScorer, ReadVersion
 from interplay.reward.service import RewardService
@@ -70,7 +71,7 @@ def _scorer(run: Run, found: Checkpoint, read_version: ReadVersion) -> AbstractC
 
 
 def _judge(path: Path, version: int) -> Judge:
-    return Judge(service=RewardService(load_agent(path)[0]), reference=None, version=version)
+    return Judge(service=RewardService(load_agent(path)[0].to(find_device("auto"))), reference=None, version=version)
 
 
 def _judging_part(path: Path, version: int, newer: Weights | None = None, number: int = 0) -> JudgingPart:

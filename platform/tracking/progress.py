@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
+from interplay.tracking.telling import duration, short
 from interplay.tracking.tracker import Tracker
 
 REDRAW_SECONDS = 0.2  # on a terminal, where the line is rewritten
@@ -64,9 +65,9 @@ class Progress(Tracker):
         parts = [f"{self._title} {self._step:,}/{self._total:,} {self._unit}".strip()]
         if elapsed > 0 and done > 0:
             rate = done / elapsed
-            parts.append(f"{_short(rate)} {self._unit}/s")
-            parts.append(f"{_duration((self._total - self._step) / rate)} left")
-        parts += [f"{label} {_short(value)}" for label, value in self._latest.items()]
+            parts.append(f"{short(rate)} {self._unit}/s")
+            parts.append(f"{duration((self._total - self._step) / rate)} left")
+        parts += [f"{label} {short(value)}" for label, value in self._latest.items()]
         return "  ".join(parts)
 
     def _draw(self) -> None:
@@ -78,19 +79,3 @@ class Progress(Tracker):
             self._stream.write(line + "\n")
         self._stream.flush()
         self._shown_at, self._shown_step = self._clock(), self._step
-
-
-def _short(value: float) -> str:
-    """Three significant digits, without an exponent where it can be helped."""
-    if value != value or abs(value) >= 1e6 or (value and abs(value) < 1e-3):
-        return f"{value:.3g}"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
-def _duration(seconds: float) -> str:
-    """1:02:03, or 2:03 below an hour."""
-    minutes, rest = divmod(max(0, round(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

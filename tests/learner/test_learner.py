@@ -43,9 +43,9 @@ def fill(arrays: Arrays, agent: Agent, rng: np.random.Generator) -> None:
         arrays["tokens"][~arrays["spoke"]] = 0
 
 
-def demonstrated(agent: Agent, seed: int = 0) -> Unroll:
+def demonstrated(agent: Agent, seed: int = 0, lanes: int = LANES) -> Unroll:
     rng = np.random.default_rng(seed)
-    arrays = allocate_demonstrated(agent.layout, STEPS, LANES)
+    arrays = allocate_demonstrated(agent.layout, STEPS, lanes)
     fill(arrays, agent, rng)
     arrays["cloned"][:] = rng.random(arrays["cloned"].shape) < 0.9
     arrays["positive"][:] = rng.random(arrays["cloned"].shape) < 0.3
@@ -258,3 +258,15 @@ def test_weights_are_a_copy() -> None:
     learner.update(demonstrated=demonstrated(agent))
     assert all(np.array_equal(taken[name], kept[name]) for name in kept)
     assert not np.array_equal(learner.weights()["memory.recurrent"], kept["memory.recurrent"])
+
+
+def test_without_demonstrations_only_what_was_played_is_learned_from() -> None:
+    weights = LossWeights(movement_cloning=0, language_cloning=0, css=0)
+    config = LearnerConfig(learning_rate=1e-3, objective=ObjectiveConfig(weights=weights))
+    both, alone = tiny_agent(Street()), tiny_agent(Street())
+    for agent, lanes, shown in ((both, LANES, demonstrated(both)), (alone, 0, None)):
+        learner = Learner(agent, config, dataset_lanes=lanes, generator=torch.Generator())
+        metrics = learner.update(demonstrated=shown, played=played(agent))
+        assert PLAYING - {"gate_kl"} <= set(metrics) and not CLONING & set(metrics)
+    for name, weight in both.state_dict().items():
+        torch.testing.assert_close(weight, alone.state_dict()[name], rtol=1e-5, atol=1e-6)

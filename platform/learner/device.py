@@ -1,0 +1,48 @@
+"""Where a learner computes: a device by its name."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
+
+
+def check_name(name: str) -> None:
+    """Refuses what names no device; whether it is there is asked when a learner is built.
+
+    Raises:
+        ValueError: the name is none of auto, cpu, cuda, cuda:N.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"device is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
+
+
+def find_device(name: str) -> torch.device:
+    """The device of this name; "auto" is the first GPU where there is one, and else the CPU.
+
+    Raises:
+        ValueError: the name is none, or there is no such device here.
+    """
+    check_name(name)
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "auto":
+        return torch.device("cuda", 0) if there else torch.device("cpu")
+    device = torch.device(name)
+    if device.type == "cpu":
+        return device
+    index = device.index or 0
+    if index >= there:
+        raise ValueError(
+            f"learner.device={name} is not here: {_seen(there)}. Choose learner.device=auto, which takes what is there"
+        )
+    return torch.device("cuda", index)
+
+
+def _seen(there: int) -> str:
+    if there:
+        return f"torch sees {there} GPU(s), cuda:0 to cuda:{there - 1}"
+    if torch.version.cuda is None:
+        return f"torch {torch.__version__} is built without CUDA (see CUDA or CPU torch in CONTRIBUTING.md)"
+    return "torch sees no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES"

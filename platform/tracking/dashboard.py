@@ -1,0 +1,148 @@
+"""A live view of a run in a terminal: how far, how fast, the metrics with their curves, what every part is doing."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from interplay.tracking.standing import Standing
+from interplay.tracking.telling import duration, short
+
+REDRAW = 1.0  # seconds
+PLAIN = 15.0  # seconds between lines, where there is no terminal
+RATE_OVER = 60.0  # seconds over which a rate is taken
+BARS = "▁▂▃▄▅▆▇█"
+CURVE = 24  # columns
+FLOW = (
+    "lag",
+    "idle",
+    "ready",
+    "object_store",
+    "restarts",
+    "steps_per_second",
+)  # metrics of the machine, not of learning
+BUSY_LONG = 60.0  # seconds at one thing, from which a part is shown in yellow
+
+
+class Rate:
+    """Updates a second over the last minute."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def of(self, standing: Standing) -> float | None:
+        """None until two readings differ."""
+        self._seen.append((standing.clock, standing.update))
+        while self._seen[-1][0] - self._seen[0][0] > RATE_OVER or self._seen[0][1] > standing.update:
+            self._seen.popleft()
+        (before, first), (now, last) = self._seen[0], self._seen[-1]
+        return (last - first) / (now - before) if last > first else None
+
+
+def watch(read: Callable[[], Standing], console: Console, *, once: bool = False) -> None:
+    """Shows a run until its stage is finished, or for ever where it does not end; Ctrl-C ends the watching alone.
+
+    Where there is no terminal, a plain line every quarter of a minute.
+    """
+    rate = Rate()
+    if once or not console.is_terminal:
+        while True:
+            standing = read()
+            console.print(line(standing, rate.of(standing)), soft_wrap=True, highlight=False, markup=False)
+            if once or standing.finished:
+                return
+            time.sleep(PLAIN)
+    with Live(console=console, screen=False, auto_refresh=False) as live:
+        while True:
+            standing = read()
+            live.update(picture(standing, rate.of(standing)), refresh=True)
+            if standing.finished:
+                return
+            time.sleep(REDRAW)
+
+
+def line(standing: Standing, rate: float | None) -> str:
+    """All that one line can hold."""
+    told = [f"{standing.run}/{standing.stage} {standing.update:,}/{standing.total:,} updates", _pace(standing, rate)]
+    told += [f"{name} {short(value)}" for name, value in standing.newest.items()]
+    told += [f"[{part['name']}: {part['doing']}]" for part in standing.parts]
+    return "  ".join(each for each in told if each)
+
+
+def picture(standing: Standing, rate: float | None) -> RenderableType:
+    """The whole view."""
+    head = Table.grid(padding=(0, 2))
+    bar = ProgressBar(total=max(standing.total, 1), completed=standing.update, width=40)
+    head.add_row(f"{standing.update:,} / {standing.total:,} updates", bar, _pace(standing, rate))
+    parts: list[RenderableType] = [head, _metrics(standing)]
+    if standing.parts:
+        parts.append(_parts(standing))
+    elif standing.status_age is not None and not standing.finished:
+        parts.append(Text(f"its parts were last heard {duration(standing.status_age)} ago", style="yellow"))
+    return Panel(Group(*parts), title=f"{standing.run} · {standing.stage}", border_style="dim")
+
+
+def spark(values: Sequence[float], width: int = CURVE) -> str:
+    """A curve in one line of text: means of equal stretches, from the lowest to the highest."""
+    if not values:
+        return ""
+    width = min(width, len(values))
+    edges = [round(i * len(values) / width) for i in range(width + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    low, spread = min(means), max(means) - min(means)
+    return "".join(BARS[int((mean - low) / spread * (len(BARS) - 1) + 0.5) if spread else 0] for mean in means)
+
+
+def _pace(standing: Standing, rate: float | None) -> str:
+    if standing.finished:
+        return "done"
+    told = []
+    if rate is not None:
+        told.append(f"{short(rate)} updates/s")
+        told.append(f"{duration((standing.total - standing.update) / rate)} left")
+    if standing.age > RATE_OVER:
+        told.append(f"nothing written for {duration(standing.age)}")
+    return "  ".join(told)
+
+
+def _metrics(standing: Standing) -> RenderableType:
+    """Learning on the left, the flow of data on the right."""
+    names = list(standing.newest)
+    flow = [name for name in names if any(word in name for word in FLOW)]
+    both = Table.grid(padding=(0, 4))
+    both.add_row(
+        _curves(standing, [name for name in names if name not in flow and name != "steps"]), _curves(standing, flow)
+    )
+    return both
+
+
+def _curves(standing: Standing, names: Sequence[str]) -> RenderableType:
+    table = Table.grid(padding=(0, 1))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column(style="cyan")
+    for name in names:
+        table.add_row(name, short(standing.newest[name]), spark(standing.curve(name)))
+    return table
+
+
+def _parts(standing: Standing) -> RenderableType:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("part", "is doing", "for", "idle", "made", "restarts"):
+        table.add_column(title, justify="left" if title in ("part", "is doing") else "right")
+    for part in standing.parts:
+        busy = not part["doing"].startswith("waits") and part["since"] > BUSY_LONG
+        style = "red" if part["restarts"] else "yellow" if busy else ""
+        cells = (duration(part["since"]), f"{part['idle']:.0%}", f"{part['made']:,}", f"{part['restarts']}")
+        table.add_row(part["name"], part["doing"], *cells, style=style)
+    return table

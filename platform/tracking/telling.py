@@ -1,0 +1,19 @@
+"""How numbers are told to people."""
+
+from __future__ import annotations
+
+
+def short(value: float) -> str:
+    """Three significant digits, without an exponent where it can be helped."""
+    if value != value or abs(value) >= 1e6 or (value and abs(value) < 1e-3):
+        return f"{value:.3g}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """1:02:03, or 2:03 below an hour."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,169 @@
+"""Where and how a learner computes changes what it costs, and what it learns by a rounding only."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from street import Street, tiny_agent
+from test_learner import LANES, demonstrated, learner_of, played
+
+from interplay.agent.network import Agent
+from interplay.agent.policy import tensors
+from interplay.learner import forward
+from interplay.learner.device import find_device
+from interplay.learner.forward import Forward, ForwardConfig, check_compiler
+from interplay.learner.learner import Learner, LearnerConfig
+
+Told = tuple[dict[str, float], torch.Tensor]
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs are traced, cut and differentiated as by the real compiler; then they run without a minute of C++."""
+    torch._dynamo.reset()
+    monkeypatch.setattr(forward, "BACKEND", "aot_eager")
+
+
+def update(**switches: Any) -> Told:
+    """Metrics and the whole gradient of one update."""
+    agent = tiny_agent(Street(), utility=True)
+    learner = learner_of(agent, LearnerConfig(learning_rate=1e-3, **switches))
+    metrics = learner.update(demonstrated=demonstrated(agent), played=played(agent))
+    gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
+    return metrics, torch.cat([gradient.reshape(-1) for gradient in gradients])
+
+
+@pytest.fixture(scope="module")
+def plain() -> Told:
+    return update()
+
+
+def assert_near(told: Told, plain: Told, tolerance: float) -> None:
+    assert told[0].keys() == plain[0].keys()
+    for name, value in plain[0].items():
+        assert told[0][name] == pytest.approx(value, rel=tolerance, abs=tolerance), name
+    assert (told[1] - plain[1]).norm() < tolerance * plain[1].norm()
+
+
+@pytest.mark.parametrize("switch", [{"channels_last": True}, {"recompute": 3}], ids=str)
+def test_a_switch_that_only_moves_the_work_changes_nothing(switch: dict[str, Any], plain: Told) -> None:
+    assert_near(update(**switch), plain, 1e-5)
+
+
+def test_bf16_is_near_and_not_the_same(plain: Told) -> None:
+    told = update(precision="bf16")
+    assert_near(told, plain, 0.05)
+    assert (told[1] - plain[1]).norm() > 1e-3 * plain[1].norm(), "nothing was computed in bfloat16"
+
+
+def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
+    """Episodes start in the midst of these unrolls, so the memory is reset inside the loop."""
+    assert_near(update(compile=True), plain, 1e-5)
+    assert not torch._dynamo.utils.counters["graph_break"]
+    # Whatever T: what a step holds, the memory's first step, whose state carries no gradient, and its others.
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 3
+
+
+def test_all_at_once_is_near(uncompiled: None, plain: Told) -> None:
+    assert_near(update(compile=True, precision="bf16", channels_last=True, recompute=5), plain, 0.05)
+
+
+def test_in_bf16_weights_heads_and_memory_stay_float32() -> None:
+    agent = tiny_agent(Street(), utility=True)
+    observations = tensors({key: demonstrated(agent).arrays[key] for key in agent.layout.observations(0, 0)})
+    output, after = Forward(agent, ForwardConfig(precision="bf16"))(observations, agent.initial_state(LANES))
+    parts = {name: part for name, part in output._asdict().items() if part is not None}
+    assert {part.dtype for part in (*parts.values(), *after, *agent.parameters())} == {torch.float32}
+    assert agent.utility is not None
+    assert torch.equal(output.utility, agent.utility(output.core)), "the head rounded what it was given"
+    rounded = output.core[..., agent.config.lstm :]
+    assert torch.equal(rounded, rounded.bfloat16().float()), "nothing was computed in bfloat16"
+
+
+def test_weights_for_actors_and_what_is_saved_do_not_know_the_layout() -> None:
+    agent = tiny_agent(Street())
+    learner = learner_of(agent, LearnerConfig(channels_last=True))
+    assert agent.encoder.tower is not None
+    assert agent.encoder.tower.stem.weight.is_contiguous(memory_format=torch.channels_last)
+    learner.update(demonstrated=demonstrated(agent))
+    plain = tiny_agent(Street(), seed=1)
+    plain.load_state_dict(agent.state_dict())
+    assert plain.encoder.tower is not None
+    assert plain.encoder.tower.stem.weight.is_contiguous()
+    other = learner_of(plain)
+    other.load_state(learner.state())
+    for name, array in learner.weights().items():
+        assert array.flags["C_CONTIGUOUS"], name
+        assert np.array_equal(array, other.weights()[name]), name
+
+
+def test_it_goes_on_from_another_devices_optimiser() -> None:
+    """A GPU's Adam is fused and keeps its clock on the GPU; that must not follow the run to a CPU."""
+    agent = tiny_agent(Street())
+    learner = learner_of(agent)
+    learner.update(demonstrated=demonstrated(agent))
+    saved = copy.deepcopy(learner.state())
+    for group in saved["optimiser"]["param_groups"]:
+        group["fused"] = True
+    resumed = learner_of(agent)
+    resumed.load_state(saved)
+    assert resumed.state()["optimiser"]["param_groups"][0]["fused"] is None
+    twin = copy.deepcopy(agent)
+    straight = learner_of(twin)
+    straight.load_state(learner.state())
+    assert resumed.update(demonstrated=demonstrated(agent, 1)) == straight.update(demonstrated=demonstrated(agent, 1))
+    assert all(torch.equal(tensor, twin.state_dict()[name]) for name, tensor in agent.state_dict().items())
+
+
+def test_what_was_loaded_ahead_is_learned_as_it_is_otherwise() -> None:
+    ahead, at_once = (tiny_agent(Street()) for _ in range(2))
+    one, other = learner_of(ahead), learner_of(at_once)
+    batches = [one.load(demonstrated=demonstrated(ahead, n), played=played(ahead, n)) for n in range(3)]
+    for number, batch in enumerate(batches):
+        update = other.update(demonstrated=demonstrated(at_once, number), played=played(at_once, number))
+        assert one.learn(batch) == update
+
+
+def test_a_device_that_is_not_here_is_refused() -> None:
+    assert find_device("cpu") == torch.device("cpu")
+    assert find_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    with pytest.raises(ValueError, match=r"learner\.device=cuda:63 is not here: .*learner\.device=auto"):
+        find_device("cuda:63")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"device": "gpu"}, r"device is one of auto, cpu, cuda, .*'gpu'"),
+        ({"recompute": -1}, "recompute is at least 0"),
+    ],
+)
+def test_switches_that_cannot_be_are_refused(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LearnerConfig(**setting)
+
+
+def test_a_missing_compiler_is_told_before_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(ValueError, match=r"needs a compiler, .*g\+\+.*learner.compile=false"):
+        learner_of(tiny_agent(Street()), LearnerConfig(compile=True))
+    compiler = tmp_path / "my-compiler"
+    compiler.touch(mode=0o755)
+    monkeypatch.setenv("CXX", "my-compiler")
+    check_compiler(torch.device("cpu"))
+
+
+def test_every_switch_is_off_by_default() -> None:
+    given = {field.name: field.default for field in dataclasses.fields(ForwardConfig)}
+    switches = {"device": "cpu", "precision": "fp32", "compile": False, "channels_last": False, "recompute": 0}
+    assert given == switches
+    agent: Agent = tiny_agent(Street())
+    learner: Learner = learner_of(agent, LearnerConfig())
+    assert learner.device.type == "cpu"
