@@ -94,6 +94,7 @@ def _has_gate(run: Run) -> bool:
 
 def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     """Actors and reward replicas in processes of their own."""
+    from interplay.runtime.ray.judging import Judging
     from interplay.runtime.ray.played import PlayedStream
     from interplay.runtime.ray.replicas import Replicas
 
@@ -111,8 +112,7 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
         replicas = Replicas(parts, retries=runtime.reward.retries)
     return PlayedStream(
         parts=actors,
-        replicas=replicas,
-        truth=None if learned else payment(run, lanes),
+        judging=Judging(replicas, None if learned else payment(run, lanes)),
         gate=gate,
         newer=follower(run) if runtime.reward.follow and learned else lambda: None,
         lanes=lanes,

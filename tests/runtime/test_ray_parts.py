@@ -112,9 +112,9 @@ def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> N
 
 
 def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundings, tmp_path: Path) -> None:
-    around.config = replace(around.config, stall_limit=2.0)
+    around.config = replace(around.config, stall_limit=5.0)
     other = around.host("actor-1", toys.Counter)
-    other.start()
+    other.start(None)
     assert beat(other)
     line = line_of(around.host("actor-0", partial(toys.Sleeper, tmp_path / "scar")))
 

@@ -21,7 +21,7 @@ from interplay.runtime.pulse import Beat, IdleShare, Pulse
 from interplay.runtime.ray.placement import Placement
 from interplay.runtime.status import PartStatus
 
-CONTROL_SECONDS = 5.0  # an answer that needs no work
+CONTROL_SECONDS = 10.0  # an answer that needs no work
 POLL_SECONDS = 0.5  # between two readings of a pulse
 LOOK_SECONDS = 0.05  # between two looks whether it has been read
 

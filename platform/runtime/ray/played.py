@@ -12,7 +12,6 @@ from, in the order in which it made them: the states of its lanes go from one to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,32 +23,21 @@ from interplay.actors.unroll import Unroll
 from interplay.agent.observation import Arrays
 from interplay.agent.weights import Weights
 from interplay.learner.learner import Played
-from interplay.reward.judge import Judged, LaneStates
-from interplay.reward.payment import Payment
+from interplay.reward.judge import LaneStates
 from interplay.runtime.accounts import Account
 from interplay.runtime.backpressure import choose, may_ask
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.lane_states import LaneRecord, merged, split
 from interplay.runtime.ledger import Taken
+from interplay.runtime.ray.judging import Judging, Outstanding
 from interplay.runtime.ray.line import Call, Line
 from interplay.runtime.ray.part import Hosted
 from interplay.runtime.ray.prefetch import TICK, Prefetch
-from interplay.runtime.ray.replicas import Asked, Replicas
-from interplay.runtime.ray.stalls import blocked, restart_stalled
+from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.surroundings import Surroundings, restarts_of
 from interplay.runtime.sources import PlayedBatch
 
 PLAYS = "plays unroll"
-PAID_BY = ("last", "progress", "env_reward")  # what payments without a model read
-
-
-@dataclass
-class _Unroll:
-    """An unroll from when it is asked for until it is joined to a batch."""
-
-    call: Call
-    asked: Asked | None = None
-    judged: Judged | None = None
 
 
 class _Part(NamedTuple):
@@ -74,8 +62,7 @@ class PlayedStream:
         self,
         *,
         parts: Sequence[Hosted],
-        replicas: Replicas | None,
-        truth: Payment | None,
+        judging: Judging,
         gate: Weights | None,
         newer: Callable[[], tuple[Weights, int] | None],
         lanes: int,
@@ -84,16 +71,13 @@ class PlayedStream:
     ) -> None:
         """
         Args:
-            replicas: judge unrolls; None where nobody has to.
-            truth: pays without a model, and keeps nothing; None where the replicas pay.
+            judging: pays unrolls.
             gate: the weights of the frozen gate, which the checkpoints keep.
             newer: the weights and the number of a newer reward model, where there is one to take up.
             lanes: of one actor.
         """
-        assert truth is not None or replicas is not None, "nobody pays"
         self._parts = list(parts)
-        self._replicas = replicas
-        self._truth = truth
+        self._judging = judging
         self._gate = gate
         self._newer = newer
         self._lanes = lanes
@@ -101,8 +85,7 @@ class PlayedStream:
         self._config = surroundings.config
         self._lines: list[Line] = []
         self._records = [LaneRecord.fresh(lanes) for _ in self._parts]  # after what was learned from last
-        self._outstanding: list[_Unroll] = []  # in the order in which they were asked for
-        self._states: list[LaneStates] = []  # of each actor's lanes, after what was judged last
+        self._outstanding: list[Outstanding] = []  # in the order in which they were asked for
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
@@ -149,7 +132,7 @@ class PlayedStream:
             part.kill()
 
     def _all_parts(self) -> list[Hosted]:
-        return [*self._parts, *(self._replicas.parts if self._replicas is not None else [])]
+        return [*self._parts, *self._judging.parts]
 
     def _taken(self, filled: _Filled) -> PlayedBatch:
         """What the learner takes is what a resume goes on after."""
@@ -175,7 +158,8 @@ class PlayedStream:
                 references[reference]()
         else:
             self._prefetch.idle()
-        self._restart_stalled()
+        restart_stalled(self._surroundings, {line: self._again(line) for line in self._lines}, "an unroll")
+        self._judging.restart_stalled(self._surroundings)
         return self._filled()
 
     def _start(self) -> None:
@@ -183,9 +167,7 @@ class PlayedStream:
             line = Line(index, part, number=record.number, after=record.after)
             line.start()
             self._lines.append(line)
-            self._states.append(record.states)
-        if self._replicas is not None:
-            self._replicas.start()
+        self._judging.start([record.states for record in self._records])
 
     def _publish(self) -> tuple[int, ObjectRef[Any]]:
         """The newest version of the weights, and where they are; put there once somebody needs them."""
@@ -198,8 +180,8 @@ class PlayedStream:
 
     def _take_up_newer(self) -> None:
         newer = self._newer()
-        if newer is not None and self._replicas is not None:
-            self._replicas.load_version(*newer)
+        if newer is not None:
+            self._judging.load_version(*newer)
 
     def _ask(self) -> None:
         """Asks as many as may be asked; the actor that has the fewest calls first."""
@@ -211,7 +193,7 @@ class PlayedStream:
                 return
             version, weights = self._publish()
             line = min(free, key=lambda line: (len(line.in_flight), line.asked, line.index))
-            self._outstanding.append(_Unroll(line.ask(version, PLAYS, weights, version)))
+            self._outstanding.append(Outstanding(line.ask(version, PLAYS, weights, version)))
 
     def _bound(self) -> dict[str, int]:
         return {"batch": self._joined, "joined": self._config.side_by_side, "max_lag": self._config.max_lag}
@@ -222,15 +204,13 @@ class PlayedStream:
         for line in self._lines:
             if line.in_flight:
                 waiting[line.in_flight[0].reference] = lambda line=line: self._receive(line)  # type: ignore[misc]
-        for each in self._outstanding:
-            if each.asked is not None and each.judged is None:
-                waiting[each.asked.reference] = lambda each=each: self._hear(each)  # type: ignore[misc]
+        waiting |= self._judging.waiting_for(self._outstanding)
         return waiting
 
     def _receive(self, line: Line) -> None:
         if line.receive() is None:
             line.restart(self._again(line))
-        self._judge(line.index)
+        self._judging.judge(line.index, self._outstanding)
 
     def _again(self, line: Line) -> Callable[[Call], ObjectRef[Any]]:
         def ask(call: Call) -> ObjectRef[Any]:
@@ -239,43 +219,6 @@ class PlayedStream:
             return line.part.ask("unroll", f"{PLAYS} {call.number}", call.number, weights, version)
 
         return ask
-
-    def _judge(self, line: int) -> None:
-        """Asks for the judgement of the actor's next unroll, if it is there and the one before it is judged."""
-        following = next((each for each in self._outstanding if each.call.line == line and each.judged is None), None)
-        if following is None or following.asked is not None or following.call.message is None:
-            return
-        if self._replicas is None:
-            following.judged = self._paid_truly(following, Judged(None, None, LaneStates(), 0))
-            self._judge(line)
-            return
-        following.asked = self._replicas.ask(following.call.reference, self._states[line])
-
-    def _hear(self, each: _Unroll) -> None:
-        assert self._replicas is not None and each.asked is not None
-        heard = self._replicas.answer(each.asked)
-        if isinstance(heard, Asked):
-            each.asked = heard
-            return
-        each.judged = self._paid_truly(each, heard)
-        self._states[each.call.line] = heard.states
-        self._judge(each.call.line)
-
-    def _paid_truly(self, each: _Unroll, judged: Judged) -> Judged:
-        if self._truth is None:
-            return judged
-        assert each.call.message is not None
-        # What came from another process is read-only.
-        arrays = {name: each.call.message.arrays[name].copy() for name in PAID_BY}
-        reward = self._truth.pay(Unroll(arrays, {}))
-        return Judged(reward, judged.gate, judged.states, judged.version)
-
-    def _restart_stalled(self) -> None:
-        restart_stalled(self._surroundings, {line: self._again(line) for line in self._lines}, "an unroll")
-        if self._replicas is not None:
-            for replica, seconds in self._replicas.stalled():
-                name = self._replicas.parts[replica].name
-                self._replicas.restart(replica, blocked(self._surroundings, name, seconds, "a judgement"))
 
     def _filled(self) -> _Filled | None:
         """The next batch, if there is a buffer for it, and enough has been judged, and whatever is due in it."""
@@ -290,7 +233,7 @@ class PlayedStream:
         return _joined(unrolls, self._buffers)
 
 
-def _joined(unrolls: list[_Unroll], buffers: Buffers) -> _Filled:
+def _joined(unrolls: list[Outstanding], buffers: Buffers) -> _Filled:
     """Copies unrolls side by side into a buffer."""
     messages = [each.call.message for each in unrolls if each.call.message is not None]
     judged = [each.judged for each in unrolls if each.judged is not None]
