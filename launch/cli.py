@@ -15,7 +15,7 @@ from rich.console import Console
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.launch import doctor, looking
+from interplay.launch import doctor, looking, sheets
 from interplay.launch.compose import KEY, compose
 from interplay.launch.pipeline import STAGES, demo
 from interplay.launch.sweep import sweep
@@ -162,6 +162,14 @@ def _serve_reward(config: Config) -> int:
     return 0
 
 
+def _catalogue(config: Config) -> int:
+    run = _open(config)
+    paths = sheets.sheets(run.make_world(), seed=run.seed, folder=run.root / "catalogue")
+    lines = [f"  {path.resolve()}\n" for path in paths]
+    sys.stdout.write(f"All kinds of things and {sheets.HOUSES} houses as the players see them:\n{''.join(lines)}")
+    return 0
+
+
 def _replay(config: Config) -> int:
     torch.set_num_threads(config.runtime.threads)
     path = replay(config)  # opens no run: it must not write another run's settings down
@@ -202,6 +210,7 @@ VERBS: Mapping[str, Verb] = {
     "look": Verb("draw a house as its players and as a visitor see it", _look),
     "serve-reward": Verb("score unrolls of other programs with the reward model, over HTTP", _serve_reward),
     "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
+    "catalogue": Verb("draw every kind of thing, and many houses, as the players see them", _catalogue),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "doctor": Verb("say what is installed and what works here", _doctor),
     "print-config": Verb("show the whole resolved configuration", _print_config),

@@ -108,13 +108,15 @@ def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
 
 
 def halved(probes: ProbeResults) -> ProbeResults:
-    """The same results as if the episodes had ended at half of the time limit."""
-    half = probes.steps // 2
+    """The same results as if the episodes had ended at half of their time limit."""
     cut = {
-        agent: {task: np.where(np.asarray(steps) <= half, steps, np.nan) for task, steps in tasks.items()}
+        agent: {
+            task: np.where(np.asarray(steps) <= probes.limit(task) // 2, steps, np.nan) for task, steps in tasks.items()
+        }
         for agent, tasks in probes.success_step.items()
     }
-    return replace(probes, success_step=cut, steps=half)
+    limits = {task: limit // 2 for task, limit in probes.limits.items()}
+    return replace(probes, success_step=cut, steps=probes.steps // 2, limits=limits)
 
 
 def joint_comparison(probes: ProbeResults) -> Comparison | None:
@@ -140,7 +142,7 @@ def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCur
     for agent, played in probes.success_step.items():
         reached, _ = probes.pooled(agent, [task for task in tasks if task in played])
         if len(reached):
-            found[agent] = success_curve(reached, probes.steps, probes.seconds_per_step)
+            found[agent] = success_curve(reached, max(map(probes.limit, tasks)), probes.seconds_per_step)
     return found
 
 
@@ -254,10 +256,12 @@ def _sooner(probes: ProbeResults | None) -> Finding:
     early, others = percent(found.candidate.value), percent(found.baseline.value)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
     verdict = {0: _unclear(found), 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
+    halves = sorted({probes.limit(task) // 2 for task in found.tasks})
+    seconds = " or ".join(f"{steps * probes.seconds_per_step:.1f}" for steps in halves)
     return Finding(
         label,
         f"{others} → {early}",
-        f"Within {probes.steps // 2 * probes.seconds_per_step:.1f} s, half of the time limit, {candidate} has solved "
+        f"Within {seconds} s, half of the time limit, {candidate} has solved "
         f"{early} and {baseline} {others}: {verdict} (difference {100 * found.difference.value:+.0f} points, "
         f"95% interval {span(found.difference, points=True)}).",
     )

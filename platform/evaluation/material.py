@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,13 +63,38 @@ class RewardPoint:
 
 
 @dataclass(frozen=True)
+class Chance:
+    """The success shares of a kind of probe that need no understanding."""
+
+    resting: float  # of who does and says nothing
+    random: float  # of who moves at random; of a question, of who says one of the kind's right answers
+    answers: Mapping[str, float] = field(default_factory=dict)  # of a question: how often each is the right one
+
+    @property
+    def guessing(self) -> float:
+        """The best that can be had without understanding: resting, moving, guessing, or always saying the same."""
+        return max(self.resting, self.random, *self.answers.values())
+
+    @property
+    def commonest(self) -> tuple[str, float] | None:
+        """The answer that is right most often, and how often; None where nothing is answered."""
+        return max(self.answers.items(), key=lambda pair: pair[1]) if self.answers else None
+
+    @classmethod
+    def load(cls, fields: Mapping[str, Any]) -> Chance:
+        """What `dataclasses.asdict` made of it."""
+        return cls(float(fields["resting"]), float(fields["random"]), dict(fields["answers"]))
+
+
+@dataclass(frozen=True)
 class ProbeResults:
     """When each agent succeeded on each probe task. Entry i of a task is the same episode for every agent."""
 
     success_step: Mapping[str, Mapping[str, Floats]]  # agent -> task -> [n], nan: never
     steps: int  # an episode's time limit
     seconds_per_step: float
-    chance: Mapping[str, float] = field(default_factory=dict)  # task -> success share of guessing
+    limits: Mapping[str, int] = field(default_factory=dict)  # task -> its own time limit, where that is another
+    chance: Mapping[str, Chance] = field(default_factory=dict)  # task -> what it yields to who did not listen
     baseline: str = "BC"
     candidate: str = "BC+RL"
     joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared together
@@ -94,6 +120,10 @@ class ProbeResults:
         ours = self.success_step.get(self.candidate, {})
         theirs = self.success_step.get(self.baseline, {})
         return tuple(task for task in self.tasks if task in ours and task in theirs)
+
+    def limit(self, task: str) -> int:
+        """The time limit of a task, in steps."""
+        return self.limits.get(task, self.steps)
 
     def name(self, key: str) -> str:
         """An agent's or a task's name in print."""

@@ -7,7 +7,7 @@ when the task is done, when a question has been answered, or when its time is up
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,20 @@ class ProbesConfig:
 
     episodes: int = 50  # a kind of task
     kinds: tuple[str, ...] = ()  # empty: the world's usual ones
-    steps: int = 40  # the time limit
+    steps: int = 40  # the time limit; kinds that take longer than that are given what their world says
+    limits: Mapping[str, int] = field(default_factory=dict)  # the time limits of single kinds, instead
     lanes: int = 16
     seed: int = 20261121  # of the houses and tasks; the same for every run, so that runs can be compared
     greedy: bool = False  # take the likeliest action and not a drawn one
     expert: bool = True  # also let a scripted solver without mistakes play them: what is possible
+    chance: bool = True  # also measure what they yield to who rests, moves at random, or guesses answers
 
     def __post_init__(self) -> None:
         for name in ("episodes", "steps", "lanes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
+        if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:
+            raise ValueError(f"evaluate.limits are at least 1 step, got {wrong}")
         if self.seed < 0:
             raise ValueError(f"evaluate.seed is at least 0, got {self.seed}")
 
@@ -49,6 +53,7 @@ class Probe:
     index: int
     seed: int
     task: Mapping[str, Any]
+    limit: int = 0  # steps until its time is up
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class ProbeResult:
     success_step: int | None  # steps taken when the test first held; None: never
     said: tuple[str, ...]
     steps: int
+    limit: int = 0  # of the probe; 0 where an older version wrote it down, which had but one limit
 
 
 @dataclass
@@ -85,10 +91,12 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     kinds = config.kinds or tasks.probes
     if not kinds:
         raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
-    if unknown := sorted(set(kinds) - set(offered)):
-        raise ValueError(f"evaluate.kinds names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
+    for name, given in (("kinds", kinds), ("limits", config.limits)):
+        if unknown := sorted(set(given) - set(offered)):
+            raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
+    limits = {kind: config.limits.get(kind, max(config.steps, tasks.limits.get(kind, 0))) for kind in kinds}
     return [
-        _draw(world, config.seed, number, kind, index)
+        replace(_draw(world, config.seed, number, kind, index), limit=limits[kind])
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
@@ -122,11 +130,10 @@ class _Lane:
 class ProbePlayer:
     """Plays probes in several worlds side by side."""
 
-    def __init__(self, *, worlds: Sequence[World], seat: SolverSeat, steps: int) -> None:
+    def __init__(self, *, worlds: Sequence[World], seat: SolverSeat) -> None:
         self._lanes = [_Lane(world) for world in worlds]
         self._worlds = worlds
         self._seat = seat
-        self._steps = steps
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
         self._see = (self._solver,) if seat.needs_pictures else ()
@@ -182,7 +189,7 @@ class ProbePlayer:
         self._seat.see(index, view)
         success = lane.task.success(lane.world.facts(), lane.said)
         answered = lane.task.answer is not None and bool(lane.said)
-        if not (success or answered or outcome.done or lane.step >= self._steps):
+        if not (success or answered or outcome.done or lane.step >= lane.probe.limit):
             return None
         return ProbeResult(
             kind=lane.probe.kind,
@@ -192,6 +199,7 @@ class ProbePlayer:
             success_step=lane.step if success else None,
             said=tuple(lane.said),
             steps=lane.step,
+            limit=lane.probe.limit,
         )
 
     def _keep(self, lane: _Lane, view: View) -> None:

@@ -46,6 +46,7 @@ def results(material: ReportMaterial) -> dict[str, Any]:
         "headlines": findings.headlines(material),
         "orderings": orderings.orderings(material),
         "probes": findings.shares(probes) if probes else None,
+        "chance": probes.chance if probes else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "reward_model": findings.reward_model_figures(model) if model else None,

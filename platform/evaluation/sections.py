@@ -12,8 +12,13 @@ from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import Drawing
 from interplay.evaluation.filmstrip import filmstrip_html, picture_html
 from interplay.evaluation.findings import percent, span, times
-from interplay.evaluation.material import ProbeResults, ReportMaterial, UtilityTrace
+from interplay.evaluation.material import Chance, ProbeResults, ReportMaterial, UtilityTrace
 
+CHANCE_NOTE = (
+    "What the same probes yield without listening. At rest: who does and says nothing. At random: who draws every "
+    "movement, or says one of the right answers of the kind, each as often as it is right. Commonest answer: the one "
+    "that is right most often."
+)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Rows = Iterable[Sequence[str]]
 
@@ -54,9 +59,9 @@ def probes_section(material: ReportMaterial) -> str:
             probes.name(task): {probes.name(agent): share for agent, share in bars.items()}
             for task, bars in shares.items()
         },
-        {probes.name(task): level for task, level in probes.chance.items()},
+        {probes.name(task): level.guessing for task, level in probes.chance.items()},
         "Success by task",
-        f"Share of probe episodes solved within {probes.steps * probes.seconds_per_step:.1f} s; whiskers: Wilson's "
+        f"Share of probe episodes solved within {_limits(probes)}; whiskers: Wilson's "
         f"95% interval; dashed: guessing; n = {_range(counts)} episodes a task, the same for every agent.",
     )
     return _section(
@@ -249,9 +254,28 @@ def _share_table(probes: ProbeResults) -> str:
             for agent in agents
         ]
         counts = sorted({share.n for share in bars.values()})
-        chance = percent(probes.chance[task]) if task in probes.chance else "–"
-        rows.append((probes.name(task), *cells, chance, _range(counts)))
-    return _table(("task", *(probes.name(agent) for agent in agents), "guessing", "n"), rows)
+        rows.append((probes.name(task), *cells, *_chance_cells(probes.chance.get(task)), _range(counts)))
+    heads = (probes.name(agent) for agent in agents)
+    return _table(("task", *heads, "at rest", "at random", "commonest answer", "n"), rows) + (
+        f'<p class="caption">{CHANCE_NOTE}</p>' if probes.chance else ""
+    )
+
+
+def _chance_cells(chance: Chance | None) -> tuple[str, str, str]:
+    if chance is None:
+        return "–", "–", "–"
+    commonest = f"{chance.commonest[0]}: {percent(chance.commonest[1])}" if chance.commonest else "–"
+    return percent(chance.resting), percent(chance.random), commonest
+
+
+def _limits(probes: ProbeResults) -> str:
+    """The time limit, and those of the tasks that have others."""
+    others = "".join(
+        f"; {probes.name(task)}: {probes.limit(task) * probes.seconds_per_step:.1f} s"
+        for task in probes.tasks
+        if probes.limit(task) != probes.steps
+    )
+    return f"{probes.steps * probes.seconds_per_step:.1f} s{f' ({others[2:]})' if others else ''}"
 
 
 def _comparison_table(probes: ProbeResults) -> str:

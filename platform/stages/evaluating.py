@@ -13,6 +13,8 @@ import numpy as np
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.playing import PlayingAgent
 from interplay.env.world import World
+from interplay.evaluation.chance import measure_chance
+from interplay.evaluation.material import Chance
 from interplay.evaluation.probes import Film, Probe, ProbePlayer, ProbeResult, ProbesConfig, draw_probes
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
@@ -28,6 +30,7 @@ logger = logging.getLogger(__name__)
 STAGE = "evaluate"
 AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # what summary.json calls them: the stage whose checkpoint they are
 BEFORE_RL = "before_rl"
+CHANCE = "chance.json"
 EXPERT = "expert"  # the scripted solver without mistakes
 FILMED = 12  # probes of each kind, the first ones, of which pictures are kept until the report has chosen
 
@@ -70,6 +73,8 @@ def evaluate(run: Run) -> None:
             clock.claim()
             _write(folder, name, played_by, results)
             _keep_films(folder, name, films)
+        if config.chance and not read_chance(folder):
+            _measure_chance(folder, worlds, probes, config, stop)
     rates = {name: _share(read_results(folder, name)) for name in seated}
     clock.finish(episodes=len(probes) * len(seated), **{f"success_{name}": rate for name, rate in rates.items()})
 
@@ -94,6 +99,14 @@ def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
         return []
     rows = json.loads(file.read_text())["results"]
     return [ProbeResult(**{**row, "said": tuple(row["said"])}) for row in rows]
+
+
+def read_chance(folder: StageFolder) -> dict[str, Chance]:
+    """What the probes yield to those who did not listen, by kind; empty where it has not been measured."""
+    file = folder.path / CHANCE
+    if not file.exists():
+        return {}
+    return {kind: Chance.load(fields) for kind, fields in json.loads(file.read_text()).items()}
 
 
 def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) -> list[Film]:
@@ -128,7 +141,7 @@ def _play(
     name: str,
     stop: StopRequest,
 ) -> tuple[list[ProbeResult], list[Film]]:
-    player = ProbePlayer(worlds=worlds, seat=seat, steps=config.steps)
+    player = ProbePlayer(worlds=worlds, seat=seat)
     progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
     results: list[ProbeResult] = []
     films: list[Film] = []
@@ -141,6 +154,16 @@ def _play(
             break
     progress.close()
     return results, films
+
+
+def _measure_chance(
+    folder: StageFolder, worlds: Sequence[World], probes: Sequence[Probe], config: ProbesConfig, stop: StopRequest
+) -> None:
+    chance = measure_chance(worlds, probes, numpy_stream(config.seed, STAGE, "chance"), lambda: stop.requested)
+    if stop.requested:
+        raise Interrupted("stopped while chance was measured; the same command measures it again")
+    document = {kind: asdict(level) for kind, level in chance.items()}
+    _replace(folder.path / CHANCE, json.dumps(document).encode())
 
 
 def _share(results: Sequence[ProbeResult]) -> float:

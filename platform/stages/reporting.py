@@ -85,6 +85,7 @@ def _summary(
             task: {names[agent]: asdict(share) for agent, share in by_agent.items()}
             for task, by_agent in shares.items()
         },
+        "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {
             "pair_accuracy_heldout": figures.pair_accuracy.value,
             "pair_accuracy_interval": [figures.pair_accuracy.low, figures.pair_accuracy.high],
@@ -120,10 +121,14 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     played = {NAMES[name]: success_steps(results) for name, results in found.items() if results}
     if not played:
         return None
+    steps = run.config.evaluate.steps
+    rows = [row for results in found.values() for row in results]
     return ProbeResults(
         success_step=played,
-        steps=run.config.evaluate.steps,
+        steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
+        chance=evaluating.read_chance(folder),
     )
 
 

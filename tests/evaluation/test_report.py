@@ -16,6 +16,7 @@ from interplay.evaluation import findings, orderings
 from interplay.evaluation.curves import read_curves, smoothed
 from interplay.evaluation.filmstrip import chosen_rows, film_filmstrip
 from interplay.evaluation.material import (
+    Chance,
     Curve,
     Filmstrip,
     ProbeResults,
@@ -28,6 +29,7 @@ from interplay.evaluation.material import (
 )
 from interplay.evaluation.probes import Film, Probe, ProbeResult
 from interplay.evaluation.report import page, plain, write_report
+from interplay.evaluation.report import results as results_of
 
 VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
 
@@ -48,7 +50,7 @@ def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
         {agent: {"go": steps(share), "lift": steps(share)} for agent, share in played.items()},
         steps=10,
         seconds_per_step=0.5,
-        chance={"go": 0.1},
+        chance={"go": Chance(0.05, 0.1)},
     )
 
 
@@ -315,3 +317,23 @@ def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
     assert len(curve.updates) == 10
     assert curve.values.mean() == pytest.approx(499.5)
     assert (curve.values[0], curve.values[-1]) == (49.5, 949.5)
+
+
+def test_the_report_shows_what_each_task_yields_without_listening() -> None:
+    levels = {"go": Chance(0.02, 0.31), "lift": Chance(0.0, 0.4, {"yes": 0.55, "no": 0.45})}
+    results = replace(probes(0.4, 0.8), chance=levels, limits={"lift": 24})
+    shown = page(ReportMaterial(probes=results))
+    assert "<th>at rest</th><th>at random</th><th>commonest answer</th>" in shown
+    assert "<td>2%</td><td>31%</td><td>–</td>" in shown
+    assert "<td>0%</td><td>40%</td><td>yes: 55%</td>" in shown
+    assert "solved within 5.0 s (Lift: 12.0 s)" in shown
+    written = plain(results_of(ReportMaterial(probes=results)))
+    assert written["chance"]["lift"] == {"resting": 0.0, "random": 0.4, "answers": {"yes": 0.55, "no": 0.45}}
+
+
+def test_half_of_the_time_is_half_of_each_tasks_own() -> None:
+    results = ProbeResults({"BC": {"go": np.array([6.0]), "tower": np.array([20.0])}}, 10, 0.5, limits={"tower": 60})
+    cut = findings.halved(results)
+    assert np.isnan(cut.success_step["BC"]["go"][0]) and cut.success_step["BC"]["tower"][0] == 20
+    assert (cut.limit("go"), cut.limit("tower")) == (5, 30)
+    assert len(findings.curves(results, ("tower",))["BC"].seconds) == 61

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from house_scenes import StillHouse, house, one_room, thing
 
-from interplay.env.playhouse import queries
+from interplay.env.playhouse import queries, questions
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.questions import OpenQuestion, Question
@@ -19,7 +19,7 @@ from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, words
 from interplay.env.world import Start
 
-KINDS = PlayhouseTasks.on_request
+KINDS = tuple(questions.ON_REQUEST)
 ROOM = (
     thing(0, "brown table", 4, 2, 0.25, half_extents=(0.35, 0.35, 0.25), furniture=True),
     thing(1, "red book", 4, 2, 0.6),

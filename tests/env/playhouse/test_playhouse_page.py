@@ -6,13 +6,16 @@ import math
 import re
 from pathlib import Path
 
-from interplay.env.playhouse import queries
+from interplay.env.playhouse import memory, queries
+from interplay.env.playhouse.errands import go_room, reposition, stand
 from interplay.env.playhouse.queries import arrangements, deeds, descriptions, relations, sides
 from interplay.env.playhouse.questions import locating
 from interplay.env.playhouse.tasks import PlayhouseTasks
 
 PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
-MODULES = (relations, sides, arrangements, deeds, descriptions, locating)
+MODULES = (
+    relations, sides, arrangements, deeds, descriptions, locating, memory, stand, go_room, reposition,
+)  # fmt: skip
 MEASURES = {"geometry", "passages"}  # what queries measure with; they judge nothing by themselves
 
 

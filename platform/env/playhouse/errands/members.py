@@ -1,0 +1,78 @@
+"""Which things an errand about several is to use, and how a setter names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.facts import Thing
+from interplay.env.playhouse.phrases import NUMBERS, plural
+
+SHAPE_WORDS = ("round", "rectangular", "pointy", "eatable")  # attributes that stand before a noun
+MOST = 10  # things that fit a description, at most
+
+
+@dataclass(frozen=True)
+class Members:
+    """Things of which so many are needed, and how they are called ("the white objects", "any three objects")."""
+
+    words: str
+    among: tuple[int, ...]
+    count: int
+
+
+def described(
+    asking: Asking, counts: Sequence[int], fits: Callable[[Thing], bool] = lambda _: True, *, some: bool = True
+) -> list[Members]:
+    """Things of a colour, of a category, of an attribute, or any.
+
+    All of them, where there are as many as `counts` allows and all of them fit; with `some`, also so many of them,
+    where the words are true of more and as many fit.
+    """
+    loose = [thing for thing in asking.facts.things if not thing.furniture and thing.held_by is None]
+    found: list[Members] = []
+    for noun, things in _nouns(loose):
+        indices, usable = tuple(thing.index for thing in things), sum(map(fits, things))
+        if len(things) > MOST:
+            continue
+        if len(things) in counts and usable == len(things) and len(things) < len(loose):
+            found.append(Members(f"the {noun}", indices, len(things)))
+        if some:
+            found += [Members(_some(noun, k), indices, k) for k in counts if k <= usable and k < len(things)]
+    return found
+
+
+def named(
+    asking: Asking, counts: Sequence[int], rng: np.random.Generator, fits: Callable[[Thing], bool] = lambda _: True
+) -> list[Members]:
+    """Things called one by one, drawn at random: "the red ball, the blue duck and the green block"."""
+    nameable = [thing for thing in asking.nameable() if fits(thing)]
+    found = []
+    for count in counts:
+        if count <= len(nameable):
+            drawn = [nameable[i] for i in rng.permutation(len(nameable))[:count].tolist()]
+            words = listed([f"the {asking.call(thing, rng)}" for thing in drawn])
+            found.append(Members(words, tuple(thing.index for thing in drawn), count))
+    return found
+
+
+def listed(phrases: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def _nouns(loose: Sequence[Thing]) -> Iterable[tuple[str, list[Thing]]]:
+    for colour in dict.fromkeys(thing.colour for thing in loose):
+        yield f"{colour} objects", [thing for thing in loose if thing.colour == colour]
+    for category in dict.fromkeys(thing.category for thing in loose):
+        yield plural(category), [thing for thing in loose if thing.category == category]
+    for word in SHAPE_WORDS:
+        yield f"{word} objects", [thing for thing in loose if word in thing.attributes]
+    yield "objects", list(loose)
+
+
+def _some(noun: str, count: int) -> str:
+    return f"any {NUMBERS[count]} {noun}" if noun == "objects" else f"{NUMBERS[count]} {noun}"

@@ -1,0 +1,150 @@
+"""The shapes that several things can be arranged in: when one is made, and how many things already have their place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.queries.arrangements import (
+    CIRCLE_RADII,
+    CIRCLE_UNEVEN,
+    LEVEL,
+    OUTLINE_OFF,
+    ROW_GAP,
+    SHAPE_SIDE,
+)
+
+APART = 0.3  # metres between two middles, at least, for the two to be part of one shape and not a heap
+SOUGHT = 10  # things, at most, among which a shape is sought: of 24 there are too many combinations
+
+Test = Callable[[Sequence[Thing]], bool]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What things are arranged in.
+
+    `made`: do all of these things form it? `begun`: can these, two or more but fewer than `count`, stay where they are
+    while others join them?
+    """
+
+    made: Test
+    begun: Callable[[Sequence[Thing], int], bool]
+
+    def placed(self, facts: HouseFacts, among: Sequence[int], count: int) -> tuple[Thing, ...]:
+        """The most of the things that already have their place; `count` of them only where the shape is made."""
+        things = [thing for index in among if (thing := facts.things[index]).held_by is None][:SOUGHT]
+        for size in range(min(count, len(things)), 1, -1):
+            for chosen in combinations(things, size):
+                if _in_one_room(chosen) and (self.made(chosen) if size == count else self.begun(chosen, count)):
+                    return chosen
+        return tuple(things[:1])
+
+
+def are_near(things: Sequence[Thing]) -> bool:
+    """Is each of the things near each of the others?"""
+    return all(queries.near(a, b) for a, b in combinations(things, 2))
+
+
+def _tower_begun(things: Sequence[Thing], count: int) -> bool:
+    return queries.is_tower(things)
+
+
+def _row_begun(things: Sequence[Thing], count: int) -> bool:
+    if len(things) == 2:
+        return _sides(things, math.inf) and queries.gap(*things) <= ROW_GAP
+    return queries.is_row(things)
+
+
+def _ordered_begun(things: Sequence[Thing], count: int) -> bool:
+    return _row_begun(things, count) if len(things) == 2 else queries.is_ordered_row(things)
+
+
+def _triangle_begun(things: Sequence[Thing], count: int) -> bool:
+    return _sides(things, SHAPE_SIDE)
+
+
+def _square_begun(things: Sequence[Thing], count: int) -> bool:
+    """One side, or three corners: one of the three points that make a parallelogram of them makes a square."""
+    if len(things) == 2:
+        return _sides(things, SHAPE_SIDE)
+    (ax, ay), (bx, by), (cx, cy) = (thing.xy for thing in things)
+    fourths = ((ax + bx - cx, ay + by - cy), (ax + cx - bx, ay + cy - by), (bx + cx - ax, by + cy - ay))
+    return any(
+        queries.is_square([*things, replace(things[0], position=(x, y, things[0].position[2]))]) for x, y in fourths
+    )
+
+
+def _circle_begun(things: Sequence[Thing], count: int) -> bool:
+    """Points of a circle whose gaps the missing ones can fill."""
+    if len(things) == 2:
+        return _sides(things, 2 * CIRCLE_RADII[1])
+    fit = circle_through([thing.xy for thing in things])
+    if fit is None or not _on_one_level(things) or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
+        return False
+    (x, y), radius = fit
+    if any(abs(math.dist(thing.xy, (x, y)) - radius) > OUTLINE_OFF for thing in things):
+        return False
+    angles = sorted(math.atan2(thing.position[1] - y, thing.position[0] - x) for thing in things)
+    gaps = [b - a for a, b in pairwise([*angles, angles[0] + math.tau])]
+    needed = sum(math.ceil(gap * count / (CIRCLE_UNEVEN * math.tau)) - 1 for gap in gaps)
+    return needed <= count - len(things)
+
+
+def _group_begun(things: Sequence[Thing], count: int) -> bool:
+    return are_near(things)
+
+
+SHAPES = {
+    "tower": Shape(queries.is_tower, _tower_begun),
+    "row": Shape(queries.is_row, _row_begun),
+    "ordered row": Shape(queries.is_ordered_row, _ordered_begun),
+    "triangle": Shape(queries.is_triangle, _triangle_begun),
+    "square": Shape(queries.is_square, _square_begun),
+    "circle": Shape(queries.is_circle, _circle_begun),
+    "group": Shape(are_near, _group_begun),
+}
+
+
+def gathered_at(furniture: Thing) -> Shape:
+    """Things near a piece of furniture."""
+
+    def near(things: Sequence[Thing], count: int = 0) -> bool:
+        return all(queries.near(thing, furniture) for thing in things)
+
+    return Shape(near, near)
+
+
+def circle_through(points: Sequence[XY]) -> tuple[XY, float] | None:
+    """The middle and radius, metres, of the circle nearest to all points (x^2 + y^2 = 2 a x + 2 b y + c, by least
+    squares); None where they lie in a line."""
+    given = np.array(points)
+    middle = given.mean(axis=0)
+    centred = given - middle
+    equations = np.column_stack([2 * centred, np.ones(len(given))])
+    fit, _, rank, _ = np.linalg.lstsq(equations, (centred**2).sum(axis=1), rcond=None)
+    if rank < 3:
+        return None
+    x, y = (middle + fit[:2]).tolist()
+    return (x, y), math.sqrt(float(fit[2] + fit[:2] @ fit[:2]))
+
+
+def _sides(things: Sequence[Thing], most: float) -> bool:
+    """Can two things be neighbours in a shape whose sides are so long at most?"""
+    a, b = things
+    return _on_one_level(things) and APART <= math.dist(a.xy, b.xy) <= most
+
+
+def _on_one_level(things: Sequence[Thing]) -> bool:
+    heights = [queries.bottom(thing) for thing in things]
+    return max(heights) - min(heights) <= LEVEL
+
+
+def _in_one_room(things: Sequence[Thing]) -> bool:
+    return all(queries.same_room(a.room, b.room) for a, b in pairwise(things))

@@ -1,0 +1,98 @@
+"""What probes yield to those who did not listen: without it, a success rate says little.
+
+Instructions are played by a seat that rests and by one that moves at random. Questions need not be played: an answer
+drawn from all right answers of the kind, each as often as it is right, is right with a probability that follows from
+the probes alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from interplay.actors.seats import Asked, SolverSeat
+from interplay.env.task import Task
+from interplay.env.world import Action, Movement, View, World
+from interplay.evaluation.material import Chance
+from interplay.evaluation.probes import Probe, ProbePlayer
+
+
+class RestingSeat(SolverSeat):
+    """A solver that does and says nothing."""
+
+    kind = "resting"
+    needs_pictures = False
+
+    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+        """It does not care."""
+
+    def see(self, lane: int, view: View) -> None:
+        """It does not look."""
+
+    def decide(self, worlds: Sequence[World]) -> list[Action]:
+        return [Action(world.spec.rest()) for world in worlds]
+
+
+class RandomSeat(RestingSeat):
+    """A solver that draws every bin of its movement anew for each step, all alike, and says nothing."""
+
+    kind = "random"
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def decide(self, worlds: Sequence[World]) -> list[Action]:
+        return [Action(self._movement(world)) for world in worlds]
+
+    def _movement(self, world: World) -> Movement:
+        row = self._rng.integers([component.bins for component in world.spec.movement]).astype(np.int8)
+        return np.tile(row, (world.spec.frames_per_step, 1))
+
+
+def measure_chance(
+    worlds: Sequence[World],
+    probes: Sequence[Probe],
+    rng: np.random.Generator,
+    stopped: Callable[[], bool] = lambda: False,
+) -> dict[str, Chance]:
+    """The chance level of each kind of the probes; those that `stopped` cuts short are left out.
+
+    `worlds`: side by side; an episode must stand in the first, so that it knows its tasks.
+    """
+    source = worlds[0].tasks()
+    found: dict[str, Chance] = {}
+    for kind in dict.fromkeys(probe.kind for probe in probes):
+        drawn = [probe for probe in probes if probe.kind == kind]
+        tasks = [source.load(probe.task) for probe in drawn]
+        if any(task.answer is not None for task in tasks):
+            found[kind] = answering(tasks)
+            continue
+        resting, moving = (_played(worlds, drawn, seat, stopped) for seat in (RestingSeat(), RandomSeat(rng)))
+        if stopped():
+            break
+        found[kind] = Chance(resting, moving)
+    return found
+
+
+def answering(questions: Sequence[Task]) -> Chance:
+    """The chance level of questions of one kind."""
+    count = len(questions)
+    answers = Counter(task.answer for task in questions if task.answer is not None)
+    right = {answer: np.mean([task.rate_answer(answer) > 0 for task in questions]) for answer in answers}
+    return Chance(
+        resting=0.0,
+        random=float(sum(right[answer] * times / count for answer, times in answers.items())),
+        answers={answer: float(right[answer]) for answer, _ in answers.most_common()},
+    )
+
+
+def _played(worlds: Sequence[World], probes: Sequence[Probe], seat: SolverSeat, stopped: Callable[[], bool]) -> float:
+    """The share of the probes that a seat solves."""
+    solved = 0
+    for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes):
+        solved += result.success_step is not None
+        if stopped():
+            break
+    return solved / len(probes)

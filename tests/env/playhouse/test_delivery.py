@@ -1,0 +1,96 @@
+"""Putting a held thing down at a point: how near it lands, on the floor and on top of another thing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from house_scenes import house, thing
+from staged_house import Stage
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands import Go
+from interplay.env.playhouse.experts.delivery import Delivery, Place
+from interplay.env.playhouse.experts.errander import Errander
+from interplay.env.playhouse.experts.standing import standing
+from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.steering import BRISK
+from interplay.env.world import Movement, WorldSpec
+
+STEPS = 120
+
+
+class Bearer(Errander):
+    """Fetches one thing, puts it at a place, and steps back."""
+
+    def __init__(self, spec: WorldSpec, index: int, place: Place) -> None:
+        super().__init__(Go("go", "go there", "solver", index, 1.0), spec, BRISK)
+        self._index, self._place = index, place
+        self._delivery = Delivery(self.role, self._steering, self._walker)
+        self._brought = False
+
+    def carry_out(self, facts: HouseFacts) -> Movement | None:
+        held = facts.bodies[self.role].holding == self._index
+        if self._brought and not held:
+            return self._delivery.step_back(facts)
+        if not held:
+            return self.fetch(facts, facts.things[self._index])
+        movement = self._delivery.bring(facts, facts.things[self._index], self._place)
+        self._brought = bool((movement == self._steering.hold()).all())
+        return movement
+
+
+def carried(stage: Stage, category: str, place: Place) -> HouseFacts:
+    """The facts once a thing was put there and everything came to rest."""
+    expert = Bearer(stage.world.spec, stage.index[category], place)
+    for _ in range(STEPS):
+        stage.world.step({"solver": expert.act(stage.world)}, see=())
+        if expert.finished:
+            break
+    assert expert.finished
+    stage.play(30)
+    return stage.facts
+
+
+@pytest.fixture(scope="module")
+def stage() -> Stage:
+    return Stage("block", "box", "drum")
+
+
+@pytest.mark.parametrize("start", [(-1.2, -1.0), (1.3, 0.2), (-0.3, 1.4)])
+def test_a_thing_lands_where_it_should_on_the_floor(stage: Stage, start: tuple[float, float]) -> None:
+    for number, category in enumerate(stage.index):
+        stage.put(category, 1.5 - 0.6 * number, -1.4, 0.15)
+    stage.put("block", 0.9, 1.3, 0.13)
+    stage.stand("solver", *start, at="block")
+    stage.play(30)
+    spot = (stage.middle[0] - 0.6, stage.middle[1] + 0.3)
+    facts = carried(stage, "block", Place(spot))
+    block = facts.things[stage.index["block"]]
+    assert math.dist(block.xy, spot) < 0.06 and abs(queries.bottom(block)) < 0.02
+    assert math.dist(facts.bodies["solver"].position, spot) > 0.7, "stepped back"
+
+
+def test_a_thing_lands_on_top_of_another_and_in_line_with_it(stage: Stage) -> None:
+    stage.put("drum", -1.5, -1.5, 0.15)
+    stage.put("box", 0.0, 0.0, 0.15)
+    stage.put("block", 1.2, 1.0, 0.13)
+    stage.stand("solver", 0.4, 1.5, at="block")
+    stage.play(30)
+    box = stage.facts.things[stage.index["box"]]
+    facts = carried(stage, "block", Place(box.xy, queries.top(box), box.yaw, box.radius))
+    block, box = (facts.things[stage.index[name]] for name in ("block", "box"))
+    assert queries.is_tower([box, block]) and math.dist(block.xy, box.xy) < 0.05
+    assert abs(math.remainder(block.yaw - box.yaw, math.pi / 2)) < math.radians(30)
+
+
+def test_one_stands_within_reach_in_the_room_with_nothing_between() -> None:
+    wall = thing(1, "brown sofa", 3.0, 2.0, 0.3, half_extents=(0.2, 1.2, 0.3), furniture=True)
+    facts = house(thing(0, "red block", 3.6, 2.0), wall, at=(1.0, 2.0))
+    spot = standing(facts, "solver", (3.6, 2.0))
+    assert spot is not None and spot[0] > 3.2 and 0.7 < math.dist(spot, (3.6, 2.0)) < 1.1
+    walled = [
+        thing(i, "brown sofa", 3.0 + x, 2.0 + y, 0.3, half_extents=(0.6, 0.6, 0.3), furniture=True)
+        for i, (x, y) in enumerate([(1.2, 0), (-1.2, 0), (0, 1.2), (0, -1.2), (1, 1), (1, -1), (-1, 1), (-1, -1)])
+    ]
+    assert standing(house(*walled, at=(0.5, 0.5)), "solver", (3.0, 2.0)) is None
