@@ -80,10 +80,20 @@ def same_stage(one: Path, other: Path) -> None:
     assert read_ledger(one / "ledger.jsonl") == read_ledger(other / "ledger.jsonl")
 
 
-def test_one_actor_in_lockstep_is_the_same_run_as_in_process(prepared: Path, tmp_path: Path) -> None:
+PAID = {
+    "by a model": (),
+    "by the truth": ("reinforce.reward=scripted", "reinforce.actor.progress=true"),  # the gate is asked all the same
+    "by the world": ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0"),  # nobody is asked
+}
+
+
+@pytest.mark.parametrize("paid", PAID.values(), ids=PAID)
+def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
+    prepared: Path, tmp_path: Path, paid: tuple[str, ...]
+) -> None:
     inline, under_ray = (copied(prepared, tmp_path / name) for name in ("inline", "ray"))
-    interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.passes=2"))
-    interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1"))
+    interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.passes=2", *paid))
+    interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
     same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
     here, there = (rows(root / "run/reinforce/metrics.jsonl") for root in (inline, under_ray))
     learned = ("loss", "gradient_norm", "reward_mean", "lag", "lag_max", "heldout_return")

@@ -17,7 +17,7 @@ from interplay.runtime.ray.replicas import Asked, Replicas
 from interplay.runtime.ray.stalls import blocked
 from interplay.runtime.ray.surroundings import Surroundings
 
-PAID_BY = ("last", "progress", "env_reward")  # what payments without a model read
+PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a model read
 
 
 @dataclass
