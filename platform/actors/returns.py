@@ -15,7 +15,7 @@ from interplay.actors.unroll import Unroll
 
 @dataclass(frozen=True)
 class Ended:
-    """Episodes that ended: what they earned, and whether their task was done in truth (NaN where nobody knows)."""
+    """Episodes that ended: what they earned, and the share of their tasks that was done (NaN where nobody knows)."""
 
     returns: NDArray[np.float32]  # [episodes]
     success: NDArray[np.float32]  # [episodes]

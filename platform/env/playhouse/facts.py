@@ -34,7 +34,7 @@ class Thing:
     half_extents: XYZ  # of its bounding box, in its own frame
     at_rest: bool
     held_by: str | None  # a role
-    attributes: frozenset[str]  # "round", "rectangular", "pointy", "eatable", "flies", "swims", "music", "container"
+    attributes: frozenset[str]  # "round", "long", "eatable", "vehicle", "flies": docs/playhouse.md has them all
     touched: Deed | None = None  # what a player held came upon it. The four are None where it never happened,
     hit: Deed | None = None  # ... did so fast                      and in a house that remembers no deeds
     pushed: Deed | None = None  # a player walked into it

@@ -27,7 +27,7 @@ PUSH_STEP = 0.02  # metres a frame
 ROTATE_STEP = 0.08  # radians a frame
 THROW_SPEED = 4.5  # metres a second
 NEIGHBOUR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
-OFF_WALLS = 0.1  # metres from the hand to a wall where it carries something thin, which it could press into it
+OFF_WALLS = 0.1  # metres from the hand to a wall where it carries something slight, which it could press into it
 NUDGE = 1e-9  # newtons: moves nothing, but what a force acts on does not sleep
 OFFERING = math.radians(45)  # off the other player, at most, of who holds something out to it
 NOTHING = -1
@@ -82,7 +82,7 @@ class Hand:
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
-        self._thin = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
+        self._slight = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
         self._walls = _thick_walls(self.model)
         self._reach_of = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
 
@@ -126,6 +126,8 @@ class Hand:
     def _take(self, eye: XYZ, look: XYZ, other: Hand, offered: bool) -> None:
         """Takes hold of an object in reach along the gaze, or a little beside it; out of the other hand, too, if that
         holds it out. That hand then has to open before it takes hold again."""
+        if not self._may_take(eye, look):
+            return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
         aims = ((0, 0), (0, -NEIGHBOUR), (0, NEIGHBOUR), (-NEIGHBOUR, 0), (NEIGHBOUR, 0))
@@ -142,6 +144,16 @@ class Hand:
                 self._position[:], self._quaternion[:] = centre[:3], centre[3:]
                 return
 
+    def _may_take(self, eye: XYZ, look: XYZ) -> bool:
+        """Is the ball around any object near enough to the gaze? Where none is, no ray need be cast."""
+        for (x, y, z), radius in zip(self._qpos[:, :3].tolist(), self._reach_of, strict=True):
+            dx, dy, dz = x - eye[0], y - eye[1], z - eye[2]
+            away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look[0] + dy * look[1] + dz * look[2]
+            aside = math.sqrt(max(away * away - along * along, 0.0))
+            if away < REACH + radius and along > -radius and aside < radius + 2 * NEIGHBOUR * away:
+                return True
+        return False
+
     def _hold(self, obj: int) -> None:
         if self.leaving is not None:
             self._collide(self.leaving, True)
@@ -156,7 +168,7 @@ class Hand:
         self.distance = min(max(self.distance + PUSH_STEP * move[PUSH], NEAREST), FARTHEST)
         x, y, z = self._qpos[self.holds, :3].tolist()
         away = self.distance
-        if self._thin[self.holds]:
+        if self._slight[self.holds]:
             away = min(away, self._wall_ahead(eye, look) - OFF_WALLS)
         dx = eye[0] + look[0] * away - x
         dy = eye[1] + look[1] * away - y

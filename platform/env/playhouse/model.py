@@ -20,8 +20,8 @@ from interplay.env.playhouse.rooms import WALL_HEIGHT, Wall, thick_walls
 TIMESTEP = 1 / 120  # seconds
 SUBSTEPS = 4  # in a frame
 AIR = 0.01  # N s / m, and N m s: what slows a loose thing; discs would wobble for seconds without it
-THIN = 0.06  # metres: a hand can pull through a wall what is thinner, half, and whose contacts give way
-HARD = (0.98, 0.995)  # impedance of its contacts; MuJoCo's own are (0.9, 0.95), as soft as a hand's pull
+THIN, SLIM = 0.06, 0.15  # metres: a hand can pull through a wall what is thinner, half, or slimmer across its length
+HARD = (0.95, 0.98)  # impedance of its contacts; MuJoCo's own are (0.9, 0.95), as soft as a hand's pull
 AVATAR_RADIUS = 0.22
 AVATAR_HALF_HEIGHT = 0.72
 AVATAR_MASS = 40.0  # kg
@@ -29,7 +29,7 @@ AVATAR_GAIN = 500.0  # N s / m: it takes full speed within a few frames
 AVATAR_FORCE = 400.0  # N, the most it pushes with
 
 # Contact bits. Two geoms touch when the type of one meets the affinity of the other.
-STATIC, OBJECT, THICK = 1, 2, 16  # a thin thing touches thick walls instead of the true ones
+STATIC, OBJECT, THICK = 1, 2, 16  # a thin or slim thing touches thick walls instead of the true ones
 AVATARS = (4, 8)
 
 BOX, CYLINDER, SPHERE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_SPHERE
@@ -147,17 +147,18 @@ def _loose(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
     body.sleep = mujoco.mjtSleepPolicy.mjSLEEP_INIT
     joint = body.add_freejoint()
     joint.damping = (AIR, 0.0, 0.0)  # a polynomial of the speed
-    rolls, thin = thing.category.shape in ("sphere", "cylinder"), min(thing.half_extents) < THIN
+    rolls = thing.category.shape in ("sphere", "cylinder")
+    thickness, width, _ = sorted(thing.half_extents)
     for part in thing.category.proxies:
         geom = _piece(body.add_geom(), thing, part, placed=False)
         geom.density = thing.category.density
         geom.contype, geom.conaffinity = OBJECT, STATIC | OBJECT | sum(AVATARS)
         geom.condim = 6 if rolls else 3
         geom.friction = (0.9, 0.01, 0.004) if rolls else (0.9, 0.01, 0.002)
-        if thin:
+        if thickness < THIN or width < SLIM:
             geom.conaffinity = THICK | OBJECT | sum(AVATARS)
+        if thickness < THIN:
             geom.solimp[:2] = HARD
-            geom.solref = (2 * TIMESTEP, 1.0)
             geom.priority = 1
 
 

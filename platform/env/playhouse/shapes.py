@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
@@ -18,6 +18,7 @@ from interplay.env.playhouse.queries.arrangements import (
     OUTLINE_OFF,
     ROW_GAP,
     SHAPE_SIDE,
+    SQUARE_UNEVEN,
 )
 
 APART = 0.3  # metres between two middles, at least, for the two to be part of one shape and not a heap
@@ -31,20 +32,52 @@ class Shape:
     """What things are arranged in.
 
     `made`: do all of these things form it? `begun`: can these, two or more but fewer than `count`, stay where they are
-    while others join them?
+    while others join them? `reach`: metres between the middles of any two, at most; `level`: metres between their
+    undersides. What is wider apart is not looked at closely.
     """
 
     made: Test
     begun: Callable[[Sequence[Thing], int], bool]
+    reach: float = math.inf
+    level: float = math.inf
+
+    def is_made(self, facts: HouseFacts, among: Sequence[int], count: int) -> bool:
+        """Do some `count` of the things form it?"""
+        return self._first(_free(facts, among), count, count) is not None
 
     def placed(self, facts: HouseFacts, among: Sequence[int], count: int) -> tuple[Thing, ...]:
         """The most of the things that already have their place; `count` of them only where the shape is made."""
-        things = [thing for index in among if (thing := facts.things[index]).held_by is None][:SOUGHT]
+        things = _free(facts, among)
         for size in range(min(count, len(things)), 1, -1):
-            for chosen in combinations(things, size):
-                if _in_one_room(chosen) and (self.made(chosen) if size == count else self.begun(chosen, count)):
-                    return chosen
+            if (found := self._first(things, size, count)) is not None:
+                return found
         return tuple(things[:1])
+
+    def _first(self, things: Sequence[Thing], size: int, count: int) -> tuple[Thing, ...] | None:
+        for chosen in self._together(things, size):
+            if self.made(chosen) if size == count else self.begun(chosen, count):
+                return chosen
+        return None
+
+    def _together(
+        self, things: Sequence[Thing], size: int, chosen: tuple[Thing, ...] = ()
+    ) -> Iterator[tuple[Thing, ...]]:
+        """All so many of the things of which each two are within reach of each other."""
+        if len(chosen) == size:
+            yield chosen
+            return
+        for i, thing in enumerate(things):
+            others = [other for other in things[i + 1 :] if self._within_reach(thing, other)]
+            yield from self._together(others, size, (*chosen, thing))
+
+    def _within_reach(self, a: Thing, b: Thing) -> bool:
+        near = math.dist(a.xy, b.xy) <= self.reach and queries.same_room(a.room, b.room)
+        return near and abs(queries.bottom(a) - queries.bottom(b)) <= self.level
+
+
+def _free(facts: HouseFacts, among: Sequence[int]) -> list[Thing]:
+    """Those of the things that are in no hand, `SOUGHT` at most."""
+    return [thing for index in among if (thing := facts.things[index]).held_by is None][:SOUGHT]
 
 
 def are_near(things: Sequence[Thing]) -> bool:
@@ -86,7 +119,7 @@ def _circle_begun(things: Sequence[Thing], count: int) -> bool:
     if len(things) == 2:
         return _sides(things, 2 * CIRCLE_RADII[1])
     fit = circle_through([thing.xy for thing in things])
-    if fit is None or not _on_one_level(things) or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
+    if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
         return False
     (x, y), radius = fit
     if any(abs(math.dist(thing.xy, (x, y)) - radius) > OUTLINE_OFF for thing in things):
@@ -103,11 +136,11 @@ def _group_begun(things: Sequence[Thing], count: int) -> bool:
 
 SHAPES = {
     "tower": Shape(queries.is_tower, _tower_begun),
-    "row": Shape(queries.is_row, _row_begun),
-    "ordered row": Shape(queries.is_ordered_row, _ordered_begun),
-    "triangle": Shape(queries.is_triangle, _triangle_begun),
-    "square": Shape(queries.is_square, _square_begun),
-    "circle": Shape(queries.is_circle, _circle_begun),
+    "row": Shape(queries.is_row, _row_begun, level=LEVEL),
+    "ordered row": Shape(queries.is_ordered_row, _ordered_begun, level=LEVEL),
+    "triangle": Shape(queries.is_triangle, _triangle_begun, SHAPE_SIDE, LEVEL),
+    "square": Shape(queries.is_square, _square_begun, math.sqrt(2) * SQUARE_UNEVEN * SHAPE_SIDE, LEVEL),
+    "circle": Shape(queries.is_circle, _circle_begun, 2 * (CIRCLE_RADII[1] + OUTLINE_OFF), LEVEL),
     "group": Shape(are_near, _group_begun),
 }
 
@@ -138,13 +171,4 @@ def circle_through(points: Sequence[XY]) -> tuple[XY, float] | None:
 def _sides(things: Sequence[Thing], most: float) -> bool:
     """Can two things be neighbours in a shape whose sides are so long at most?"""
     a, b = things
-    return _on_one_level(things) and APART <= math.dist(a.xy, b.xy) <= most
-
-
-def _on_one_level(things: Sequence[Thing]) -> bool:
-    heights = [queries.bottom(thing) for thing in things]
-    return max(heights) - min(heights) <= LEVEL
-
-
-def _in_one_room(things: Sequence[Thing]) -> bool:
-    return all(queries.same_room(a.room, b.room) for a, b in pairwise(things))
+    return APART <= math.dist(a.xy, b.xy) <= most

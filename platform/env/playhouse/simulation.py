@@ -77,6 +77,7 @@ class Simulation:
         self.memory = Memory(house, self.compiled, self.data) if config.deeds else None
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
+        self._ctrl = self.data.ctrl
         self._avatar_qpos = self.data.qpos[:4].reshape(2, 2)
         self._object_qpos = self.data.qpos[4:].reshape(count, 7)
         self._object_qvel = self.data.qvel[4:].reshape(count, 6)
@@ -104,8 +105,7 @@ class Simulation:
         right = self.config.strafe_speed * move[STRAFE]
         cos, sin = math.cos(avatar.yaw), math.sin(avatar.yaw)
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
-        ctrl = self.data.ctrl
-        ctrl[2 * player], ctrl[2 * player + 1] = vx, vy
+        self._ctrl[2 * player], self._ctrl[2 * player + 1] = vx, vy
         holder, other = self.avatars[1 - player], self.hands[1 - player]
         offered = other.holds is not None and offers((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
         look = gaze(avatar.yaw, avatar.pitch)

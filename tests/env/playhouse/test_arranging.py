@@ -15,6 +15,8 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.codec import COMPONENTS
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.errands.arrangement import Arrangement
+from interplay.env.playhouse.experts.arranger import Arranger
+from interplay.env.playhouse.experts.layouts import Way
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.phrases import PHRASES
 from interplay.env.playhouse.steering import Steering
@@ -25,7 +27,7 @@ from interplay.env.world import Start, World
 
 KINDS = ("tower", "row", "triangle", "square", "circle", "group")
 WORDINGS = (*KINDS, "row by size", "group at")
-SIZES = (0.08, 0.1, 0.12, 0.14, 0.16, 0.1)
+SIZES = (0.08, 0.1, 0.12, 0.14, 0.16, 0.168)  # the last two hardly differ
 NAMES = ("red block", "red box", "white block", "white drum", "blue block", "blue ball")
 PLACES = ((0.6, 0.6), (2.2, 0.8), (4.2, 0.6), (0.8, 3.2), (2.6, 3.0), (4.3, 2.0))
 ROOM = one_room(
@@ -116,6 +118,26 @@ def test_nothing_is_asked_of_hands_that_can_not_push_or_of_too_few_things() -> N
     two = replace(ROOM, things=ROOM.things[:2])
     with pytest.raises(InfeasibleTask, match="square"):
         ask("square", 1, two)
+
+
+def test_nothing_is_asked_that_the_floor_has_no_place_for() -> None:
+    full = thing(6, "brown bed", 2.5, 2.0, 0.1, half_extents=(2.45, 1.95, 0.1), furniture=True)
+    lifted = [replace(t, position=(*t.xy, t.position[2] + 0.2)) for t in ROOM.things[:6]]
+    with pytest.raises(InfeasibleTask, match="row"):
+        ask("row", 1, replace(ROOM, things=(*lifted, full)))
+
+
+def test_a_plan_is_made_anew_where_something_comes_between() -> None:
+    task = given("row", "row", (0, 1, 2), 3)
+    expert = Arranger(task, replace(SPEC, movement=COMPONENTS))
+    expert.carry_out(ROOM)
+    before = expert._plan
+    assert isinstance(before, Way)
+    index = next(i for i in before.spots if i not in before.staying)
+    expert.carry_out(ROOM)
+    assert expert._plan is before
+    expert.carry_out(moved(ROOM, 5, position=(*before.spots[index], 0.168)))
+    assert isinstance(expert._plan, Way) and expert._plan.spots != before.spots
 
 
 def test_progress_has_a_rung_for_each_thing() -> None:

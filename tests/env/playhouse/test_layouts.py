@@ -13,7 +13,7 @@ from interplay.env.playhouse.experts.layouts import FROM_DOOR, gather, lay_out, 
 from interplay.env.playhouse.experts.stacks import bears, stack_up, stands
 from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.shapes import SHAPES
+from interplay.env.playhouse.shapes import SHAPES, are_near
 
 TABLE = thing(9, "brown table", 3.0, 2.0, 0.3, half_extents=(0.5, 0.5, 0.3), furniture=True)
 
@@ -36,6 +36,30 @@ def test_a_plan_makes_the_shape_on_free_floor(shape: str, count: int) -> None:
         assert queries.edge_distance(spot, facts.things[count]) > 0.2, "not into the table"
         assert math.dist(spot, DOOR.middle) > FROM_DOOR, "not into the way"
         assert standing(facts, "solver", spot) is not None
+
+
+def test_what_would_stretch_a_group_too_far_is_not_planned() -> None:
+    points = [(1.0, 1.0), (2.05, 1.0), (4.3, 3.4), (4.3, 0.6), (0.6, 3.3)]
+    big = (0.2, 0.2, 0.2)
+    facts = one_room(house(*(thing(i, "red box", *p, 0.2, half_extents=big) for i, p in enumerate(points))))
+    way = lay_out(facts, "solver", range(5), 5, "group")
+    assert way is not None
+    assert are_near([replace(facts.things[i], position=(*spot, 0.2)) for i, spot in way.spots.items()])
+
+
+def test_a_doorway_stays_clear() -> None:
+    shelf = thing(3, "brown shelf", 4.5, 2.1, 0.25, half_extents=(0.1, 0.1, 0.25), furniture=True)
+    pair = [thing(0, "red block", 2.9, 3.0), thing(1, "red block", 3.55, 3.0)]
+    facts = house(*pair, thing(2, "red block", 4.5, 2.1, 0.6), shelf)
+    way = lay_out(facts, "solver", (0, 1, 2), 3, "row")
+    assert way is not None and way.staying == {0, 1}
+    assert math.dist((4.2, 3.0), DOOR.middle) < FROM_DOOR and way.spots[2] == pytest.approx((2.25, 3.0), abs=0.01)
+
+
+def test_of_two_rows_that_were_begun_the_one_with_less_to_carry_is_ended() -> None:
+    facts = one_room(blocks((0.8, 0.8), (1.5, 0.8), (3.6, 3.2), (2.9, 3.2), (3.3, 2.3)))
+    way = lay_out(facts, "solver", range(5), 3, "row")
+    assert way is not None and set(way.spots) == {2, 3, 4}
 
 
 def test_what_lies_well_stays() -> None:

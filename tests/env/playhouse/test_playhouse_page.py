@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from interplay.env.playhouse import memory, queries
+from interplay.env.playhouse.catalogue import CATEGORIES
 from interplay.env.playhouse.errands import go_room, reposition, stand
 from interplay.env.playhouse.queries import arrangements, deeds, descriptions, relations, sides
 from interplay.env.playhouse.questions import locating
@@ -34,3 +35,18 @@ def test_thresholds_on_the_page_are_those_of_the_code() -> None:
         value = float(number) if not degrees else math.radians(float(number))
         known = [getattr(module, name) for module in MODULES if hasattr(module, name)]
         assert known and all(found == value for found in known), f"{name} is {known}, not {value}"
+
+
+def test_every_attribute_is_on_the_page_and_no_other() -> None:
+    told = PAGE[PAGE.index("things are shapes:") :]
+    known = frozenset[str]().union(*(category.attributes for category in CATEGORIES.values()))
+    assert set(re.findall("`([a-z]+)`", told)) == known
+
+
+def test_what_people_ask_for_adds_up() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE, re.MULTILINE)
+    total = re.search(r"\*\*all\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\*", PAGE)
+    assert len(rows) >= 20 and total is not None
+    columns = [[int(cell) for cell in row[1:]] for row in rows]
+    assert [sum(column) for column in zip(*columns, strict=True)] == [int(number) for number in total.groups()]
+    assert all(asked + judged + missing == whole for whole, asked, judged, missing in columns)

@@ -72,8 +72,10 @@ def test_an_arc_is_begun_only_where_what_is_missing_fills_its_gaps() -> None:
 
 
 def test_things_count_only_within_one_room() -> None:
-    apart = house(thing(0, "red block", 4.9, 2), thing(1, "red block", 5.3, 2))
-    assert len(SHAPES["group"].placed(apart, (0, 1), 2)) == 1
+    apart = house(thing(0, "red block", 4.8, 2), thing(1, "red block", 5.3, 2))
+    assert len(SHAPES["row"].placed(apart, (0, 1), 3)) == 1
+    together = house(thing(0, "red block", 4.3, 2), thing(1, "red block", 4.8, 2))
+    assert len(SHAPES["row"].placed(together, (0, 1), 3)) == 2
 
 
 def test_things_gather_at_furniture() -> None:

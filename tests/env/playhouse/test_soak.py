@@ -35,9 +35,9 @@ def test_nothing_escapes_sinks_or_warns(soak: ModuleType, tmp_path: Path, monkey
     assert sum(row.grasps for row in rows) > 300 and sum(row.spent for row in rows) > 30
 
 
-@pytest.mark.parametrize("seed", [103, 105, 110, 112])
-def test_plates_are_not_pulled_through_walls(soak: ModuleType, seed: int) -> None:
-    world = Playhouse(PlayhouseConfig(rooms=(1, 5), categories=("plate",), objects=(6, 6)))
+@pytest.mark.parametrize(("seed", "category"), [(103, "pear"), (105, "mug"), (110, "plate"), (112, "plate")])
+def test_nothing_slight_is_pulled_through_walls(soak: ModuleType, seed: int, category: str) -> None:
+    world = Playhouse(PlayhouseConfig(rooms=(1, 5), categories=(category,), objects=(6, 6), sizes=("small",)))
     assert not soak.soak(world, seed, 400).escaped
 
 

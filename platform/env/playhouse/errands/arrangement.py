@@ -65,7 +65,7 @@ class Arrangement(Task):
 
     def fulfilled(self, facts: HouseFacts) -> bool:
         """Is it done, as the house stands?"""
-        return len(self.in_place(facts)) == self.count
+        return self.form(facts).is_made(facts, self.among, self.count)
 
     def in_place(self, facts: HouseFacts) -> tuple[Thing, ...]:
         """The most of the things that already have their place."""
@@ -85,9 +85,9 @@ class Arrangement(Task):
     def progress(self, facts: HouseFacts) -> float:
         """Each thing that was not in its place is worth the same: 0.2 of that for the way to it, 0.4 for holding it,
         0.4 for bringing it to the others, and all of it once it lies where it should."""
-        placed = self.in_place(facts)
-        if len(placed) == self.count:
+        if self.fulfilled(facts):
             return 1.0
+        placed = self.in_place(facts)
         part = self._carried(facts, placed) if self.holds(facts) else self._way(facts, placed)
         return float(np.clip((len(placed) - self.placed + part) / (self.count - self.placed), 0.0, 1.0))
 

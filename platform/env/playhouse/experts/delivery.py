@@ -14,21 +14,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.experts.arm import PUSHED, fits, hand_at, pitch_for, pushes
 from interplay.env.playhouse.experts.standing import in_reach, standing
 from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
-from interplay.env.playhouse.hand import FARTHEST, NEAREST, PUSH_STEP, gaze
+from interplay.env.playhouse.hand import FARTHEST, NEAREST, gaze
 from interplay.env.playhouse.navigation import Ground
 from interplay.env.playhouse.steering import Steering
 from interplay.env.playhouse.walker import Walker
 from interplay.env.world import Movement
 
-FRAMES = 8  # of a step
-PUSHED = PUSH_STEP * FRAMES  # metres a step
 TWIST = math.radians(36.7)  # turned by in a step of rotating
 CARRIED = 1.05  # metres from the eye to what is carried about, at most
 CARRY_HEIGHT = 0.95  # metres above the floor of its middle, at least
 OVER = 0.16  # metres above the place, of what has not yet been lowered
-PRESS, DROP = 0.03, 0.07  # metres below and above the place from which it is let go
 FACED = math.radians(15)  # off its direction, at most, of what is lowered: in turning it would knock things over
 AIMED = math.radians(1.3)  # off its direction, at most, of what is let go; a turn is no finer
 ON_LINE = 0.03  # metres off the line of sight, within which a held thing is where the hand is
@@ -122,9 +120,9 @@ class Delivery:
         """Keeps track of how far the hand is from the eye: by what was pushed, and by measuring once all is still."""
         self._distance = min(max(self._distance + PUSHED * self._pushing, NEAREST), FARTHEST)
         self._pushing = 0
-        eye, ray = _eye(body), gaze(body.yaw, body.pitch)
+        eye, ray = (*body.position, body.eye_height), gaze(body.yaw, body.pitch)
         along = sum((thing.position[k] - eye[k]) * ray[k] for k in range(3))
-        off = math.dist(thing.position, _hand(body, along))
+        off = math.dist(thing.position, hand_at(body, along))
         self._standing = math.dist(self._last, body.position) < COASTING
         self._steady = self._standing and math.dist(self._seen, thing.position) < COASTING
         if self._holds != thing.index or (self._steady and off < ON_LINE):
@@ -133,7 +131,7 @@ class Delivery:
 
     def _retreat(self, body: Body, thing: Thing) -> Movement | None:
         """Backs off from where the thing is stuck behind something, before the hand loses it."""
-        if math.dist(_hand(body, self._distance), thing.position) > STUCK:
+        if math.dist(hand_at(body, self._distance), thing.position) > STUCK:
             self._retreating = RETREAT
         if not self._retreating:
             return None
@@ -165,7 +163,7 @@ class Delivery:
     def _raised(self, body: Body, thing: Thing, place: Place) -> float:
         """The pitch that is missing for carrying it over what lies about."""
         height = max(CARRY_HEIGHT, place.height + 2 * thing.half_extents[2] + OVER)
-        return _pitch(height, body, self._distance) - body.pitch
+        return pitch_for(height, body, self._distance) - body.pitch
 
     def _twist(self, thing: Thing, place: Place) -> int:
         """The turn that brings the thing's sides in line with what it goes on, as far as steps of `TWIST` can."""
@@ -181,18 +179,18 @@ class Delivery:
         if abs(turn) > FACED:
             push = self._push(-int(self._distance > CARRIED))
             return self._steering.hold(yaw=turn, pitch=self._raised(body, thing, place), push=push, grasp=True)
-        hover = _pitch(want + OVER, body, self._distance)
+        hover = pitch_for(want + OVER, body, self._distance)
         if not self._standing or abs(turn) > AIMED:
             return self._steering.hold(yaw=turn, pitch=hover - body.pitch, grasp=True)
         if (step := self._adjust(facts, body, place, want, reach)) is not None:
             forward, strafe = step
             self._adjusted += 1
             return self._steering.hold(forward=forward, strafe=strafe, pitch=hover - body.pitch, grasp=True)
-        pushes, _ = _pushes(self._distance, reach, body.eye_height - want)
+        count, _ = pushes(self._distance, reach, body.eye_height - want)
         twist = self._twist(thing, place)
-        if pushes or twist:
-            push = self._push(pushes)
-            hover = _pitch(want + OVER, body, self._distance + PUSHED * push)
+        if count or twist:
+            push = self._push(count)
+            hover = pitch_for(want + OVER, body, self._distance + PUSHED * push)
             return self._steering.hold(push=push, rotate=twist, pitch=hover - body.pitch, grasp=True)
         down = -math.acos(min(reach / self._distance, 1.0)) - body.pitch
         if abs(down) > math.radians(0.6):
@@ -208,7 +206,7 @@ class Delivery:
         better is in reach."""
         drop = body.eye_height - want
         nearest = CLOSE + place.wide
-        if (nearest <= reach <= WIDE and _fits(self._distance, reach, drop)) or self._adjusted >= ADJUSTMENTS:
+        if (nearest <= reach <= WIDE and fits(self._distance, reach, drop)) or self._adjusted >= ADJUSTMENTS:
             return None
         ground = Ground(facts, self._role, () if body.holding is None else (body.holding,))
         best, least = None, math.inf
@@ -219,43 +217,8 @@ class Delivery:
             there = math.dist(to, place.spot)
             if not nearest <= there <= WIDE or ground.price(np.array([to]))[0] > 0.0:
                 continue
-            error = abs(_pushes(self._distance, there, drop)[1]) + 0.01 * (abs(forward) + abs(strafe))
+            error = abs(pushes(self._distance, there, drop)[1]) + 0.01 * (abs(forward) + abs(strafe))
             if error < least:
                 best, least = (forward, strafe), error
-        inside = nearest <= reach <= WIDE
-        return (
-            best if best is not None and (not inside or least < abs(_pushes(self._distance, reach, drop)[1])) else None
-        )
-
-
-def _eye(body: Body) -> XYZ:
-    return *body.position, body.eye_height
-
-
-def _hand(body: Body, distance: float) -> XYZ:
-    """The point of the line of sight so far from the eye."""
-    (x, y, z), (u, v, w) = _eye(body), gaze(body.yaw, body.pitch)
-    return x + distance * u, y + distance * v, z + distance * w
-
-
-def _pitch(height: float, body: Body, distance: float) -> float:
-    """At which a hand so far from the eye is at this height."""
-    return math.asin(min(max((height - body.eye_height) / distance, -0.95), 0.8))
-
-
-def _pushes(distance: float, reach: float, drop: float) -> tuple[int, float]:
-    """How many steps of pushing (negative: pulling) let a thing be lowered best, and how far above (negative: below)
-    its place it then is, metres; `reach` metres away and `drop` below the eye."""
-    best, least = (0, math.inf), math.inf
-    for count in range(-8, 9):
-        there = min(max(distance + PUSHED * count, NEAREST), FARTHEST)
-        if there <= reach:
-            continue
-        above = drop - math.sqrt(there * there - reach * reach)
-        if abs(above - 0.02) < least:
-            best, least = (count, above), abs(above - 0.02)
-    return best
-
-
-def _fits(distance: float, reach: float, drop: float) -> bool:
-    return -PRESS <= _pushes(distance, reach, drop)[1] <= DROP
+        better = not nearest <= reach <= WIDE or least < abs(pushes(self._distance, reach, drop)[1])
+        return best if better else None
