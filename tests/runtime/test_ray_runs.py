@@ -31,6 +31,7 @@ from interplay.stages.serving import serve_reward
 
 LONG = 120.0  # seconds; the longest that anything here may take
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
+SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -165,7 +166,7 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     sizes = ("runtime.actors=2", "runtime.datasets=2", "reinforce.dataset.lanes=4", "reinforce.training.updates=60")
-    settings = (*LOCKSTEP, *sizes)
+    settings = (*LOCKSTEP, *sizes, *SELDOM)
     quiet, chaos = (copied(prepared, tmp_path / name) for name in ("quiet", "chaos"))
     interplay("reinforce", small(quiet, *settings))
     folder = chaos / "run/reinforce"
@@ -185,7 +186,7 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
 def test_lag_is_bounded_and_nothing_is_lost(prepared: Path, tmp_path: Path) -> None:
     root = copied(prepared, tmp_path)
     bound = ("runtime.actors=3", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
-    interplay("reinforce", small(root, *bound, "reinforce.training.updates=20"))
+    interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
     exact(root / "run/reinforce", 20)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
@@ -206,12 +207,15 @@ def test_a_wish_to_stop_reaches_the_learner(prepared: Path, tmp_path: Path) -> N
         StopRequest.ask()
 
     threading.Thread(target=ask, daemon=True).start()
-    settings = small(root, "reinforce.training.updates=400", "reinforce.training.checkpoint_every=400")
+    settings = small(
+        root, "reinforce.heldout_every=500", "reinforce.training.updates=400", "reinforce.training.checkpoint_every=400"
+    )
     assert main(["reinforce", *settings]) == 130
     found = checkpoint.latest(folder / "checkpoints")
     assert found is not None and 0 < found.step < 400
     exact(folder, found.step)
-    interplay("reinforce", small(root, f"reinforce.training.updates={found.step + 2}"))
+    more = f"reinforce.training.updates={found.step + 2}"
+    interplay("reinforce", small(root, "reinforce.heldout_every=500", more))
     exact(folder, found.step + 2)
 
 
