@@ -138,6 +138,12 @@ def test_some_bins_start_with_things_that_fit_in() -> None:
     assert sum(bool(_in_bins(make_house(always, seed))) for seed in range(20)) >= 18
 
 
+def test_nothing_starts_on_a_ball_in_a_bin() -> None:
+    config = PlayhouseConfig(categories=("bin", "ball", "lemon"), sizes=("small", "large"), stocked_bins=1.0)
+    pairs = [_in_bins(make_house(config, seed)) for seed in range(20)]
+    assert all(len(within) <= 1 for within in pairs) and sum(map(len, pairs)) >= 10
+
+
 def test_houses_that_have_no_bins_are_as_they_always_were() -> None:
     for stocked in (0.4, 1.0):
         plain = PlayhouseConfig(categories=("ball", "block", "pillow", "duck"), stocked_bins=stocked)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WAIT = 6  # steps for what was let go to come to rest
 STANDS = 3  # steps for which all has to stay done
-PATIENCE = 40  # steps with a thing in hand, after which another place is tried
+LONG_WALK, PATIENCE = 90, 40  # steps on the way and before a place, after which another place is tried
 OUT_OF_BIN = 0.45  # metres straight up, before what was in a bin is carried off
 
 
@@ -73,17 +73,20 @@ class Mover(Carrier):
         self._held += 1
         if thing.position[2] < self._rise and self._held <= 5:
             return self._straight_up(body, thing)
-        if self._landing is None or self._held > PATIENCE:
+        if self._landing is None or self._held > (PATIENCE if self._arrived else LONG_WALK):
             places = self._task.landings(facts, thing)
             options = reachable(facts, self.role, thing, places)
             options = options or reachable(facts, self.role, thing, places, PRICE_OF_OBJECT)  # pushing it aside
             if not options:
-                return self._steering.hold(grasp=True) if self._held <= PATIENCE else None
+                return self._steering.hold(grasp=True) if self._held <= LONG_WALK else None
             self._landing = options[self._tries % len(options)]
             self._held = 1
             self._tries += 1
             self.set_out()
+        on_the_way = not self._arrived
         if (movement := self.carry(facts, thing, self._landing)) is not None:
+            if on_the_way and self._arrived:
+                self._held = 1
             return movement
         self._waited, self._landing = 0, None
         return self._steering.hold()
