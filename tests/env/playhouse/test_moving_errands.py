@@ -12,8 +12,9 @@ from house_scenes import SPEC, StillHouse, house, thing
 
 from interplay.env.playhouse.codec import COMPONENTS
 from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.errands import ON_REQUEST, Errand
+from interplay.env.playhouse.errands import ON_REQUEST
 from interplay.env.playhouse.errands.bring import Bring
+from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.errands.fill import Fill
 from interplay.env.playhouse.errands.hand_over import HandOver
 from interplay.env.playhouse.errands.lift_container import LiftContainer
