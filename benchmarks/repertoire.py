@@ -1,7 +1,7 @@
 """What a setter can ask for by each cue and each modifier, and how well the scripted solver without mistakes does it.
 
-    python benchmarks/repertoire.py                      # a table; a quarter of an hour on one core
-    python benchmarks/repertoire.py --houses 20 --cues lift count --samples 5
+    python benchmarks/repertoire.py                      # a table; some minutes on one core
+    python benchmarks/repertoire.py --houses 60 --cues lift count --samples 5
     python benchmarks/repertoire.py --json -             # ... and the numbers as JSON on stdout (or to a file)
 
 In each of so many furnished houses a task is asked once by each cue, with no modifier; and once with each modifier, by
@@ -126,7 +126,7 @@ def line(row: Row) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--houses", type=int, default=60)
+    parser.add_argument("--houses", type=int, default=20)
     parser.add_argument("--seed", type=int, default=900_000, help="of the first house")
     parser.add_argument("--steps", type=int, default=180, help="allowed for a task, where its kind is given no more")
     parser.add_argument("--cues", nargs="*", default=PlayhouseTasks.cues, choices=PlayhouseTasks.cues)

@@ -36,7 +36,13 @@ from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 
 DEMO = PlayhouseConfig(
-    rooms=(1, 1), furniture=(0, 0), objects=(4, 5), unique_colours=True, image=(48, 64), setter_visible=False
+    rooms=(1, 1),
+    furniture=(0, 0),
+    objects=(4, 5),
+    unique_colours=True,
+    image=(48, 64),
+    setter_visible=False,
+    deeds=False,
 )
 FULL = PlayhouseConfig()
 SMOOTH = PlayhouseConfig(antialias=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,11 @@ class Ended:
 
     returns: NDArray[np.float32]  # [episodes]
     success: NDArray[np.float32]  # [episodes]
+
+
+def joined_ended(parts: Sequence[Ended]) -> Ended:
+    """All of them in turn."""
+    return Ended(np.concatenate([part.returns for part in parts]), np.concatenate([part.success for part in parts]))
 
 
 class EpisodeReturns:

@@ -200,6 +200,20 @@ class WorldConformance(ABC):
                 assert confused.instruction == task.instruction, f"{kind}: what was asked stays what was asked"
                 self._check_expert(world, confused.expert(world), f"{kind}, misunderstood")
 
+    def test_every_cue_leads_to_tasks_that_say_so(self) -> None:
+        with self._world() as world:
+            world.reset(Start(seed=self.seeds[0]))
+            source = world.tasks()
+            _refused(partial(source.ask, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
+            tasks = [self._ask(world, cue) for cue in source.cues]
+            assert any(tasks) or not source.cues, "no cue leads to anything"
+            for cue, task in zip(source.cues, tasks, strict=True):
+                if task is None:
+                    continue
+                assert (task.cue, task.modifier) == (cue, None), f"asked by {cue!r}, the task says {task.cue!r}"
+                assert task.to_json()["cue"] == cue, f"{cue}: a stored task says by which cue it was asked"
+                assert world.tasks().load(json.loads(json.dumps(task.to_json()))).to_json() == task.to_json()
+
     def test_what_is_ruled_out_is_refused_as_infeasible(self) -> None:
         with self._world() as world:
             for kind in self.ruled_out:
@@ -242,6 +256,16 @@ class WorldConformance(ABC):
             except InfeasibleTask:
                 continue
         raise AssertionError(f"{kind}: not feasible in any of {tries} episodes")
+
+    def _ask(self, world: World, cue: str, tries: int = 5) -> Task | None:
+        """A task by this cue in the first of a few seeded episodes; None where it is infeasible in all of them."""
+        for seed in range(tries):
+            world.reset(Start(seed=seed))
+            try:
+                return world.tasks().ask(cue, None, np.random.default_rng(seed))
+            except InfeasibleTask:
+                continue
+        return None
 
     def _check_stored(self, world: World, task: Task) -> None:
         fields = task.to_json()

@@ -95,7 +95,7 @@ class ScriptedRater:
         gone = self._config.marks_undoing and self._succeeded and not succeeded
         self._succeeded = succeeded
         if came or gone or abs(level - self._level) >= self._threshold:
-            sign = -1 if gone else 1 if came or level > self._level else -1
+            sign = 1 if came or level > self._level else -1
             self._level = level
             return sign
         return 0

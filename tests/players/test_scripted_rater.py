@@ -112,6 +112,8 @@ def test_each_spread_moves_its_own_trait() -> None:
         for seed, full in enumerate(drawn):
             traits = temper(alone, np.random.default_rng(seed))
             assert traits == replace(Temper(), **{trait: getattr(full, trait) for trait in of})
+    traits_drawn = np.array([(np.log(t.threshold_factor), t.overlooks_slips, t.misses, t.delay_steps) for t in drawn])
+    assert np.abs(np.corrcoef(traits_drawn.T) - np.eye(4)).max() < 0.2  # a strict rater need not be a slow one
     assert 0.35 < np.std([np.log(traits.threshold_factor) for traits in drawn]) < 0.45
     assert all(traits.overlooks_slips == 0 or traits.overlooks_progress == 0 for traits in drawn)
     assert 0.4 < np.mean([traits.overlooks_slips > 0 for traits in drawn]) < 0.6

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from number_line import NumberLine, Walk
 
-from interplay.env.world import Action, Start, View
+from interplay.env.task import Expert
+from interplay.env.world import Action, Start, View, World
 from interplay.players.solver import ScriptedSolver, SolverConfig
 
 PERFECT = SolverConfig(skill=1.0)
@@ -79,6 +80,20 @@ def test_one_that_strays_comes_back() -> None:
     paths = [play(config, seed=seed, steps=40)[0] for seed in range(12)]
     assert all(path[3:5] == [1, 2] and path[-1] == 8 for path in paths)
     assert {path[10] for path in paths} == {8, -4}
+
+
+def test_one_that_strayed_begins_anew() -> None:
+    """What it had planned before is of no use any more."""
+    begun = []
+
+    class Counted(Walk):
+        def expert(self, world: World) -> Expert:
+            begun.append(world.facts())
+            return super().expert(world)
+
+    config = replace(FAULTLESS, strays=1.0, strays_from=(2, 2), strays_for=(3, 3))
+    assert play(config, Counted("walk", "walk 8", 8, 0))[0][-1] == 8
+    assert len(begun) == 2 and begun[0] == 0
 
 
 def test_one_that_blurts_answers_wrong_and_at_once() -> None:

@@ -156,6 +156,8 @@ def test_cues_and_modifiers_are_drawn_by_weight_and_written_down() -> None:
     assert 0.68 < np.mean([task.cue == "go somewhere" for task in tasks]) < 0.82
     assert 0.42 < np.mean([task.modifier == "politely" for task in tasks]) < 0.58
     assert {task.modifier for task in tasks} == {None, "politely"}  # what can't be said in verse is said otherwise
+    verse = SetterConfig(by="cues", cues={"go somewhere": 1.0}, modifiers={"in verse": 1.0}, modified=1.0)
+    assert ScriptedSetter(verse, np.random.default_rng(0)).choose(NumberLine()).modifier is None
     plain = ScriptedSetter(SetterConfig(by="cues"), np.random.default_rng(0))
     assert {plain.choose(NumberLine()).cue for _ in range(60)} == {"go somewhere", "say a number"}
 

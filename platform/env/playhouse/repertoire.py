@@ -16,10 +16,11 @@ from interplay.env.playhouse.modifiers import Modifier
 from interplay.env.playhouse.questions.question import Question
 from interplay.env.task import InfeasibleTask, Task, words
 
-TRIES = 8  # draws of a kind, in each way of naming, before it is given up
+TRIES = 5  # draws of a kind, in each way of naming, before it is given up
 REFUSALS = 2  # draws that found nothing to ask, after which the same way of naming is given up
-MIXTURES = 3  # ways of naming some things in the manner of a modifier, and others plainly
+MIXTURES = 2  # ways of naming some things in the manner of a modifier, and others plainly
 LONGEST = 15  # words of an instruction: an agent's utterance has room for 16 tokens, its end included
+TELLING = ("nearest", "on_top", "noticed")  # kinds whose answer is a thing that the question should not name
 
 
 def draw(kind: str, asking: Asking, rng: np.random.Generator) -> Task:
@@ -66,6 +67,12 @@ def _draws(kind: str, asking: Asking, rng: np.random.Generator, refused: list[st
                 return
 
 
+def _tells_its_answer(task: Task) -> bool:
+    """ "What is on the table underneath the ball?" """
+    said = words(task.instruction)
+    return task.kind in TELLING and task.answer is not None and words(task.answer)[-1] in said
+
+
 class _Names:
     """How things may be named in one task, and whether its words obey the modifier."""
 
@@ -88,7 +95,7 @@ class _Names:
 
     def allow(self, task: Task) -> bool:
         text = task.instruction
-        if len(words(text)) > LONGEST:
+        if len(words(text)) > LONGEST or _tells_its_answer(task):
             return False
         if self._modifier is None:
             return True

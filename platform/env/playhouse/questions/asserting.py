@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import COLOURS
 from interplay.env.playhouse.choosing import one_of, room_of
-from interplay.env.playhouse.facts import Thing
+from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.manners import clauses
 from interplay.env.playhouse.manners.clauses import Clause, landmarks, pick
 from interplay.env.playhouse.manners.manner import places
@@ -75,7 +75,9 @@ def ask_fact(asking: Asking, rng: np.random.Generator) -> Inquiry:
     families = _families(asking)
     claims: list[_Claim] = []
     for i in rng.permutation(len(families)).tolist():
-        claims = [claim for claim in _claims(asking, things, families[i]) if claim.truth == (answer_is_yes != denied)]
+        claims = [
+            claim for claim in _claims(asking, things, list(families[i]())) if claim.truth == (answer_is_yes != denied)
+        ]
         if claims:
             break
     claim = one_of(claims, rng, "fact", "nothing can be said of what can be named")
@@ -116,17 +118,21 @@ def _name(asking: Asking, claim: _Claim, rng: np.random.Generator) -> str:
     return pick(_names(asking, claim), rng)
 
 
-def _families(asking: Asking) -> list[list[Clause]]:
-    """Clauses, those of one meaning together."""
+def _families(asking: Asking) -> list[Callable[[], Iterable[Clause]]]:
+    """How to make clauses, those of one meaning together."""
     facts, viewer = asking.facts, asking.facts.bodies[asking.solver]
     marks = landmarks(facts)
-    colours = sorted({thing.colour for thing in facts.things})
-    of_colour = {colour: frozenset(t.index for t in facts.things if t.colour == colour) for colour in colours}
     return [
-        list(asking.clauses),
-        list(places(facts, viewer)),
-        list(clauses.closeness(facts, marks)),
-        list(clauses.sides(facts, viewer, marks)),
-        list(clauses.heights(facts, marks)),
-        [Clause((colour,), fits, fits) for colour, fits in of_colour.items()],
+        lambda: asking.clauses,
+        lambda: places(facts, viewer),
+        lambda: clauses.closeness(facts, marks),
+        lambda: clauses.sides(facts, viewer, marks),
+        lambda: clauses.heights(facts, marks),
+        lambda: _coloured(facts),
     ]
+
+
+def _coloured(facts: HouseFacts) -> Iterator[Clause]:
+    for colour in sorted({thing.colour for thing in facts.things}):
+        fits = frozenset(thing.index for thing in facts.things if thing.colour == colour)
+        yield Clause((colour,), fits, fits)
