@@ -1,6 +1,6 @@
 """What the Playhouse costs, on one thread, against its goals.
 
-    python benchmarks/world.py                 # a table
+    python benchmarks/world.py                 # two tables: what things cost, and where the time goes
     python benchmarks/world.py --json -        # ... and the numbers as JSON on stdout (or to a file)
 
 Each row is measured many times; the best says what the code costs, the median what this machine gave it.
@@ -14,24 +14,40 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import mujoco
 import numpy as np
 
+from interplay.env.playhouse import scene
+from interplay.env.playhouse.codec import Codec
 from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.scene import warm_up
+from interplay.env.playhouse.hand import Hand
+from interplay.env.playhouse.scene import Scene, warm_up
+from interplay.env.playhouse.simulation import Simulation
+from interplay.env.playhouse.survey import Surveyor
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 
 DEMO = PlayhouseConfig(
-    rooms=(1, 1), furniture=(0, 0), objects=(4, 5), unique_colours=True, image=(48, 64), setter_visible=False
+    rooms=(1, 1),
+    furniture=(0, 0),
+    objects=(4, 5),
+    unique_colours=True,
+    image=(48, 64),
+    setter_visible=False,
+    deeds=False,
 )
 FULL = PlayhouseConfig()
+SMOOTH = PlayhouseConfig(antialias=True)
 MEGABYTE = 1 << 20
+PROFILED = 150  # steps in each of five houses
 
 
 @dataclass(frozen=True)
@@ -86,10 +102,16 @@ def frames_with_every_view(name: str, goal: float, see: tuple[str, ...]) -> Row:
     return Row(name, bare.best + pictures.best, bare.median + pictures.median, goal)
 
 
-def views(name: str, goal: float | None, see: tuple[str, ...], size: tuple[int, int] | None = None) -> Row:
+def views(
+    name: str,
+    goal: float | None,
+    see: tuple[str, ...],
+    size: tuple[int, int] | None = None,
+    config: PlayhouseConfig = FULL,
+) -> Row:
     rows = []
     for seed in range(5):
-        world = Playhouse(FULL)
+        world = Playhouse(config)
         world.reset(Start(seed=seed))
         height, width = size or world.config.image
         draw = lambda w=world, h=height, v=width: [w.picture(role, h, v) for role in see]  # noqa: E731
@@ -117,6 +139,83 @@ def resident() -> Row:
     return Row("memory of a process, MB", size, size, 200.0)
 
 
+@dataclass(frozen=True)
+class Share:
+    """A part of what takes time in a step or a view, in the mean."""
+
+    whole: str
+    part: str
+    milliseconds: float
+    share: float
+
+
+class Stopwatch:
+    """Times calls of functions, in this thread's own time, by putting itself in their place."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._within: list[float] = []  # of each call that is open, what calls inside it took
+
+    def around(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            self._within.append(0.0)
+            start = time.thread_time()
+            result = function(*args, **kwargs)
+            took = time.thread_time() - start
+            self.seconds[part] += took - self._within.pop()
+            if self._within:
+                self._within[-1] += took
+            return result
+
+        return timed
+
+
+PARTS: tuple[tuple[Any, str, str], ...] = (
+    (Codec, "decode", "decoding of bins"),
+    (mujoco, "mj_step", "MuJoCo, 32 substeps"),
+    (Hand, "act", "hands of both players"),
+    (Simulation, "frame", "avatars, and calls"),
+    (Simulation, "moment", "poses copied out"),
+    (scene, "place_bodies", "placing of things"),
+    (scene, "place_parts", "placing of parts"),
+    (scene, "place_shadows", "placing of shadows"),
+    (scene, "cull", "culling"),
+    (scene, "cast", "ray-casting"),
+    (scene, "paint", "shading"),
+    (Scene, "draw", "camera, buffers and calls"),
+    (Simulation, "looked_at", "what both look at"),
+    (Surveyor, "survey", "facts as objects"),
+)
+
+
+def where_time_goes() -> Iterator[Share]:
+    """Of a step of 8 frames with one view, and of the facts after it, in five houses."""
+    watch = Stopwatch()
+    kept = [(owner, name, getattr(owner, name)) for owner, name, _ in PARTS]
+    for owner, name, part in PARTS:
+        setattr(owner, name, watch.around(getattr(owner, name), part))
+    try:
+        for seed in range(5):
+            world = Playhouse(FULL)
+            world.reset(Start(seed=seed), see=())
+            actions = wander(world, seed)
+            for _ in range(PROFILED):
+                watch.around(world.step, "the rest of a step")(next(actions), ("solver",))
+                watch.around(world.facts, "the rest of the facts")()
+    finally:
+        for owner, name, function in kept:
+            setattr(owner, name, function)
+    facts = ("what both look at", "facts as objects", "the rest of the facts")
+    for whole, parts in (
+        ("step of 8 frames, one view, 72x96", [part for part in watch.seconds if part not in facts]),
+        ("facts of a moment", [part for part in watch.seconds if part in facts]),
+    ):
+        total = sum(watch.seconds[part] for part in parts)
+        for part in sorted(parts, key=lambda part: -watch.seconds[part]):
+            taken = watch.seconds[part]
+            yield Share(whole, part, taken / (5 * PROFILED) * 1e3, taken / total)
+
+
 def all_rows() -> Iterator[Row]:
     both, one = ("setter", "solver"), ("solver",)
     yield frames_with_every_view("frame with both views, 72x96", 0.45, both)
@@ -127,6 +226,7 @@ def all_rows() -> Iterator[Row]:
     yield views("one view, 72x96", 0.25, one)
     yield views("one view, 48x64", 0.12, one, (48, 64))
     yield views("one view, 480x640", 8.0, one, (480, 640))
+    yield views("one view, 72x96, anti-aliased", 0.75, one, config=SMOOTH)
     yield resets(FULL, "up to 3 rooms")
     yield resets(DEMO, "one bare room")
     yield restores()
@@ -144,8 +244,16 @@ def main() -> None:
         rows.append(row)
         verdict = "" if row.goal is None or row.best <= row.goal else "   misses its goal"
         print(f"{row.name:52}{row.best:9.3f}{row.median:9.3f}{row.goal or float('nan'):9.2f}{verdict}", flush=True)
+    shares = list(where_time_goes())
+    print(f"\n{'where the time goes, in the mean':52}{'ms':>9}{'share':>9}   with what the stopwatch takes")
+    for whole in dict.fromkeys(share.whole for share in shares):
+        print(f"{whole:52}{sum(share.milliseconds for share in shares if share.whole == whole):9.3f}")
+        for share in shares:
+            if share.whole == whole:
+                print(f"  {share.part:50}{share.milliseconds:9.3f}{share.share:9.0%}")
     if path is not None:
-        text = json.dumps({"thread": 1, "rows": [asdict(row) for row in rows]}, indent=1)
+        tables = {"rows": [asdict(row) for row in rows], "profile": [asdict(share) for share in shares]}
+        text = json.dumps({"thread": 1, **tables}, indent=1)
         if path == "-":
             print(text)
         else:

@@ -15,18 +15,20 @@ from rich.console import Console
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.launch import doctor, looking
+from interplay.launch import doctor, looking, sheets
 from interplay.launch.compose import KEY, compose
 from interplay.launch.pipeline import STAGES, demo
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
+from interplay.runtime.crashes import PartFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.stages.config import Config
 from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
 from interplay.stages.run import Run, StageConflict, open_run
+from interplay.stages.serving import serve_reward
 from interplay.stages.training import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.standing import read_standing
@@ -84,6 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
         return INTERRUPTED
+    except PartFailed as failed:  # its traceback is the last thing on screen
+        sys.stderr.write(f"interplay {name}: {failed}\n")
+        return 1
     except USERS_ERRORS as error:
         sys.stderr.write(f"interplay {name}: {error}\n")
         kept = keep_traceback(Path(config.run.dir) / config.run.name, typed, error)
@@ -148,6 +153,23 @@ def _look(config: Config) -> int:
     return 0
 
 
+def _serve_reward(config: Config) -> int:
+    def tell(host: str, port: int) -> None:
+        sys.stdout.write(f"The reward service: http://{host}:{port}/about (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+
+    serve_reward(_open(config), tell)
+    return 0
+
+
+def _catalogue(config: Config) -> int:
+    run = _open(config)
+    paths = sheets.sheets(run.make_world(), seed=run.seed, folder=run.root / "catalogue")
+    lines = [f"  {path.resolve()}\n" for path in paths]
+    sys.stdout.write(f"All kinds of things and {sheets.HOUSES} houses as the players see them:\n{''.join(lines)}")
+    return 0
+
+
 def _replay(config: Config) -> int:
     torch.set_num_threads(config.runtime.threads)
     path = replay(config)  # opens no run: it must not write another run's settings down
@@ -186,7 +208,9 @@ VERBS: Mapping[str, Verb] = {
     "evaluate": Verb("let every agent play the probe tasks", _stage("evaluate")),
     "report": Verb("write report.html and summary.json of what has run", _report),
     "look": Verb("draw a house as its players and as a visitor see it", _look),
+    "serve-reward": Verb("score unrolls of other programs with the reward model, over HTTP", _serve_reward),
     "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
+    "catalogue": Verb("draw every kind of thing, and many houses, as the players see them", _catalogue),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "doctor": Verb("say what is installed and what works here", _doctor),
     "print-config": Verb("show the whole resolved configuration", _print_config),

@@ -19,7 +19,7 @@ from interplay.env import registry
 from interplay.env.settings import SettingsError, build_config, did_you_mean
 from interplay.stages.config import Config
 
-GROUPS = ("env", "agent", "experiment")
+GROUPS = ("env", "agent", "runtime", "experiment")
 KEY = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
 
 

@@ -10,6 +10,7 @@ from interplay.stages.cloning import clone
 from interplay.stages.collecting import collect
 from interplay.stages.evaluating import evaluate
 from interplay.stages.marking import mark
+from interplay.stages.placing import placed
 from interplay.stages.reinforcing import reinforce
 from interplay.stages.reporting import report
 from interplay.stages.rewarding import train_reward
@@ -20,11 +21,11 @@ logger = logging.getLogger(__name__)
 # In the order in which one round goes through them.
 STAGES: Mapping[str, Callable[[Run], None]] = {
     "collect": lambda run: collect(run, run.config.collect),
-    "clone": clone,
+    "clone": lambda run: placed(clone, "clone", run),
     "collect-agent": lambda run: collect(run, run.config.collect_agent, "collect-agent"),
     "mark": mark,
-    "reward": train_reward,
-    "reinforce": reinforce,
+    "reward": lambda run: placed(train_reward, "reward", run),
+    "reinforce": lambda run: placed(reinforce, "reinforce", run),
     "evaluate": evaluate,
 }
 

@@ -23,7 +23,7 @@ LAYERS = (
 
 # Where a dependency may be imported: folders, or single files.
 HOMES = {
-    "ray": ("runtime", "reward/service.py"),
+    "ray": ("runtime/ray",),
     "wandb": ("tracking",),
     "hydra": ("launch", "conf"),
     "omegaconf": ("launch", "conf"),

@@ -53,7 +53,8 @@ def words_of(told: Settings, runtime: str) -> list[str]:
         "reinforce.dataset.lanes=2",
         *(f"reinforce.learner.objective.weights.{name}=0" for name in ("movement_cloning", "language_cloning", "css")),
         "reinforce.learner.objective.weights.gate_kl=0",
-        f"runtime.kind={runtime}",
+        f"runtime={runtime}",
+        *([f"runtime.actors={told.workers}"] if runtime == "ray" else []),
     ]
 
 

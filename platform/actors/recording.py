@@ -36,7 +36,6 @@ class _Lane:
     booking: Booking | None = None
     recorder: EpisodeRecorder | None = None
     setter_view: View = field(default_factory=View)
-    said: list[str] = field(default_factory=list)
     step: int = 0
     over_at: int | None = None
 
@@ -101,11 +100,11 @@ class EpisodeMaker:
             split=booking.split,
         )
         lane.recorder.begin(seed=booking.seed, views=views)
-        lane.booking, lane.step, lane.said = booking, 0, []
+        lane.booking, lane.step = booking, 0
         lane.over_at = None
         booking.setter.begin(lane.world, self._setter)
         setter = booking.setter
-        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.task)
+        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.open)
         return True
 
     def _step(self, index: int, action: Action) -> None:
@@ -113,12 +112,14 @@ class EpisodeMaker:
         assert lane.booking is not None
         assert lane.recorder is not None
         setter = lane.booking.setter
-        asked_before = setter.task
+        before, ending = setter.asked, setter.ending
         actions = {self._solver: action, self._setter: setter.act(View(), lane.world)}
-        if setter.task is not None and asked_before is None:
+        if setter.ending is not None and ending is None:
+            lane.recorder.end_task(setter.ending)
+        if setter.task is not None and setter.asked > before:
             lane.recorder.ask(setter.task.to_json())
-        elif setter.task is not None and action.utterance is not None:
-            lane.said.append(action.utterance)
+        if action.utterance is not None:
+            setter.hear(action.utterance)
         outcome = lane.world.step(actions, see=self._see)
         lane.recorder.record(actions, outcome)
         lane.step += 1
@@ -131,13 +132,13 @@ class EpisodeMaker:
     def _is_over(self, index: int) -> bool:
         lane = self._lanes[index]
         assert lane.booking is not None
-        task = lane.booking.setter.task
-        if task is None:
+        setter = lane.booking.setter
+        if not setter.finished or setter.open is None:  # there is more to come
             return False
-        answered = task.answer is not None and bool(lane.said)
-        return answered or self._seat.finished(index) or task.success(lane.world.facts(), lane.said)
+        answered = setter.open.answer is not None and bool(setter.said)
+        return answered or self._seat.finished(index) or setter.open.success(lane.world.facts(), setter.said)
 
 
 def heard_only(views: Mapping[str, View], setter: ScriptedSetter) -> View:
     """The view of a solver for whom no picture was drawn: what it has heard."""
-    return View(heard=setter.task.instruction if setter.task is not None else "")
+    return View(heard=setter.heard_last)

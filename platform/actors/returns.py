@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,15 @@ from interplay.actors.unroll import Unroll
 
 @dataclass(frozen=True)
 class Ended:
-    """Episodes that ended: what they earned, and whether their task was done in truth (NaN where nobody knows)."""
+    """Episodes that ended: what they earned, and the share of their tasks that was done (NaN where nobody knows)."""
 
     returns: NDArray[np.float32]  # [episodes]
     success: NDArray[np.float32]  # [episodes]
+
+
+def joined_ended(parts: Sequence[Ended]) -> Ended:
+    """All of them in turn."""
+    return Ended(np.concatenate([part.returns for part in parts]), np.concatenate([part.success for part in parts]))
 
 
 class EpisodeReturns:

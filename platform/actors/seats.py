@@ -24,7 +24,7 @@ class SolverSeat(ABC):
 
     @abstractmethod
     def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
-        """An episode has started; `asked` tells the setter's task to players who may know the truth."""
+        """An episode has started; `asked` tells what the setter wants at present to players who may know."""
 
     @abstractmethod
     def see(self, lane: int, view: View) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from interplay.actors.agenda import Agenda
 from interplay.actors.setters import SetterEpisodes
 from interplay.actors.unroll import Unroll, allocate_played
 from interplay.agent.memory import state_to_arrays
@@ -20,8 +21,8 @@ from interplay.agent.observation import Arrays
 from interplay.agent.playing import PlayingAgent
 from interplay.agent.policy import Decision
 from interplay.agent.weights import Weights, load_weights
-from interplay.env.task import Task
 from interplay.env.world import Action, Start, View, World
+from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
 from interplay.players.replayed import ReplayedSetter
 
@@ -49,12 +50,9 @@ class _Lane:
     world: World
     setter: ReplayedSetter | None = None
     episode: Episode | None = None
-    task: Task | None = None
-    asked: int = 0  # the step at which the task was asked
+    agenda: Agenda = field(default_factory=lambda: Agenda((), (), progresses=False))
     row: int = 0
     ended: bool = False  # the present row is the episode's terminal observation
-    answered: float = 0.0  # what the first answer to a question was worth
-    said: list[str] = field(default_factory=list)  # by the agent, since the task was asked
     views: Mapping[str, View] = field(default_factory=dict)
 
 
@@ -109,10 +107,8 @@ class SetterReplayActor:
             if lane.episode is None:
                 lanes.append(None)
                 continue
-            fields = {name: getattr(lane, name) for name in ("asked", "row", "ended", "answered")}
-            lanes.append(
-                fields | {"world": lane.world.state(), "episode": lane.episode.meta.id, "said": list(lane.said)}
-            )
+            place = {"row": lane.row, "ended": lane.ended, "agenda": lane.agenda.state()}
+            lanes.append(place | {"world": lane.world.state(), "episode": lane.episode.meta.id})
         return {
             "lanes": lanes,
             "playing": self._playing.state(),
@@ -136,7 +132,7 @@ class SetterReplayActor:
         episode = self._episodes.draw()
         lane.views = lane.world.reset(Start(state=episode.initial_state), see=(self._solver,))
         self._seat(lane, episode)
-        lane.row, lane.ended, lane.answered, lane.said = 0, False, 0.0, []
+        lane.row, lane.ended = 0, False
         self._playing.begin(index)
         self._playing.see(index, lane.views[self._solver])
 
@@ -147,19 +143,18 @@ class SetterReplayActor:
         assert lane.setter is not None
         for _ in range(saved["row"]):
             lane.setter.act(View(), lane.world)  # what it did before the save
-        lane.row, lane.ended, lane.answered = saved["row"], saved["ended"], saved["answered"]
-        lane.asked, lane.said = saved["asked"], list(saved["said"])
+        lane.row, lane.ended = saved["row"], saved["ended"]
+        lane.agenda.load_state(saved["agenda"])
 
     def _seat(self, lane: _Lane, episode: Episode) -> None:
         """Seats the episode's setter in the lane's world, which stands at the episode's start."""
         lane.episode = episode
         lane.setter = ReplayedSetter(episode)
         lane.setter.begin(lane.world, lane.world.spec.roles[0])
-        lane.task = None
-        if episode.meta.tasks:
-            frame, fields = episode.meta.tasks[0]
-            lane.asked = frame // episode.meta.frames_per_step
-            lane.task = lane.world.tasks().load(fields)
+        asked, source = dialogue(episode.meta), lane.world.tasks()
+        tasks = [source.load(one.fields) for one in asked]
+        lane.agenda = Agenda(asked, tasks, progresses=self._config.progress)
+        lane.agenda.follow(0, lane.world.facts)
 
     def _advance(self, index: int, action: Action) -> float:
         """Carries out one step of one lane; returns what the world paid for it."""
@@ -173,12 +168,11 @@ class SetterReplayActor:
         if setter != self._solver:
             actions[setter] = lane.setter.act(lane.views.get(setter, View()), lane.world)
         outcome = lane.world.step(actions, see=(self._solver,))
-        if action.utterance is not None and lane.row > lane.asked:  # it has heard the setter only after that step
-            if lane.task is not None and not lane.said:
-                lane.answered = float(lane.task.rate_answer(action.utterance))
-            lane.said.append(action.utterance)
+        if action.utterance is not None:
+            lane.agenda.hear(lane.row, action.utterance)
         lane.views = outcome.views
         lane.row += 1
+        lane.agenda.follow(lane.row, lane.world.facts)
         lane.ended = outcome.done or lane.row >= self._config.episode_steps
         self._playing.see(index, outcome.views[self._solver])
         return outcome.env_reward
@@ -190,12 +184,12 @@ class SetterReplayActor:
             block["last"][t, index] = lane.ended
             block["row"][t, index] = lane.row
             block["success"][t, index] = block["progress"][t, index] = np.nan
-            if lane.task is None:
+            if not lane.agenda:
                 continue
             if lane.ended:
-                block["success"][t, index] = lane.task.success(lane.world.facts(), lane.said)
+                block["success"][t, index] = lane.agenda.success(lane.world.facts())
             if self._config.progress:
-                block["progress"][t, index] = lane.task.progress(lane.world.facts()) + lane.answered
+                block["progress"][t, index] = lane.agenda.progress(lane.world.facts())
 
 
 def _write_decision(block: Arrays, t: int, decision: Decision) -> None:

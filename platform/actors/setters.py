@@ -19,16 +19,20 @@ log = logging.getLogger(__name__)
 class SetterEpisodes:
     """Draws episodes without end, each once an epoch, in an order that the seed and the epoch settle.
 
+    Of `world_size` such walks with one seed, this is number `rank`: together they draw each episode once an epoch.
     Keeps what a replay needs of an episode (start, setter's actions, metadata) in memory, so a drawn episode is read
     from disk once. Files that can't be read are named in the log and passed over.
     """
 
-    def __init__(self, snapshot: Snapshot, ids: Sequence[str], seed: int) -> None:
+    def __init__(
+        self, snapshot: Snapshot, ids: Sequence[str], seed: int, *, rank: int = 0, world_size: int = 1
+    ) -> None:
         if not ids:
             raise ValueError(f"snapshot {snapshot.path} has no episode to replay a setter from; record some first")
         self._snapshot = snapshot
         self._ids = list(ids)
         self._seed = seed
+        self._rank, self._world_size = rank, world_size
         self._drawn = 0
         self._known: dict[str, Episode] = {}
         self._unreadable: set[str] = set()
@@ -68,7 +72,7 @@ class SetterEpisodes:
         self._drawn = state["drawn"]
 
     def _next(self) -> str:
-        epoch, place = divmod(self._drawn, len(self._ids))
+        epoch, place = divmod(self._rank + self._drawn * self._world_size, len(self._ids))
         if self._order[0] != epoch:
             self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(len(self._ids))
         self._drawn += 1

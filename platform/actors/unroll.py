@@ -14,8 +14,8 @@ observation, where no action is taken; the row after it (`first`) begins the nex
 | movement_log_prob | float32 | [T+1, b] | of the actor's own policy (played unrolls only) |
 | language_log_prob | float32 | [T+1, b] | gate, and tokens where it spoke (played unrolls only) |
 | env_reward | float32 | [T+1, b] | what the world paid for the action of this row |
-| progress | float32 | [T+1, b] | the task's true progress; NaN where nobody asked for it (played unrolls only) |
-| success | float32 | [T+1, b] | at terminal rows 1 or 0: was the task done, in truth; NaN elsewhere (played only) |
+| progress | float32 | [T+1, b] | the tasks' true progress; NaN where nobody asked for it (played unrolls only) |
+| success | float32 | [T+1, b] | at terminal rows the share of tasks done, in truth; NaN elsewhere (played only) |
 | positive, negative | int8 | [T+1, b] | marks of one rater that lie at this row (dataset unrolls only) |
 | cloned | bool | [T+1, b] | a person or a script steered here, not an agent: worth cloning (dataset unrolls only) |
 

@@ -28,6 +28,7 @@ class WorldConformance(ABC):
 
     steps: int = 12  # of random play before and after a save
     seeds: tuple[int, ...] = (0, 7)
+    ruled_out: tuple[str, ...] = ()  # kinds on request that are never feasible under the settings of `make_world`
 
     @abstractmethod
     def make_world(self) -> World:
@@ -199,6 +200,30 @@ class WorldConformance(ABC):
                 assert confused.instruction == task.instruction, f"{kind}: what was asked stays what was asked"
                 self._check_expert(world, confused.expert(world), f"{kind}, misunderstood")
 
+    def test_every_cue_leads_to_tasks_that_say_so(self) -> None:
+        with self._world() as world:
+            world.reset(Start(seed=self.seeds[0]))
+            source = world.tasks()
+            _refused(partial(source.ask, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
+            tasks = [self._ask(world, cue) for cue in source.cues]
+            assert any(tasks) or not source.cues, "no cue leads to anything"
+            for cue, task in zip(source.cues, tasks, strict=True):
+                if task is None:
+                    continue
+                assert (task.cue, task.modifier) == (cue, None), f"asked by {cue!r}, the task says {task.cue!r}"
+                assert task.to_json()["cue"] == cue, f"{cue}: a stored task says by which cue it was asked"
+                assert world.tasks().load(json.loads(json.dumps(task.to_json()))).to_json() == task.to_json()
+
+    def test_what_is_ruled_out_is_refused_as_infeasible(self) -> None:
+        with self._world() as world:
+            for kind in self.ruled_out:
+                world.reset(Start(seed=self.seeds[0]))
+                try:
+                    world.tasks().sample(kind, np.random.default_rng(0))
+                except InfeasibleTask:
+                    continue
+                raise AssertionError(f"{kind}: ruled out here, but it could be asked")
+
     def test_an_unknown_kind_of_task_is_refused(self) -> None:
         with self._world() as world:
             world.reset(Start(seed=self.seeds[0]))
@@ -218,7 +243,9 @@ class WorldConformance(ABC):
     def _kinds(self, world: World) -> tuple[str, ...]:
         world.reset(Start(seed=self.seeds[0]))
         source = world.tasks()
-        return tuple(dict.fromkeys((*source.kinds, *source.probes, *source.on_request)))
+        assert set(self.ruled_out) <= set(source.on_request), "only kinds on request can be ruled out"
+        kinds = dict.fromkeys((*source.kinds, *source.probes, *source.on_request))
+        return tuple(kind for kind in kinds if kind not in self.ruled_out)
 
     def _sample(self, world: World, kind: str, tries: int = 50) -> Task:
         """A task of this kind in the first seeded episode that has one."""
@@ -229,6 +256,16 @@ class WorldConformance(ABC):
             except InfeasibleTask:
                 continue
         raise AssertionError(f"{kind}: not feasible in any of {tries} episodes")
+
+    def _ask(self, world: World, cue: str, tries: int = 5) -> Task | None:
+        """A task by this cue in the first of a few seeded episodes; None where it is infeasible in all of them."""
+        for seed in range(tries):
+            world.reset(Start(seed=seed))
+            try:
+                return world.tasks().ask(cue, None, np.random.default_rng(seed))
+            except InfeasibleTask:
+                continue
+        return None
 
     def _check_stored(self, world: World, task: Task) -> None:
         fields = task.to_json()

@@ -27,10 +27,13 @@ class Task(ABC):
     kind: str
     instruction: str
     answer: str | None  # the true answer of a question; None for an instruction to act
+    cue: str | None = None  # the cue that the setter followed, of `TaskSource.cues`; None where it followed none
+    modifier: str | None = None  # what else its words had to satisfy, of `TaskSource.modifiers`
 
     @abstractmethod
     def to_json(self) -> Mapping[str, Any]:
-        """JSON-able fields from which `TaskSource.load` rebuilds the task; 'kind' and 'instruction' among them."""
+        """JSON-able fields from which `TaskSource.load` rebuilds the task; 'kind' and 'instruction' among them, and
+        'cue' and 'modifier' where it was asked by them."""
 
     @abstractmethod
     def success(self, facts: Any, said: Sequence[str]) -> bool:
@@ -59,6 +62,11 @@ class Task(ABC):
     def expert(self, world: World) -> Expert:
         """A competent solver of this task, through the action interface only."""
 
+    def partner(self, world: World) -> Expert | None:
+        """What the setter does meanwhile, where the task takes two: it holds out its hand for what is handed to it.
+        None where it only waits, as for most tasks."""
+        return None
+
 
 class Expert(ABC):
     """Carries out one task, step by step."""
@@ -76,6 +84,8 @@ class TaskSource(ABC):
     kinds: tuple[str, ...]  # what a setter may ask for
     probes: tuple[str, ...]  # the kinds that evaluation measures
     on_request: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
+    cues: tuple[str, ...] = ()  # what setters are told to ask for, each of which leads to one kind of task or another
+    modifiers: tuple[str, ...] = ()  # what setters may be told to observe in their words, whatever they ask for
     limits: Mapping[str, int] = MappingProxyType({})  # steps that a probe is given, of kinds that take longer than most
 
     @abstractmethod
@@ -86,6 +96,25 @@ class TaskSource(ABC):
             InfeasibleTask: there is none here.
             ValueError: an unknown kind.
         """
+
+    def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
+        """A task as by `sample`, of whatever kind this cue leads to, in words that satisfy the modifier, if any.
+
+        The task carries both, so that what was recorded can be told apart by them.
+
+        Raises:
+            InfeasibleTask: nothing here can be asked so.
+            ValueError: an unknown cue or modifier.
+        """
+        self.check(cue, modifier)
+        raise NotImplementedError(f"{type(self).__name__} names cues, and has to define `ask`")
+
+    def check(self, cue: str, modifier: str | None = None) -> None:
+        """Raises ValueError, naming what is allowed, for a cue or modifier that these tasks do not know."""
+        for what, name, known in (("cue", cue, self.cues), ("modifier", modifier, self.modifiers)):
+            if name is not None and name not in known:
+                allowed = f"its {what}s are {', '.join(known)}" if known else f"it has no {what}s"
+                raise ValueError(f"{type(self).__name__} knows no {what} {name!r}; {allowed}")
 
     @abstractmethod
     def load(self, fields: Mapping[str, Any]) -> Task:

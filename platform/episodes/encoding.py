@@ -91,7 +91,10 @@ def read_bytes(path: Path) -> bytes:
 
 def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:
     """JSON-able fields of the metadata."""
-    return dataclasses.asdict(meta)
+    fields = dataclasses.asdict(meta)
+    if not meta.endings:
+        del fields["endings"]
+    return fields
 
 
 def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
@@ -103,6 +106,7 @@ def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
     }
     kept["utterances"] = tuple(Utterance(**utterance) for utterance in fields["utterances"])
     kept["tasks"] = tuple((int(frame), dict(task)) for frame, task in fields["tasks"])
+    kept["endings"] = tuple((int(frame), str(how)) for frame, how in fields.get("endings", ()))
     return EpisodeMeta(**kept)
 
 
@@ -176,6 +180,8 @@ def _assemble(meta: EpisodeMeta, arrays: Arrays) -> Episode:
 def _disagreement(episode: Episode) -> str:
     """What in an episode contradicts its own metadata; empty where all is well."""
     meta = episode.meta
+    if len(meta.endings) > len(meta.tasks):
+        return f"{len(meta.endings)} tasks ended, of {len(meta.tasks)} that were asked"
     if meta.frames % meta.frames_per_step:
         return f"{meta.frames} frames are no whole number of steps of {meta.frames_per_step}"
     by_row: dict[str, NDArray[Any]] = {f"images/{role}": array for role, array in episode.images.items()}

@@ -57,6 +57,8 @@ class EpisodeMeta:
     utterances: tuple[Utterance, ...]
     tasks: tuple[tuple[int, Mapping[str, Any]], ...]  # (frame, task fields): what was asked, for truth tests
     split: str = "train"  # "train" or "heldout"
+    # (frame, how) at which the setter put an end to the k-th task; the tasks after those were open to the last.
+    endings: tuple[tuple[int, str], ...] = ()
     version: int = FORMAT_VERSION
 
     @property

@@ -14,6 +14,8 @@ from interplay.env.world import Action, Outcome, View, World
 from interplay.episodes import transcript
 from interplay.episodes.episode import Episode, EpisodeMeta, Utterance, new_episode_id
 
+REPLACED = "replaced"  # how a task ends that is still open when the next one is asked
+
 
 @dataclass
 class _Draft:
@@ -31,6 +33,7 @@ class _Draft:
     vectors: dict[str, list[NDArray[np.float32]]] = field(default_factory=dict)
     utterances: list[Utterance] = field(default_factory=list)
     tasks: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
+    endings: list[tuple[int, str]] = field(default_factory=list)
     control: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
 
 
@@ -40,7 +43,7 @@ class EpisodeRecorder:
         recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": "agent"}})
         views = world.reset(Start(seed=7))
         recorder.begin(seed=7, views=views)      # before the first step: it saves the world's state
-        recorder.ask(task.to_json())             # what is being asked from now on
+        recorder.ask(task.to_json())             # what is being asked from now on; later perhaps end_task("done")
         outcome = world.step(actions)
         recorder.record(actions, outcome)
         episode = recorder.finish()
@@ -82,9 +85,21 @@ class EpisodeRecorder:
         self._observe(views, transcript.opening_frame(self._world.spec.frames_per_step))
 
     def ask(self, task: Mapping[str, Any]) -> None:
-        """A task (as its `to_json` tells it) is asked from the coming step on."""
+        """A task (as its `to_json` tells it) is asked from the coming step on, in place of one that is still open."""
         draft = self._under_way()
+        if len(draft.endings) < len(draft.tasks):
+            self.end_task(REPLACED)
         draft.tasks.append((self._frame(draft), dict(task)))
+
+    def end_task(self, how: str) -> None:
+        """The setter puts an end to the task that is being asked: it is not wanted from the coming step on.
+
+        Raises ValueError where no task is open.
+        """
+        draft = self._under_way()
+        if len(draft.endings) == len(draft.tasks):
+            raise ValueError(f"no task is open that could have ended as {how!r}; call ask() first")
+        draft.endings.append((self._frame(draft), how))
 
     def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Mapping[str, str] | None = None) -> None:
         """One step, as executed. `steers` says who steered a role in it; without it, whoever steered before."""
@@ -135,6 +150,7 @@ class EpisodeRecorder:
             utterances=tuple(draft.utterances),
             tasks=tuple(draft.tasks),
             split=self._split,
+            endings=tuple(draft.endings),
         )
 
     def _under_way(self) -> _Draft:

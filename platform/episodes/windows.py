@@ -29,6 +29,8 @@ class MarkedReader:
         role: str = "solver",
         where: Where | None = None,
         cache_bytes: int = CACHE_BYTES,
+        rank: int = 0,
+        world_size: int = 1,
     ) -> None:
         self._source = Source(snapshot, world, role, cache_bytes)
         marks = snapshot.marks(snapshot.select(where or Where()))
@@ -38,7 +40,8 @@ class MarkedReader:
                 f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark"
             )
         self._seed = seed
-        self._order = EpisodeOrder(len(self._marks), seed)
+        self._order = EpisodeOrder(len(self._marks), seed, rank=rank, world_size=world_size)
+        self._share = {"rank": rank, "world_size": world_size}
         self._taken = 0
 
     def next(self, lane: int, rows: int) -> list[Piece]:
@@ -56,6 +59,7 @@ class MarkedReader:
             "seed": self._seed,
             "marks": len(self._marks),
             "taken": self._taken,
+            **self._share,
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -65,7 +69,7 @@ class MarkedReader:
             ValueError: it read another snapshot, or with another seed.
         """
         here = {**self.state(), "taken": state.get("taken")}
-        if dict(state) != here:
+        if {"rank": 0, "world_size": 1, **state} != here:  # as before readers could share their marks
             raise ValueError(
                 f"this cursor is of other windows: it has {dict(state)}, this reader {here}; "
                 "resume with the settings of the checkpoint"
@@ -75,7 +79,7 @@ class MarkedReader:
     def _following(self, rows: int) -> Piece:
         """At most `rows` rows around the next mark of a readable episode."""
         for _ in range(len(self._marks)):
-            position = self._taken
+            position = self._order.position(self._taken)
             self._taken += 1
             name, rater, frame = self._marks[self._order.at(position)]
             if (episode := self._source.get(name)) is not None:

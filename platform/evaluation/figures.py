@@ -26,6 +26,7 @@ from interplay.evaluation.material import Curve, Floats, RewardPoint, UtilityTra
 
 # Okabe and Ito's colours, told apart by colour-blind readers too; lightened to stand on dark pages as well
 COLOURS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
+SPOKEN = 32  # letters of what was said that a trace shows
 DASHES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
 POSITIVE, NEGATIVE = COLOURS[2], "#d1495b"
 _INK, _GRID = "#102030", "#c0d0e0"  # stand-ins, replaced by the page's own colours
@@ -158,8 +159,9 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
                 )
         for row, text in trace.said:
             axes.axvline(seconds[row], color=COLOURS[3], linewidth=1.2, linestyle=(0, (4, 2)))
+            spoken = textwrap.shorten(text, SPOKEN, placeholder=" …")
             axes.annotate(
-                f"“{text}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLOURS[3],
+                f"“{spoken}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLOURS[3],
                 textcoords="offset points", fontsize=9, rotation=90, ha="right", va="top",
             )  # fmt: skip
         for row, letter in letters:

@@ -60,9 +60,7 @@ def rows_of(unroll: Unroll, device: torch.device) -> Rows:
 
 def move(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor on the device; to a GPU by way of pinned memory, so that the host goes on meanwhile."""
-    if device.type == "cpu" or tensor.device == device:
-        return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
+    return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
 
 
 def move_array(array: NDArray[Any], device: torch.device) -> Tensor:

@@ -1,38 +1,73 @@
-"""A setter without a network: it asks for something that can be done in the world as it stands, then waits."""
+"""A setter without a network: it asks for something that can be done in the world as it stands, waits until that is
+done or its patience is over, and asks for the next thing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from interplay.env.task import InfeasibleTask, Task
+from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, View, World
+from interplay.players.choice import choose_by_cue, choose_by_kind
 from interplay.players.player import Player
+
+Span = tuple[int, int]  # least and most, in steps, both included
+DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a setter's task may end
+ADVANCE = 0.05  # rise of progress above all that it has seen of a task that renews its patience
+REPEATS = 5  # draws after which it asks again what it has asked before
 
 
 @dataclass(frozen=True)
 class SetterConfig:
-    """What is asked, and when."""
+    """What is asked, when, and how often."""
 
+    by: Literal["kinds", "cues"] = (
+        "kinds"  # draw what to ask by the kinds of tasks, or by the cues that people are given
+    )
     kinds: Mapping[str, float] = field(default_factory=dict)  # weight of each; empty: the world's usual ones, all alike
-    delay_steps: tuple[int, int] = (0, 2)  # least and most steps before it speaks
+    cues: Mapping[str, float] = field(default_factory=dict)  # the same of cues; empty: all of the world's
+    modifiers: Mapping[str, float] = field(default_factory=dict)  # the same of what its words satisfy beside a cue
+    modified: float = 0.0  # chance that a task by a cue also follows a modifier
+    delay_steps: Span = (0, 2)  # least and most steps before it first speaks
+    tasks: int = 1  # at most, in an episode; the last one stays open to the episode's end
+    patience: Span = (60, 100)  # steps without progress after which a task is given up, and the next thing asked
+    content_after: int = 2  # steps for which a task must stay done for the setter to be content
+    pause: Span = (2, 6)  # steps between the end of a task and the next one
+    chained: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
+    thanks: tuple[str, ...] = ()  # one of them is said when a task is done, or a question answered right
+    thanks_chance: float = 0.5
+    never_mind: tuple[str, ...] = ()  # one of them is said when a task is given up
 
     def __post_init__(self) -> None:
-        if any(weight < 0 for weight in self.kinds.values()) or (self.kinds and not sum(self.kinds.values()) > 0):
-            raise ValueError(f"setter.kinds={dict(self.kinds)}: weights are not negative, and one is above 0")
-        least, most = self.delay_steps
-        if not 0 <= least <= most:
-            raise ValueError(f"setter.delay_steps=({least}, {most}): give (least, most) with 0 <= least <= most")
+        wrong = []
+        for name in ("kinds", "cues", "modifiers"):
+            weights = getattr(self, name)
+            if any(weight < 0 for weight in weights.values()) or (weights and not sum(weights.values()) > 0):
+                wrong.append(f"{name}={dict(weights)}: weights are not negative, and one is above 0")
+        for name in ("delay_steps", "patience", "pause"):
+            least, most = getattr(self, name)
+            if not 0 <= least <= most:
+                wrong.append(f"{name}=({least}, {most}): give (least, most) with 0 <= least <= most")
+        for name in ("modified", "chained", "thanks_chance"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                wrong.append(f"{name}={getattr(self, name)}: a chance from 0 to 1")
+        wrong += [f"{n}={getattr(self, n)}: at least 1" for n in ("tasks", "content_after") if getattr(self, n) < 1]
+        if wrong:
+            raise ValueError("setter: " + "; ".join(wrong))
 
 
 class ScriptedSetter(Player):
-    """Says one instruction or question in an episode, and stands still.
+    """Asks one thing after another, and stands still unless a task takes two.
+
+    Who drives the worlds calls `hear` for what the solver said in a step, after `act` of that step.
 
     Raises (from `act`):
-        InfeasibleTask: nothing it may ask for is possible in this world.
-        ValueError: `config.kinds` names a kind that the world does not know.
+        InfeasibleTask: nothing it may ask for is possible in this world as the episode begins.
+        ValueError: `config` names a kind, cue or modifier that the world does not know.
     """
 
     kind = "scripted"
@@ -40,57 +75,123 @@ class ScriptedSetter(Player):
     def __init__(self, config: SetterConfig, rng: np.random.Generator) -> None:
         self._config = config
         self._rng = rng
-        self._step = 0
-        self._speaks_at = 0
-        self.task: Task | None = None  # what it asked; None until then
-        self.asked_step: int | None = None  # the step in which it asked
+        self._forget()
 
     def begin(self, world: World, role: str) -> None:
-        least, most = self._config.delay_steps
-        self._step = 0
-        self._speaks_at = int(self._rng.integers(least, most + 1))
-        self.task, self.asked_step = None, None
+        self._forget()
+        self._speaks_at = self._within(self._config.delay_steps)
 
     def act(self, view: View, world: World) -> Action:
         utterance = None
-        if self.task is None and self._step >= self._speaks_at:
-            self.task = self.choose(world)
-            self.asked_step = self._step
-            utterance = self.task.instruction
+        if self._may_end:
+            utterance = self._attend(world)
+        if utterance is None and self.open is None and not self.finished and self._step >= self._speaks_at:
+            utterance = self._ask(world)
+            movement = world.spec.rest()
+        else:
+            movement = self._partner.act(world).movement if self._partner is not None else world.spec.rest()
         self._step += 1
-        return Action(world.spec.rest(), utterance)
+        return Action(movement, utterance)
+
+    def hear(self, utterance: str) -> None:
+        """The solver said this in the step that `act` was last called for."""
+        if self.open is not None and self.asked_step != self._step - 1:  # who speaks meanwhile has not heard it yet
+            self.said.append(utterance)
+
+    @property
+    def open(self) -> Task | None:
+        """What it wants done at present; None before it has asked, and between two tasks."""
+        return self.task if self.ending is None else None
 
     @property
     def finished(self) -> bool:
-        """It has asked: the rest is up to the solver."""
-        return self.task is not None
+        """It has asked for all that it may ask: the rest is up to the solver."""
+        return self.asked >= self._config.tasks
 
     def choose(self, world: World) -> Task:
-        """A task of a kind drawn by its weight; where there is none of that kind here, of another.
+        """A task as the settings want it, drawn now."""
+        config = self._config
+        if config.by == "cues":
+            return choose_by_cue(world, config.cues, config.modifiers, config.modified, self._rng)
+        return choose_by_kind(world, config.kinds, self._rng)
 
-        Also for those who want a task without a setter, such as probes.
-        """
-        tasks = world.tasks()
-        if not tasks.kinds:
-            raise InfeasibleTask(
-                f"{world.spec.name} states nothing that a setter could ask for; say what is wanted, as "
-                "'env.instruction=balance the pole', or choose a world with tasks, as env=playhouse"
-            )
-        weights = dict(self._config.kinds) or dict.fromkeys(tasks.kinds, 1.0)
-        known = (*tasks.kinds, *tasks.on_request)
-        if unknown := sorted(set(weights) - set(known)):
-            raise ValueError(
-                f"setter.kinds names {', '.join(unknown)}, which {world.spec.name} does not know; "
-                f"its kinds are {', '.join(known) or 'none'}"
-            )
-        refused: list[str] = []
-        while weights:
-            names, shares = list(weights), np.array(list(weights.values()))
-            kind = names[int(self._rng.choice(len(names), p=shares / shares.sum()))] if shares.sum() > 0 else names[0]
-            if not weights.pop(kind):
-                continue
-            try:
-                return tasks.sample(kind, self._rng)
-            except InfeasibleTask as refusal:
-                refused.append(f"{kind}: {refusal}")
-        raise InfeasibleTask(f"nothing can be asked of {world.spec.name} as it stands:\n  " + "\n  ".join(refused))
+    def _forget(self) -> None:
+        self._step = 0
+        self._speaks_at = 0
+        self.task: Task | None = None  # what it asked last; None until then
+        self.asked_step: int | None = None  # the step in which it asked that
+        self.asked = 0  # how many tasks so far
+        self.said: list[str] = []  # by the solver, since it heard the task
+        self.ending: str | None = None  # how the task ended: DONE, WRONG or GIVEN_UP; None while it is open
+        self.heard_last = ""  # what the solver has last heard from it
+        self._before: set[str] = set()  # instructions of this episode
+        self._patience = 0  # steps
+        self._best = 0.0  # the progress that it has seen
+        self._hoped_at = 0  # the step in which it saw that, or asked
+        self._content = 0  # steps for which the task has been done
+        self._partner: Expert | None = None
+
+    @property
+    def _may_end(self) -> bool:
+        return self.open is not None and not self.finished
+
+    def _ask(self, world: World) -> str | None:
+        try:
+            task = self._new(world)
+        except InfeasibleTask:
+            if self.task is None:
+                raise
+            self._speaks_at = self._step + 1 + self._within(self._config.pause)  # the house may soon allow it
+            return None
+        self.task, self.asked_step, self.ending, self.said = task, self._step, None, []
+        self.asked += 1
+        self._before.add(task.instruction)
+        self._content = 0
+        self._partner = task.partner(world)
+        if not self.finished:
+            self._patience = self._within(self._config.patience)
+            self._best, self._hoped_at = task.progress(world.facts()), self._step
+        self.heard_last = task.instruction
+        return task.instruction
+
+    def _new(self, world: World) -> Task:
+        """What it has not asked before, if a few draws find it: nobody asks the same question again and again."""
+        task = self.choose(world)
+        for _ in range(REPEATS):
+            if task.instruction not in self._before:
+                break
+            with suppress(InfeasibleTask):  # then what was drawn before will do
+                task = self.choose(world)
+        return task
+
+    def _attend(self, world: World) -> str | None:
+        """Ends the task where it is done, answered or has taken too long; what is said to that, or None."""
+        assert self.task is not None
+        facts = world.facts()
+        done = self.task.success(facts, self.said)
+        self._content = self._content + 1 if done else 0
+        if (progress := self.task.progress(facts)) > self._best + ADVANCE:
+            self._best, self._hoped_at = progress, self._step
+        if self.task.answer is not None and self.said:
+            self.ending = DONE if done else WRONG
+        elif self._content >= self._config.content_after:
+            self.ending = DONE
+        elif self._step >= self._hoped_at + self._patience:
+            self.ending = GIVEN_UP
+        else:
+            return None
+        if self.ending == DONE and self._config.chained and self._rng.random() < self._config.chained:
+            self._speaks_at = self._step + 1
+            return None
+        self._speaks_at = self._step + 1 + self._within(self._config.pause)
+        return self._remark(self.ending)
+
+    def _remark(self, ending: str) -> str | None:
+        texts = {DONE: self._config.thanks, GIVEN_UP: self._config.never_mind}.get(ending, ())
+        if not texts or (ending == DONE and self._rng.random() >= self._config.thanks_chance):
+            return None
+        self.heard_last = texts[int(self._rng.integers(len(texts)))]
+        return self.heard_last
+
+    def _within(self, span: Span) -> int:
+        return int(self._rng.integers(span[0], span[1] + 1))

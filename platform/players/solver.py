@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.task import Expert, Task
+from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, View, World, WorldSpec
 from interplay.players.player import Player
 
@@ -16,7 +16,7 @@ Span = tuple[int, int]  # least and most, in steps, both included
 
 @dataclass(frozen=True)
 class SolverConfig:
-    """Chances of each mistake in an episode, for skill 0; a solver of skill s makes it with (1 - s) of the chance."""
+    """Chances of each mistake in a task, for skill 0; a solver of skill s makes it with (1 - s) of the chance."""
 
     skill: float = 0.5  # 0..1; 1 makes no mistakes
     mistakes_task: float = 0.55  # sets about another thing than was asked
@@ -31,29 +31,44 @@ class SolverConfig:
     slips_at: Span = (4, 16)
     answers_wrong: float = 0.35  # gives a plausible wrong answer
     says_nothing: float = 0.1  # gives no answer
+    strays: float = 0.0  # goes off and does something that nobody asked for, for a while
+    strays_from: Span = (4, 30)
+    strays_for: Span = (6, 20)
+    blurts: float = 0.0  # answers a question at once, without looking
+    chatters: float = 0.0  # says something to no purpose
+    chatters_at: Span = (2, 20)
+    chatter: tuple[str, ...] = ("okay", "done", "here")
 
     def __post_init__(self) -> None:
-        chances = ("skill", "mistakes_task", "notices", "gives_up", "dithers", "slips", "answers_wrong", "says_nothing")
+        chances = (
+            *("skill", "mistakes_task", "notices", "gives_up", "dithers", "slips", "answers_wrong", "says_nothing"),
+            *("strays", "blurts", "chatters"),
+        )
         wrong = [f"{n}={getattr(self, n)}" for n in chances if not 0.0 <= getattr(self, n) <= 1.0]
         if wrong:
             raise ValueError(f"solver: {', '.join(wrong)}: give chances between 0 and 1")
+        if self.chatters and not self.chatter:
+            raise ValueError("solver: chatter is empty; give at least one thing to say, or chatters=0")
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The mistakes of one episode, in steps since the solver set out; never is None."""
+    """The mistakes of one task, in steps since the solver set out; never is None."""
 
     corrected: int | None  # it turns to what was really asked
     gives_up: int | None
     dithers: range
     slips: int | None
     silent: bool
+    strays: range = range(0)
+    remark: tuple[int, str] | None = None  # the step in which it says something untimely, and what
 
 
 class ScriptedSolver(Player):
     """Does what the setter asked, once it has heard it.
 
-    `asked`: the task that the setter asked for, None before that: a scripted player knows the truth.
+    `asked`: what the setter wants at present, None before it has asked and between two tasks: a scripted player knows
+    the truth.
     """
 
     kind = "scripted"
@@ -62,7 +77,9 @@ class ScriptedSolver(Player):
         self._config = config
         self._rng = rng
         self._asked = asked
-        self._task: Task | None = None
+        self._task: Task | None = None  # what it was asked
+        self._meant: Task | None = None  # what it takes that for
+        self._errand: Expert | None = None  # what it does of its own accord
         self._expert: Expert | None = None
         self._plan: _Plan | None = None
         self._steps = 0
@@ -76,14 +93,12 @@ class ScriptedSolver(Player):
             self._set_out(task, world)
         if self._task is None or self._expert is None or self._plan is None:
             return Action(world.spec.rest())
+        if task is None:
+            return self._wait(world, self._expert)
         step, self._steps = self._steps, self._steps + 1
-        if step == self._plan.corrected:
-            self._expert = self._task.expert(world)
-        if self._given_up(step) or step == self._plan.slips:
-            return Action(world.spec.rest())
-        if step in self._plan.dithers:
-            return Action(self._random_movement(world.spec))
-        action = self._expert.act(world)
+        action = self._play(step, world, self._plan)
+        if self._plan.remark is not None and step == self._plan.remark[0]:
+            return Action(action.movement, self._plan.remark[1])
         return Action(action.movement) if self._plan.silent else action
 
     @property
@@ -91,24 +106,52 @@ class ScriptedSolver(Player):
         """It believes that it has done what was asked, or has given up."""
         if self._expert is None or self._plan is None:
             return False
+        wanted = self._asked()
+        if wanted is not None and wanted is not self._task:
+            return False  # what it has finished is something else
         correcting = self._plan.corrected is not None and self._steps <= self._plan.corrected
         return (self._expert.finished and not correcting) or self._given_up(self._steps)
 
     def describe(self) -> Mapping[str, str]:
         return {"skill": f"{self._config.skill:g}"}
 
+    def _play(self, step: int, world: World, plan: _Plan) -> Action:
+        """What it does in a step, mistakes and all."""
+        assert self._task is not None and self._meant is not None and self._expert is not None
+        if step == plan.corrected:
+            self._meant, self._expert = self._task, self._task.expert(world)
+        if self._given_up(step) or step == plan.slips:
+            return Action(world.spec.rest())
+        if step in plan.dithers:
+            return Action(self._random_movement(world.spec))
+        if step in plan.strays:
+            if step == plan.strays.start:
+                self._errand = self._of_its_own(world)
+            return Action(world.spec.rest() if self._errand is None else self._errand.act(world).movement)
+        if plan.strays and step == plan.strays.stop:
+            self._expert = self._meant.expert(world)  # much has changed meanwhile
+        return self._expert.act(world)
+
+    def _wait(self, world: World, expert: Expert) -> Action:
+        """Nothing is wanted at present: it keeps what it was to hold, and otherwise rests."""
+        movement = expert.act(world).movement if expert.finished else world.spec.rest()
+        return Action(movement)
+
     def _set_out(self, task: Task, world: World) -> None:
         self._task, self._steps = task, 0
         config = self._config
         wrong = self._errs(config.mistakes_task if task.answer is None else config.answers_wrong)
         notices = self._rng.random() < config.notices and task.answer is None
-        self._expert = (task.confused(world, self._rng) if wrong else task).expert(world)
+        self._meant = task.confused(world, self._rng) if wrong else task
+        self._expert = self._meant.expert(world)
         self._plan = _Plan(
             corrected=self._within(config.notices_after) if wrong and notices else None,
             gives_up=self._within(config.gives_up_after) if self._errs(config.gives_up) and not task.answer else None,
             dithers=self._dithering(),
             slips=self._within(config.slips_at) if self._errs(config.slips) else None,
             silent=self._errs(config.says_nothing) and task.answer is not None,
+            strays=self._straying(task),
+            remark=self._untimely(task, world),
         )
 
     def _dithering(self) -> range:
@@ -116,6 +159,34 @@ class ScriptedSolver(Player):
             return range(0)
         start = self._within(self._config.dithers_from)
         return range(start, start + self._within(self._config.dithers_for))
+
+    # What follows takes nothing from the random numbers of all other mistakes where it never happens.
+
+    def _straying(self, task: Task) -> range:
+        if not self._config.strays or task.answer is not None or not self._errs(self._config.strays):
+            return range(0)
+        start = self._within(self._config.strays_from)
+        return range(start, start + self._within(self._config.strays_for))
+
+    def _untimely(self, task: Task, world: World) -> tuple[int, str] | None:
+        config = self._config
+        if config.blurts and task.answer is not None and self._errs(config.blurts):
+            return 0, task.confused(world, self._rng).answer or task.answer
+        if config.chatters and self._errs(config.chatters):
+            return self._within(config.chatters_at), config.chatter[int(self._rng.integers(len(config.chatter)))]
+        return None
+
+    def _of_its_own(self, world: World) -> Expert | None:
+        """Something to do that nobody asked for; None where there is nothing."""
+        tasks = world.tasks()
+        for kind in self._rng.permutation(list(tasks.kinds)).tolist():
+            try:
+                task = tasks.sample(kind, self._rng)
+            except InfeasibleTask:
+                continue
+            if task.answer is None:
+                return task.expert(world)
+        return None
 
     def _errs(self, chance: float) -> bool:
         return bool(self._rng.random() < chance * (1.0 - self._config.skill))

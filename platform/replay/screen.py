@@ -100,6 +100,8 @@ class Screen:
             (f"step {row} of {story.steps}", palette.INK),
             (steers, palette.INK if who == first else palette.TAKEN_OVER),
         ]
+        if task := story.task(row):
+            lines.append((task, palette.INK))
         if story.utility is not None:
             lines.append((f"utility {story.utility[row]:.2f}", palette.CURVE))
         for text, colour in lines:

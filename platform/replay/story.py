@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.world import WorldSpec
+from interplay.episodes.dialogue import Asked, dialogue
 from interplay.episodes.episode import EpisodeMeta, Mark
 
 # On the screen, whatever the speed of the replay.
@@ -62,6 +63,7 @@ class Story:
     clicks: tuple[Click, ...]
     steered: tuple[tuple[int, str], ...]
     utility: NDArray[np.float32] | None = None  # [steps + 1]
+    tasks: tuple[Asked, ...] = ()
 
     @property
     def seconds_per_row(self) -> float:
@@ -89,6 +91,14 @@ class Story:
     def steers(self, row: int) -> str:
         """Who steers the solver at a row; at the last one, who steered to the end."""
         return [who for since, who in self.steered if since <= min(row, self.steps - 1)][-1]
+
+    def task(self, row: int) -> str:
+        """Which of several tasks the solver has heard at a row, and how it has ended; empty where there is but one."""
+        heard = [task for task in self.tasks if task.step < row]
+        if len(self.tasks) < 2 or not heard:
+            return ""
+        ended = f": {heard[-1].how}" if heard[-1].ended is not None and heard[-1].ended <= row else ""
+        return f"task {len(heard)} of {len(self.tasks)}{ended}"
 
     def _reading_rows(self, line: Line) -> int:
         seconds = max(LEAST_READING_SECONDS, 1.0 + len(line.text) / CHARACTERS_A_SECOND)
@@ -121,4 +131,5 @@ def tell(
         ),
         steered=tuple((frame // frames, who) for frame, who in meta.control[spec.solver]),
         utility=utility,
+        tasks=tuple(dialogue(meta)),
     )

@@ -74,8 +74,10 @@ def with_instruction(arrays: Arrays, heard: NDArray[np.int16]) -> Arrays:
 
 
 def instruction(arrays: Arrays) -> NDArray[np.int16]:
-    """The last thing that was heard in an episode, [L]."""
-    heard: NDArray[np.int16] = arrays["heard"][-1, 0]
+    """The first thing that was heard in an episode, [L]; later ones may be no instructions. Silence where none was."""
+    rows: NDArray[np.int16] = arrays["heard"][:, 0]
+    hears = np.flatnonzero((rows != 0).any(-1))
+    heard: NDArray[np.int16] = rows[hears[0] if len(hears) else -1]
     return heard
 
 

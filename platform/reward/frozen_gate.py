@@ -12,7 +12,20 @@ from numpy.typing import NDArray
 from interplay.actors.unroll import Unroll
 from interplay.agent.memory import State
 from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays
 from interplay.agent.policy import tensors
+
+
+def gate_logits(agent: Agent, arrays: Arrays, before: State) -> tuple[NDArray[np.float32] | None, State]:
+    """The logits of an agent's gate along an unroll [T + 1, b], from its state before row 0; also that before row T.
+
+    None instead of logits where the world has no utterances.
+    """
+    observations = tensors({key: arrays[key] for key in agent.layout.observations(0, 0)}, agent.device)
+    with torch.inference_mode():
+        upto, between = agent({key: value[:-1] for key, value in observations.items()}, before)
+        end, _ = agent({key: value[-1:] for key, value in observations.items()}, between)
+    return None if upto.gate is None else torch.cat([upto.gate, end.gate]).cpu().numpy(), between
 
 
 class FrozenGate:
@@ -24,13 +37,8 @@ class FrozenGate:
 
     def logits(self, unroll: Unroll) -> NDArray[np.float32] | None:
         """[T + 1, b] for the lanes' next unroll; None where the world has no utterances."""
-        wanted = self.agent.layout.observations(0, 0)
-        observations = tensors({key: unroll.arrays[key] for key in wanted}, self.agent.device)
-        with torch.inference_mode():
-            upto, between = self.agent({key: value[:-1] for key, value in observations.items()}, self._lanes)
-            end, _ = self.agent({key: value[-1:] for key, value in observations.items()}, between)
-        self._lanes = between
-        return None if upto.gate is None else torch.cat([upto.gate, end.gate]).cpu().numpy()
+        logits, self._lanes = gate_logits(self.agent, unroll.arrays, self._lanes)
+        return logits
 
     def state(self) -> Any:
         """What a resume needs: its weights, too, so that the reference stays what it was."""

@@ -17,6 +17,7 @@ from interplay.agent.memory import State, state_from_arrays, state_to_arrays
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.policy import tensors
+from interplay.agent.weights import UTILITY, Weights, load_weights
 from interplay.reward.ibt import utility_reward
 
 
@@ -63,6 +64,16 @@ class RewardService:
             reward = utility_reward(utility=utility, last=torch.from_numpy(arrays["last"]))
         hidden, cell = state_to_arrays(State(*between))
         return Scored(utility.numpy(), reward.numpy(), {"hidden": hidden, "cell": cell})
+
+    def load_weights(self, weights: Weights) -> None:
+        """From the next request on, scores with these.
+
+        Raises:
+            ValueError: they are of another model.
+        """
+        if not any(name.startswith(UTILITY) for name in weights):
+            raise ValueError("these weights have no utility head: give those of a reward stage, not of a policy")
+        load_weights(self._model, weights)
 
     def _wanted(self, arrays: Mapping[str, NDArray[np.generic]]) -> list[str]:
         wanted = [*self._model.layout.observations(0, 0)]

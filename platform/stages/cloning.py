@@ -16,7 +16,8 @@ from interplay.learner import checkpoint
 from interplay.learner.learner import Learner
 from interplay.runtime.seeding import seed_of, torch_stream
 from interplay.stages.imitation import Imitation
-from interplay.stages.parts import PEOPLE, dataset_actor
+from interplay.stages.parts import PEOPLE
+from interplay.stages.placing import Demonstrations, demonstrated_source
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
@@ -60,8 +61,12 @@ def build(run: Run, snapshot: Snapshot) -> Imitation:
         agent=agent,
         vocabulary=vocabulary,
         learner=learner,
-        dataset=dataset_actor(run, STAGE, snapshot, agent, vocabulary, config.dataset),
-        overlap=run.config.runtime.overlap,
+        demonstrated=demonstrated_source(
+            run,
+            Demonstrations(STAGE, snapshot.path, layout, vocabulary, config.dataset),
+            overlap=run.config.runtime.overlap,
+        ),
+        ledger=run.stage(STAGE).ledger,
     )
 
 

@@ -16,6 +16,8 @@ from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.replay.config import ReplayConfig
 from interplay.reward.augmentation import AugmentationConfig
+from interplay.reward.serving import ServeConfig
+from interplay.runtime.config import RuntimeConfig
 from interplay.tracking.wandb_sink import TrackingConfig
 
 
@@ -34,19 +36,6 @@ class RunConfig:
             )
         if self.seed < 0:
             raise ValueError(f"run.seed is at least 0, got {self.seed}")
-
-
-@dataclass(frozen=True)
-class RuntimeConfig:
-    """How parts are placed. In process: the same classes, inline, deterministic."""
-
-    kind: Literal["in_process"] = "in_process"
-    threads: int = 1  # torch's own, without overlap; two crawl where other processes want the cores, too
-    overlap: bool = True  # play the next unroll while the learner learns from this one; policy lag exactly one
-
-    def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise ValueError(f"runtime.threads is at least 1, got {self.threads}")
 
 
 @dataclass(frozen=True)
@@ -155,6 +144,7 @@ class Config:
     mark: MarkConfig = field(default_factory=MarkConfig)
     reward: RewardConfig = field(default_factory=RewardConfig)
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
+    serve: ServeConfig = field(default_factory=ServeConfig)
     evaluate: ProbesConfig = field(default_factory=ProbesConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
 
@@ -164,6 +154,11 @@ class Config:
             problems.append(
                 f"reinforce.actor.steps={self.reinforce.actor.steps} and reinforce.dataset.steps="
                 f"{self.reinforce.dataset.steps} differ; all lanes share one forward, so set both alike"
+            )
+        if self.runtime.kind == "ray" and self.reinforce.actor.lanes % self.runtime.side_by_side:
+            problems.append(
+                f"reinforce.actor.lanes={self.reinforce.actor.lanes} can't be joined from {self.runtime.side_by_side} "
+                "unrolls of as many lanes each; set runtime.joined to a number that divides it"
             )
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")

@@ -13,6 +13,7 @@ from interplay.agent.observation import Arrays
 from interplay.env.world import Start, World
 from interplay.episodes.catalogue import Where
 from interplay.episodes.decoded import Decoded
+from interplay.episodes.dialogue import Asked, dialogue
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.evaluation.filmstrip import chosen_rows
@@ -77,7 +78,7 @@ def _traces(world: World, model: Agent, heldout: HeldOut) -> list[UtilityTrace]:
         traces.append(
             UtilityTrace(
                 title=title,
-                instruction=episode.heard[-1],
+                instruction=_instructions(episode),
                 utility=utility.astype(np.float64),
                 seconds_per_step=seconds,
                 marks=_marks(episode),
@@ -86,6 +87,12 @@ def _traces(world: World, model: Agent, heldout: HeldOut) -> list[UtilityTrace]:
             )
         )
     return traces
+
+
+def _instructions(episode: Decoded) -> str:
+    """What was asked; of several instructions the first, and how many followed."""
+    more = len(episode.meta.tasks) - 1
+    return f"{episode.meta.tasks[0][1]['instruction']} (and {more} more)" if more > 0 else episode.heard[-1]
 
 
 def _marks(episode: Decoded) -> list[tuple[int, int]]:
@@ -99,42 +106,52 @@ def _pictures(episode: Decoded) -> list[tuple[int, np.ndarray[tuple[int, ...], n
     return [(row, episode.images[row]) for row in chosen_rows(episode.rows, PICTURES)]
 
 
+@dataclass(frozen=True)
+class _Question:
+    """A question that was answered, in a step of an episode."""
+
+    kind: str
+    episode: Decoded
+    step: int
+    right: str
+    wrong: str
+
+
 def _answers(
     run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOut
 ) -> dict[str, list[float]]:
     """For each held-out question: what the reward would be, had the solver answered thus at the moment it spoke."""
     rng = numpy_stream(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
-    asked = []
+    questions: list[_Question] = []
     for episode in heldout.decoded:
         if not episode.meta.tasks or not episode.rows > 2:
             continue
-        frame, fields = episode.meta.tasks[0]
         world.reset(Start(state=snapshot.read(episode.meta.id).initial_state), see=())
-        task = world.tasks().load(fields)
-        if task.answer is not None:
-            step = _answers_at(episode, frame // episode.meta.frames_per_step)
-            if step is not None:
-                asked.append((episode, step, task.answer, task.confused(world, rng).answer or ""))
-    everything = sorted({right for _, _, right, _ in asked} | {wrong for _, _, _, wrong in asked})
+        for asked in dialogue(episode.meta):
+            task = world.tasks().load(asked.fields)
+            step = _answers_at(episode, asked) if task.answer is not None else None
+            if task.answer is not None and step is not None:
+                wrong = task.confused(world, rng).answer or ""
+                questions.append(_Question(task.kind, episode, step, task.answer, wrong))
+    everything = sorted({answer for one in questions for answer in (one.right, one.wrong)})
     found: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}
-    for episode, step, right, wrong in asked:
-        kind = str(episode.meta.tasks[0][1]["kind"])
-        fitting = {r for e, _, r, _ in asked if e.meta.tasks[0][1]["kind"] == kind} | {right, wrong}
+    for one in questions:
+        fitting = {other.right for other in questions if other.kind == one.kind} | {one.right, one.wrong}
         strange = [answer for answer in everything if answer not in fitting]
         if not strange:
             continue
         incoherent = strange[int(rng.integers(len(strange)))]
-        arrays = writer.whole(episode)
-        for name, text in ((CORRECT, right), (PLAUSIBLE, wrong), (INCOHERENT, incoherent)):
-            (utility,) = utilities(model, [_as_if_said(arrays, step, vocabulary, text)])
-            found[name].append(float(utility[step + 1] - utility[step]))
+        arrays = writer.whole(one.episode)
+        for name, text in ((CORRECT, one.right), (PLAUSIBLE, one.wrong), (INCOHERENT, incoherent)):
+            (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)])
+            found[name].append(float(utility[one.step + 1] - utility[one.step]))
     return found if found[CORRECT] else {}
 
 
-def _answers_at(episode: Decoded, asked: int) -> int | None:
+def _answers_at(episode: Decoded, asked: Asked) -> int | None:
     """The step of the first thing said after the question; None where the solver stayed silent."""
-    return next((step for step in range(asked + 1, len(episode.spoke)) if episode.spoke[step] is not None), None)
+    return next((step for step in range(asked.step + 1, asked.judged) if episode.spoke[step] is not None), None)
 
 
 def _as_if_said(arrays: Arrays, step: int, vocabulary: Vocabulary, text: str) -> Arrays:

@@ -13,6 +13,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
 from interplay.episodes.decoded import Decoded, lived
+from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
 from interplay.episodes.readable import readable
 from interplay.episodes.revisit import revisit
@@ -27,7 +28,7 @@ class HeldOut:
 
     decoded: Sequence[Decoded]
     arrays: Sequence[Arrays]
-    success: NDArray[np.bool_]  # [episodes]: was the task done at the end, in truth
+    success: NDArray[np.bool_]  # [episodes]: see `succeeded`
 
     def agreement(self, model: Agent) -> Agreement:
         """How far the model orders moments as the raters did."""
@@ -56,14 +57,12 @@ def read_heldout(snapshot: Snapshot, ids: Sequence[str], world: World, agent: Ag
 
 
 def succeeded(world: World, episode: Episode) -> bool:
-    """Was the episode's task done at its end, in truth."""
-    if not episode.meta.tasks:
-        return False
-    frame, fields = episode.meta.tasks[0]
-    asked = frame // episode.meta.frames_per_step
-    said = [text for text in episode.said(world.spec.solver)[asked + 1 :] if text is not None]
-    done = False
+    """Was the episode's task done at its end, in truth; of several tasks, were more done than not, each at its end."""
+    asked = dialogue(episode.meta)
+    said = episode.said(world.spec.solver)
+    done = []
     for row, _, present in revisit(world, episode, see=()):
-        if row == episode.meta.steps:
-            done = present.tasks().load(fields).success(present.facts(), said)
-    return done
+        for task in asked:
+            if task.judged == row:
+                done.append(present.tasks().load(task.fields).success(present.facts(), task.answers(said)))
+    return 2 * sum(done) > len(done)

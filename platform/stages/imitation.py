@@ -7,19 +7,19 @@ from typing import Any
 
 from torch import Tensor
 
-from interplay.actors.dataset import DatasetActor
-from interplay.actors.unroll import Unroll
 from interplay.agent.network import Agent
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import identity
 from interplay.learner.learner import Learner
-from interplay.runtime.ahead import Ahead
+from interplay.runtime.accounts import Flow
+from interplay.runtime.ledger import Ledger
+from interplay.runtime.sources import DemonstratedSource
 
 Measure = Callable[[], Mapping[str, float]]
 
 
 class Imitation:
-    """One learner fed by one dataset actor; now and then it measures itself."""
+    """One learner fed with demonstrations; now and then it measures itself."""
 
     def __init__(
         self,
@@ -27,25 +27,26 @@ class Imitation:
         agent: Agent,
         vocabulary: Vocabulary,
         learner: Learner,
-        dataset: DatasetActor,
-        overlap: bool,
+        demonstrated: DemonstratedSource,
+        ledger: Ledger,
         measure: Measure | None = None,
         measure_every: int = 1,
     ) -> None:
         self.agent = agent
         self.vocabulary = vocabulary
         self.learner = learner
-        self.dataset = dataset
+        self.demonstrated = demonstrated
+        self.ledger = ledger
         self.steps = 0
-        self._ahead: Ahead[Unroll] = Ahead(overlap)
+        self._flow = Flow(demonstrated=demonstrated.account)
         self._measure = measure
         self._measure_every = measure_every
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        unroll = self._ahead.take(self.dataset.unroll)
-        if ahead:
-            self._ahead.begin(self.dataset.unroll)
+        unroll, taken = self.demonstrated.take(ahead=ahead)
         metrics = self.learner.update(demonstrated=unroll)
+        self.ledger.write(self.learner.updates, demonstrated=taken)
+        metrics |= self._flow.metrics()
         self.steps += unroll.lanes * (unroll.steps + 1)
         if self._measure is not None and self.learner.updates % self._measure_every == 0:
             metrics |= self._measure()
@@ -58,13 +59,16 @@ class Imitation:
         return self.agent.state_dict()
 
     def state(self) -> Mapping[str, Any]:
-        return {"learner": self.learner.state(), "dataset": self.dataset.state()}
+        return {"learner": self.learner.state(), "dataset": self.demonstrated.state()}
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         self.agent.load_state_dict(weights)
         self.learner.load_state(state["learner"])
-        self.dataset.load_state(state["dataset"])
+        self.demonstrated.load_state(state["dataset"])
         self.steps = state["steps"]
 
+    def go_on_from(self, update: int) -> None:
+        self.ledger.go_on_from(update)
+
     def close(self) -> None:
-        self._ahead.close()
+        self.demonstrated.close()

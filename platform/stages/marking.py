@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict
 
-import numpy as np
-
 from interplay.env.world import World
+from interplay.episodes.dialogue import Asked, dialogue
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.readable import readable
 from interplay.episodes.revisit import revisit
+from interplay.players.bias import temper
 from interplay.players.rater import RaterConfig, ScriptedRater
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_stream
@@ -64,27 +65,25 @@ def mark(run: Run) -> None:
 
 def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:
     rng = numpy_stream(run.seed, STAGE, rater, episode.meta.seed)
-    return list(watch(world, episode, rater, config, rng))
+    person = ScriptedRater(config, rng, temper(config.bias, numpy_stream(run.seed, STAGE, rater, "temper")))
+    return list(watch(world, episode, rater, person))
 
 
-def watch(world: World, episode: Episode, rater: str, config: RaterConfig, rng: np.random.Generator) -> Iterator[Mark]:
-    """The marks of a scripted rater who watches a recorded episode, from when its task was asked."""
-    if not episode.meta.tasks:
-        return
-    frame, fields = episode.meta.tasks[0]
-    asked = frame // episode.meta.frames_per_step
+def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> Iterator[Mark]:
+    """The marks of a scripted rater who watches a recorded episode: each task from when it was asked to its end."""
     said = episode.said(world.spec.solver)
-    person = ScriptedRater(config, rng)
+    waiting = deque(dialogue(episode.meta))
+    present: Asked | None = None
     number = 0
-    for row, _, present in revisit(world, episode, see=()):
-        if row == asked:
-            person.begin(present.tasks().load(fields), present.facts())
-        if row <= asked:
-            continue
-        step = row - 1
-        utterance = said[step] if step > asked else None  # what was said while the setter still spoke is no answer
-        for at, sign in person.observe(step, present.facts(), utterance):
-            frame = (min(at, episode.meta.steps - 1) + 1) * episode.meta.frames_per_step - 1
-            name = uuid.uuid5(uuid.NAMESPACE_OID, f"{episode.meta.id}/{rater}/{number}").hex
-            yield Mark(episode.meta.id, rater, frame, sign, id=name)
-            number += 1
+    for row, _, there in revisit(world, episode, see=()):
+        if present is not None and present.step < row <= present.judged:
+            step = row - 1
+            utterance = said[step] if step > present.step else None  # who speaks with the setter has not heard it yet
+            for at, sign in person.observe(step, there.facts(), utterance):
+                frame = (min(at, episode.meta.steps - 1) + 1) * episode.meta.frames_per_step - 1
+                name = uuid.uuid5(uuid.NAMESPACE_OID, f"{episode.meta.id}/{rater}/{number}").hex
+                yield Mark(episode.meta.id, rater, frame, sign, id=name)
+                number += 1
+        if waiting and row == waiting[0].step:
+            present = waiting.popleft()
+            person.begin(there.tasks().load(present.fields), there.facts())

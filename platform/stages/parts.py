@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 
 from interplay.actors.dataset import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
+from interplay.agent.observation import Layout
 from interplay.episodes.catalogue import Where
 from interplay.episodes.lanes import LaneReader
 from interplay.episodes.snapshot import Snapshot
@@ -78,39 +79,70 @@ def start_from(run: Run, name: str, *, utility: bool = False, fresh: bool = Fals
     return agent, vocabulary
 
 
+@dataclass(frozen=True)
+class Share:
+    """Number `index` of `of` actors that share one task: together they go through every episode once an epoch."""
+
+    index: int = 0
+    of: int = 1
+
+    @property
+    def names(self) -> tuple[int, ...]:
+        """What its random streams are called besides; the first one's are those of an actor alone."""
+        return (self.index,) if self.index else ()
+
+
+ALONE = Share()
+
+
 def dataset_actor(
     run: Run,
     stage: str,
     snapshot: Snapshot,
-    agent: Agent,
+    layout: Layout,
     vocabulary: Vocabulary,
     config: DatasetConfig,
     *,
     where: Where | None = None,
     augmentation: AugmentationConfig | None = None,
+    share: Share = ALONE,
 ) -> DatasetActor:
-    """A dataset actor over the snapshot's episodes that satisfy `where`.
+    """A dataset actor of `config.lanes` lanes over its share of the snapshot's episodes that satisfy `where`.
 
     Raises:
-        ValueError: there are none; or the augmentation does not suit the agent.
+        ValueError: there are none.
     """
-    if augmentation is not None and augmentation.mirror and agent.previous is not None:
-        raise ValueError(
-            f"{stage}.augmentation.mirror={augmentation.mirror:g} turns pictures round and not what was done, which "
-            f"this agent sees as its previous action: set {stage}.augmentation.mirror=0, or agent.previous_action=false"
-        )
     world = run.make_world()
     seed, role, cache = seed_of(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
     reader: LaneReader | MarkedReader
     if config.windows == "marked":
-        reader = MarkedReader(snapshot, seed, world=world, role=role, where=where, cache_bytes=cache)
+        reader = MarkedReader(
+            snapshot,
+            seed,
+            world=world,
+            role=role,
+            where=where,
+            cache_bytes=cache,
+            rank=share.index,
+            world_size=share.of,
+        )
     else:
-        reader = LaneReader(snapshot, config.lanes, seed, world=world, role=role, where=where, cache_bytes=cache)
+        reader = LaneReader(
+            snapshot,
+            config.lanes,
+            seed,
+            world=world,
+            role=role,
+            where=where,
+            cache_bytes=cache,
+            rank=share.index,
+            world_size=share.of,
+        )
     return DatasetActor(
         reader=reader,
-        layout=agent.layout,
+        layout=layout,
         vocabulary=vocabulary,
         config=config,
-        rng=numpy_stream(run.seed, stage, "dataset"),
+        rng=numpy_stream(run.seed, stage, "dataset", *share.names),
         augmentation=augmentation,
     )

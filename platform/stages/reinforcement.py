@@ -4,7 +4,7 @@
                                '-----> gate as it began ----------'       ^
                                              dataset actor ---------------'
 
-Everything left of the learner runs one unroll ahead of it where the runtime overlaps.
+Everything left of the learner runs ahead of it, as far as the runtime lets it: see `interplay.runtime.sources`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
-from interplay.actors.dataset import DatasetActor
-from interplay.actors.returns import Ended, EpisodeReturns
-from interplay.actors.setter_replay import SetterReplayActor
+from interplay.actors.returns import Ended
 from interplay.agent.network import Agent
 from interplay.agent.weights import Weights
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import identity
-from interplay.learner.learner import Learner, Played
-from interplay.reward.frozen_gate import FrozenGate
-from interplay.reward.payment import Payment
-from interplay.runtime.ahead import Ahead
+from interplay.learner.learner import Learner
+from interplay.runtime.accounts import Flow
+from interplay.runtime.ledger import Ledger, Taken
+from interplay.runtime.sources import DemonstratedSource, PlayedSource
 
 
 class Watcher(Protocol):
@@ -47,42 +45,39 @@ class Reinforcement:
         agent: Agent,
         vocabulary: Vocabulary,
         learner: Learner,
-        actor: SetterReplayActor,
-        payment: Payment,
-        gate: FrozenGate | None,
-        dataset: DatasetActor,
+        played: PlayedSource,
+        demonstrated: DemonstratedSource,
+        ledger: Ledger,
         watcher: Watcher,
         passes: int,
-        overlap: bool,
     ) -> None:
         self.agent = agent
         self.vocabulary = vocabulary
         self.learner = learner
-        self.actor = actor
-        self.payment = payment
-        self.gate = gate
-        self.dataset = dataset
+        self.played = played
+        self.demonstrated = demonstrated
+        self.ledger = ledger
         self.watcher = watcher
         self.passes = passes
         self.steps = 0
         self.unrolls = 0
-        self.returns = EpisodeReturns(actor.lanes)
-        self._ahead: Ahead[Played] = Ahead(overlap)
+        self._flow = Flow(played=played.account, demonstrated=demonstrated.account)
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        """One unroll: `passes` updates from it."""
-        played = self._ahead.take(self._maker())
-        if ahead:
-            self._ahead.begin(self._maker())
-        metrics: dict[str, float] = {}
-        for _ in range(self.passes):
-            metrics = self.learner.update(played=played, demonstrated=self.dataset.unroll())
+        """One batch of unrolls: `passes` updates from it."""
+        batch = self.played.take(self.learner.weights, self.unrolls, ahead=ahead)
+        played, metrics, read = batch.played, dict[str, float](), list[Taken]()
+        for number in range(self.passes):
+            demonstrated = self.demonstrated.take(ahead=ahead or number + 1 < self.passes)
+            metrics = self.learner.update(played=played, demonstrated=demonstrated.unroll)
+            read += demonstrated.taken
+        lags = [self.unrolls - taken.version for taken in batch.taken]
         self.unrolls += 1
         self.steps += played.unroll.lanes * played.unroll.steps
+        self.ledger.write(self.unrolls, played=batch.taken, demonstrated=read)
         metrics["reward_mean"] = float(played.reward.mean())
-        metrics["lag"] = self.unrolls - 1 - played.unroll.version
-        ended = self.returns.add(played.unroll, played.reward)
-        return metrics | _means(ended) | dict(self.watcher(self.unrolls, self.learner.weights, ended))
+        metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
+        return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
 
     def identity(self) -> Mapping[str, Any]:
         return identity(self.agent, self.vocabulary)
@@ -93,11 +88,8 @@ class Reinforcement:
     def state(self) -> Mapping[str, Any]:
         return {
             "learner": self.learner.state(),
-            "actor": self.actor.state(),
-            "payment": self.payment.state(),
-            "gate": None if self.gate is None else self.gate.state(),
-            "dataset": self.dataset.state(),
-            "returns": self.returns.state(),
+            **self.played.state(),
+            "dataset": self.demonstrated.state(),
             "watcher": self.watcher.state(),
             "unrolls": self.unrolls,
         }
@@ -105,28 +97,17 @@ class Reinforcement:
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         self.agent.load_state_dict(weights)
         self.learner.load_state(state["learner"])
-        self.actor.load_state(state["actor"])
-        self.payment.load_state(state["payment"])
-        if self.gate is not None:
-            self.gate.load_state(state["gate"])
-        self.dataset.load_state(state["dataset"])
-        self.returns.load_state(state["returns"])
+        self.played.load_state(state)
+        self.demonstrated.load_state(state["dataset"])
         self.watcher.load_state(state["watcher"])
         self.steps, self.unrolls = state["steps"], state["unrolls"]
 
+    def go_on_from(self, update: int) -> None:
+        self.ledger.go_on_from(update)
+
     def close(self) -> None:
-        self._ahead.close()
-
-    def _maker(self) -> Callable[[], Played]:
-        """Makes the next paid unroll with the weights as they are now."""
-        weights, version = self.learner.weights(), self.unrolls
-        return lambda: self._make(weights, version)
-
-    def _make(self, weights: Weights, version: int) -> Played:
-        self.actor.load_weights(weights, version)
-        unroll = self.actor.unroll()
-        reward = self.payment.pay(unroll)
-        return Played(unroll, reward, None if self.gate is None else self.gate.logits(unroll))
+        self.played.close()
+        self.demonstrated.close()
 
 
 def _means(ended: Ended) -> dict[str, float]:

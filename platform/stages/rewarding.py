@@ -9,7 +9,8 @@ from interplay.learner.learner import Learner
 from interplay.runtime.seeding import torch_stream
 from interplay.stages.heldout import read_heldout
 from interplay.stages.imitation import Imitation
-from interplay.stages.parts import checkpoint_of, dataset_actor, start_from
+from interplay.stages.parts import checkpoint_of, start_from
+from interplay.stages.placing import Demonstrations, demonstrated_source
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
@@ -24,7 +25,7 @@ def train_reward(run: Run) -> None:
     episodes is measured as it goes on.
 
     Raises:
-        ValueError: there are no marked episodes.
+        ValueError: there are no marked episodes, or the augmentation does not suit the agent.
         CheckpointError: there is nothing to start from.
         Interrupted: asked to stop; saved.
     """
@@ -36,6 +37,12 @@ def train_reward(run: Run) -> None:
     snapshot = freeze_once(run, STAGE, Where(marked=True), "interplay mark")
     train_on = Where(split="train", marked=True)
     agent, vocabulary = start_from(run, config.start, utility=True, fresh=config.fresh)
+    if config.augmentation.mirror and agent.previous is not None:
+        raise ValueError(
+            f"{STAGE}.augmentation.mirror={config.augmentation.mirror:g} turns pictures round and not what was done, "
+            f"which this agent sees as its previous action: set {STAGE}.augmentation.mirror=0, or "
+            "agent.previous_action=false"
+        )
     ids = snapshot.select(Where(split="heldout", marked=True))[: config.heldout_episodes]
     heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary)
     trainee = Imitation(
@@ -47,17 +54,14 @@ def train_reward(run: Run) -> None:
             dataset_lanes=config.dataset.lanes,
             generator=torch_stream(run.seed, STAGE, "learner"),
         ),
-        dataset=dataset_actor(
+        demonstrated=demonstrated_source(
             run,
-            STAGE,
-            snapshot,
-            agent,
-            vocabulary,
-            config.dataset,
-            where=train_on,
-            augmentation=config.augmentation,
+            Demonstrations(
+                STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, train_on, config.augmentation
+            ),
+            overlap=run.config.runtime.overlap,
         ),
-        overlap=run.config.runtime.overlap,
+        ledger=folder.ledger,
         measure=(lambda: heldout.metrics(agent)) if heldout.decoded else None,
         measure_every=config.measure_every,
     )

@@ -3,7 +3,8 @@
 runs/<name>/
     config.json          the resolved configuration
     store/               episodes, marks, snapshots
-    <stage>/             one a stage: stage.json, metrics.jsonl, checkpoints/
+    <stage>/             one a stage: stage.json, metrics.jsonl, ledger.jsonl, checkpoints/; status.json under Ray
+    crashes/             what went down under Ray, and why
     report.html, summary.json
 """
 
@@ -15,12 +16,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
+from interplay.runtime.crashes import Crashes, config_hash
+from interplay.runtime.ledger import Ledger
 from interplay.stages.config import Config
+
+if TYPE_CHECKING:  # Ray takes half a second to import, and most runs never need it
+    from interplay.runtime.ray.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +45,17 @@ class Run:
 
     root: Path
     config: Config
+    around: Surroundings | None = None  # in the learner's process under Ray: where its parts are placed
 
     @property
     def seed(self) -> int:
         return self.config.run.seed
+
+    @property
+    def crashes(self) -> Crashes:
+        """Where it is kept why a part went down."""
+        named, limit = config_hash(asdict(self.config)), self.config.runtime.restarts
+        return Crashes((self.root / "crashes").resolve(), self.seed, named, limit)
 
     def make_world(self) -> World:
         """A new world of this run."""
@@ -82,6 +95,10 @@ class StageFolder:
     """What one stage leaves behind."""
 
     path: Path
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.path / "ledger.jsonl")
 
     @property
     def checkpoints(self) -> Path:

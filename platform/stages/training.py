@@ -28,6 +28,8 @@ from interplay.tracking.wandb_sink import TrackingConfig
 
 logger = logging.getLogger(__name__)
 
+LARGEST = ("lag_max", "restarts")
+
 
 class Diverged(ArithmeticError):
     """Training came to a loss or a gradient that is not finite. The message says how to go on."""
@@ -53,6 +55,9 @@ class Trainee(Protocol):
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         """Goes on from a checkpoint."""
+
+    def go_on_from(self, update: int) -> None:
+        """Drops what was written down after this update; it is lived through again."""
 
     def close(self) -> None:
         """Ends what works in the background."""
@@ -126,6 +131,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
         Diverged: the loss or its gradient is not finite; everything up to the newest checkpoint is saved.
     """
     done = resume(trainee, loop.folder)
+    trainee.go_on_from(done)
     config, title = loop.config, loop.folder.path.name
     tracker = open_trackers(
         loop.folder.path,
@@ -190,7 +196,7 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
 
 
 class _Averages:
-    """Means of metrics between two logs; a metric counts in the updates that reported it."""
+    """Means of metrics between two logs; a metric counts in the updates that reported it. Of `LARGEST`, the largest."""
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = defaultdict(float)
@@ -198,6 +204,9 @@ class _Averages:
 
     def add(self, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
+            if name in LARGEST:
+                self._sums[name], self._counts[name] = max(self._sums.get(name, value), value), 1
+                continue
             self._sums[name] += value
             self._counts[name] += 1
 

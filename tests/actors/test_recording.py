@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from street import WORDS, Errand, Street, playing, tiny_agent
 from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.env.world import World
+from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
 from interplay.episodes.revisit import revisit
 from interplay.players.setter import ScriptedSetter, SetterConfig
@@ -22,8 +24,8 @@ PERFECT = SolverConfig(skill=1.0)
 CONFIG = RecordingConfig(steps=14, linger=3)
 
 
-def bookings(count: int, kinds: Mapping[str, float] | None = None) -> list[Booking]:
-    config = SetterConfig(kinds=kinds or {}, delay_steps=(0, 2))
+def bookings(count: int, kinds: Mapping[str, float] | None = None, **more: Any) -> list[Booking]:
+    config = SetterConfig(kinds=kinds or {}, delay_steps=(0, 2), **more)
     return [
         Booking(seed, ("train", "heldout")[seed % 3 == 0], ScriptedSetter(config, np.random.default_rng(seed)))
         for seed in range(count)
@@ -144,3 +146,58 @@ def test_fewer_bookings_than_worlds_are_enough() -> None:
     for seat in (ScriptedSeat(PERFECT, 4, np.random.default_rng(0)), agent_seat(4)):
         assert [booking.seed for booking, _ in made(bookings(1), lanes=4, seat=seat)] == [0]
     assert made([], lanes=2) == []
+
+
+TALK = RecordingConfig(steps=90, linger=3)
+
+
+def test_several_tasks_are_recorded_with_their_ends() -> None:
+    for _, episode in made(bookings(5, tasks=30, pause=(2, 2), thanks=("hello",)), config=TALK):
+        found = dialogue(episode.meta)
+        assert len(found) > 5 and episode.meta.steps == TALK.steps
+        assert_lived_through_again(episode)
+        assert [task.how for task in found[:-1]] == ["done"] * (len(found) - 1)
+        heard = [(u.frame // 2, u.text) for u in episode.meta.utterances if u.role == "setter"]
+        assert [step for step, text in heard if text != "hello"] == [task.step for task in found]
+        assert {step for step, text in heard if text == "hello"} <= {task.ended for task in found}
+        for task, following in pairwise(found):
+            assert task.ended is not None and task.step < task.ended < following.step == task.ended + 3
+        assert_done_when_ended(episode)
+
+
+def assert_done_when_ended(episode: Episode) -> None:
+    """Walkers stand where they were asked to when the setter is content, and had stood there for a row."""
+    assert episode.poses is not None
+    said = episode.said("solver")
+    for task in dialogue(episode.meta):
+        errand = Errand(**task.fields)
+        if task.ended is not None:
+            places = episode.poses[task.ended - 1 : task.ended + 1, 2]
+            assert (places == errand.goal).all() if errand.answer is None else task.answers(said) == ["two"]
+
+
+def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
+    seat = ScriptedSeat(SolverConfig(skill=0.0, gives_up=1.0, gives_up_after=(0, 0), mistakes_task=0.0), 3,
+                        np.random.default_rng(0))  # fmt: skip
+    for _, episode in made(bookings(4, {"walk": 1.0}, tasks=30, patience=(20, 20)), seat=seat, config=TALK):
+        found = dialogue(episode.meta)
+        assert len(found) >= 3
+        for task in found:
+            if task.how == "given up":
+                assert task.ended == task.step + 20
+        assert "given up" in {task.how for task in found}
+
+
+def test_an_episode_ends_after_the_last_of_its_tasks() -> None:
+    for _, episode in made(bookings(6, {"count": 1.0}, tasks=2, pause=(1, 1)), config=TALK):
+        first, last = dialogue(episode.meta)
+        # Heard after the asking step, answered in the next; the setter hears it in the one after that.
+        assert (first.ended, last.step) == (first.step + 2, first.step + 4)
+        assert last.ended is None and episode.meta.steps == last.step + 2 + TALK.linger
+
+
+def test_a_dialogue_is_the_same_in_whatever_lane() -> None:
+    by_seed = [{b.seed: e for b, e in made(bookings(5, tasks=9), lanes, config=TALK)} for lanes in (1, 4)]
+    for seed in range(5):
+        one, other = by_seed[0][seed], by_seed[1][seed]
+        assert one.meta.tasks == other.meta.tasks and one.meta.endings == other.meta.endings

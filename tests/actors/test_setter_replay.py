@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from street import LENGTH, WORDS, Street, assert_same_arrays, frozen, numbered, play, playing, tiny_agent
+from street import LENGTH, WORDS, Errand, Street, assert_same_arrays, frozen, numbered, play, playing, tiny_agent
 
+from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
+from interplay.actors.seats import ScriptedSeat
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.actors.setters import SetterEpisodes
 from interplay.actors.unroll import Unroll, allocate_demonstrated
@@ -23,9 +25,12 @@ from interplay.agent.network import Agent
 from interplay.agent.weights import weights_of
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
+from interplay.episodes.dialogue import Asked, dialogue
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.players.setter import ScriptedSetter, SetterConfig
+from interplay.players.solver import SolverConfig
 
 CONFIG = SetterReplayConfig(lanes=3, steps=5, episode_steps=7, progress=True)
 EPISODES = 4
@@ -211,6 +216,70 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
             if rows["spoke"][t, lane] and text and rows["row"][t, lane] > 1:
                 said[lane].append(text)
     assert len(successes) > 15
+
+
+def long_dialogues(folder: Path) -> Snapshot:
+    """Scripted players on the street, who go from one task to the next."""
+    booked = [
+        Booking(seed, "train", ScriptedSetter(SetterConfig(tasks=9), np.random.default_rng(seed)))
+        for seed in range(EPISODES)
+    ]
+    seat = ScriptedSeat(SolverConfig(skill=1.0), 1, np.random.default_rng(0))
+    maker = EpisodeMaker(worlds=[Street()], seat=seat, config=RecordingConfig(40, 3), world_config={})
+    return frozen(folder, [numbered(episode, booking.seed) for booking, episode in maker.make(booked)])
+
+
+def truth(tasks: Sequence[Asked], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
+    """Progress and success by the definition, from where the agent was at each row and what it said in which step."""
+    row, progress, done = len(places) - 1, 0.0, []
+    for number, task in enumerate(tasks):
+        if task.step > row:
+            break
+        errand, now = Errand(**task.fields), min(row, task.judged)
+        answers = [text for step, text in said if task.step < step < now]
+        begun = errand.progress({"solver": places[task.step]}) if number else 0.0
+        answered = errand.rate_answer(answers[0]) if answers else 0
+        progress += errand.progress({"solver": places[now]}) + answered - begun
+        done.append(errand.success({"solver": places[now]}, answers))
+    return progress, sum(done) / len(done) if done else 0.0
+
+
+def test_several_tasks_are_told_apart(tmp_path: Path) -> None:
+    """Asked by a scripted setter, tried by an agent: progress counts for what is wanted, success for what was done."""
+    snapshot = long_dialogues(tmp_path)
+    rows = stream(actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=36)), 45)
+    order = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+    tasks: dict[int, list[Asked]] = {}  # by lane
+    places: dict[int, list[int]] = {}
+    said: dict[int, list[tuple[int, str]]] = {}
+    shares = []
+    for t in range(len(rows["row"])):
+        for lane in range(CONFIG.lanes):
+            if rows["first"][t, lane]:
+                tasks[lane], places[lane], said[lane] = dialogue(order.draw().meta), [], []
+                assert len(tasks[lane]) > 3
+            places[lane].append(round(float(rows["vector"][t, lane, 0]) * LENGTH))
+            row = int(rows["row"][t, lane])
+            progress, success = truth(tasks[lane], places[lane], said[lane])
+            if row >= tasks[lane][0].step:
+                assert rows["progress"][t, lane] == pytest.approx(progress, abs=1e-6)
+            if rows["last"][t, lane]:
+                assert rows["success"][t, lane] == pytest.approx(success)
+                shares.append(success)
+            text = WORDS.decode(rows["tokens"][t, lane])
+            if rows["spoke"][t, lane] and text:
+                said[lane].append((row, text))
+    assert len(shares) > 12 and len(set(shares)) > 2
+
+
+def test_a_dialogue_goes_on_bit_for_bit_from_what_was_saved(tmp_path: Path) -> None:
+    snapshot, config = long_dialogues(tmp_path), dataclasses.replace(CONFIG, episode_steps=36)
+    straight, resumed = actor_of(snapshot, config), actor_of(snapshot, config)
+    for _ in range(4):
+        straight.unroll()
+    resumed.load_state(through_a_file(straight.state()))
+    for _ in range(6):
+        assert_same_arrays(straight.unroll().arrays, resumed.unroll().arrays)
 
 
 def test_nobody_reads_the_truth_unasked(snapshot: Snapshot) -> None:

@@ -56,6 +56,14 @@ def test_a_switch_that_only_moves_the_work_changes_nothing(switch: dict[str, Any
     assert_near(update(**switch), plain, 1e-5)
 
 
+def test_chunks_are_computed_again_one_by_one() -> None:
+    agent = tiny_agent(Street())
+    seen: list[int] = []
+    agent.encoder.register_forward_hook(lambda _, given, __: seen.append(len(given[0]["vector"])))
+    learner_of(agent, LearnerConfig(recompute=2)).update(demonstrated=demonstrated(agent))
+    assert sorted(seen) == [10, 10, 11, 11], "7 rows of 3 lanes in two chunks, there and back"
+
+
 def test_bf16_is_near_and_not_the_same(plain: Told) -> None:
     told = update(precision="bf16")
     assert_near(told, plain, 0.05)
@@ -127,7 +135,7 @@ def test_what_was_loaded_ahead_is_learned_as_it_is_otherwise() -> None:
     batches = [one.load(demonstrated=demonstrated(ahead, n), played=played(ahead, n)) for n in range(3)]
     for number, batch in enumerate(batches):
         update = other.update(demonstrated=demonstrated(at_once, number), played=played(at_once, number))
-        assert one.learn(batch) == update
+        assert one.learn(batch) == pytest.approx(update, rel=1e-3, abs=1e-4)
 
 
 def test_a_device_that_is_not_here_is_refused() -> None:

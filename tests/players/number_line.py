@@ -34,6 +34,8 @@ class Walk(Task):
     goal: int
     start: int
     answer: str | None = None
+    cue: str | None = None
+    modifier: str | None = None
 
     def to_json(self) -> Mapping[str, Any]:
         return asdict(self)
@@ -50,6 +52,16 @@ class Walk(Task):
     def expert(self, world: World) -> Expert:
         return Walker(self)
 
+    def partner(self, world: World) -> Expert | None:
+        return Waver() if self.kind == "together" else None
+
+
+class Waver(Expert):
+    """What the setter does while the solver walks together with it."""
+
+    def act(self, world: World) -> Action:
+        return Action(np.full((2, 1), 2, np.int8))
+
 
 class Walker(Expert):
     def __init__(self, task: Walk) -> None:
@@ -64,7 +76,9 @@ class Walker(Expert):
 class Walks(TaskSource):
     kinds = ("walk", "say", "never")
     probes = ("walk",)
-    on_request = ("count",)
+    on_request = ("count", "together")
+    cues = ("go somewhere", "say a number", "fly")
+    modifiers = ("politely", "in verse")
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -75,7 +89,17 @@ class Walks(TaskSource):
         if kind not in (*self.kinds, *self.on_request):
             raise ValueError(kind)
         goal = int(rng.choice([-8, 8]))
-        return Walk(kind, f"{kind} {goal}", goal, self.at, None if kind == "walk" else str(abs(goal)))
+        if goal == self.at and kind in ("walk", "together"):
+            raise InfeasibleTask("it is there already")
+        return Walk(kind, f"{kind} {goal}", goal, self.at, None if kind in ("walk", "together") else str(abs(goal)))
+
+    def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
+        self.check(cue, modifier)
+        if cue == "fly" or modifier == "in verse":
+            raise InfeasibleTask("it is never possible")
+        task = self.sample("walk" if cue == "go somewhere" else "say", rng)
+        assert isinstance(task, Walk)
+        return replace(task, instruction=f"{task.instruction} {modifier or ''}".strip(), cue=cue, modifier=modifier)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
         return Walk(**fields)

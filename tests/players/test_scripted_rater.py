@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from number_line import Walk
 
+from interplay.players.bias import RaterBias, Temper, temper
 from interplay.players.rater import RaterConfig, ScriptedRater, StepMark
 
 EXACT = RaterConfig(threshold=0.25, delay_steps=(0, 0), misses=0.0, errors=0.0)
@@ -10,9 +13,14 @@ QUESTION = Walk("say", "say 8", 8, 0, "8")
 
 
 def rate(
-    config: RaterConfig, path: list[int], said: dict[int, str] | None = None, task: Walk = TASK, seed: int = 0
+    config: RaterConfig,
+    path: list[int],
+    said: dict[int, str] | None = None,
+    task: Walk = TASK,
+    seed: int = 0,
+    traits: Temper | None = None,
 ) -> list[StepMark]:
-    rater = ScriptedRater(config, np.random.default_rng(seed))
+    rater = ScriptedRater(config, np.random.default_rng(seed), traits)
     rater.begin(task, 0)
     return [mark for step, at in enumerate(path) for mark in rater.observe(step, at, (said or {}).get(step))]
 
@@ -53,6 +61,85 @@ def test_marks_are_seeded() -> None:
     assert rate(RaterConfig(), path, seed=3) == rate(RaterConfig(), path, seed=3)
 
 
+def test_a_new_task_is_watched_from_where_it_was_asked() -> None:
+    rater = ScriptedRater(EXACT, np.random.default_rng(0))
+    rater.begin(TASK, 0)
+    first = [mark for step, at in enumerate([4, 8]) for mark in rater.observe(step, at, None)]
+    back = Walk("walk", "walk 0", 0, 8)
+    rater.begin(back, 8)
+    second = [mark for step, at in enumerate([6, 4, 6], start=2) for mark in rater.observe(step, at, None)]
+    rater.begin(QUESTION, 6)
+    assert first == [(0, 1), (1, 1)]
+    assert second == [(2, 1), (3, 1), (4, -1)]
+    assert rater.observe(5, 0, "8") == [(5, 1)]  # the first answer to this question, whatever was said before
+
+
+def test_undoing_is_marked_however_small_the_fall() -> None:
+    strict = RaterConfig(1.0, (0, 0), 0.0, 0.0, marks_undoing=True)
+    assert rate(strict, [8, 7, 8, 8]) == [(0, 1), (1, -1), (2, 1)]
+    assert rate(replace(strict, marks_undoing=False), [8, 7, 8, 8]) == [(0, 1), (2, 1)]
+
+
+def test_chatter_is_marked_and_answers_are_not_taken_for_it() -> None:
+    minds = replace(EXACT, chatter=1.0)
+    assert rate(minds, [0, 0, 0], {1: "done"}) == [(1, -1)]
+    assert rate(minds, [0, 0, 0], {0: "8", 1: "okay"}, QUESTION) == [(0, 1), (1, -1)]
+    some = replace(EXACT, chatter=0.3)
+    assert 0.2 < np.mean([len(rate(some, [0], {0: "done"}, seed=seed)) for seed in range(400)]) < 0.4
+
+
+def test_boredom_is_marked_until_the_task_is_done() -> None:
+    bored = replace(EXACT, bored_after=3)
+    assert rate(bored, [0] * 7) == [(2, -1), (5, -1)]
+    assert rate(bored, [0, 0, 2, 2, 2, 2]) == [(2, 1), (5, -1)]
+    assert rate(bored, [8] * 9) == [(0, 1)]
+
+
+def test_a_rater_without_bias_is_like_any_other() -> None:
+    assert {temper(RaterBias(), np.random.default_rng(seed)) for seed in range(5)} == {Temper()}
+
+
+def test_each_spread_moves_its_own_trait() -> None:
+    everyone = RaterBias(0.4, 0.3, 0.2, 2.0)
+    drawn = [temper(everyone, np.random.default_rng(seed)) for seed in range(300)]
+    for name, of in {
+        "strictness": ("threshold_factor",),
+        "kindness": ("overlooks_slips", "overlooks_progress"),
+        "inattention": ("misses",),
+        "slowness": ("delay_steps",),
+    }.items():
+        alone = replace(RaterBias(), **{name: getattr(everyone, name)})
+        for seed, full in enumerate(drawn):
+            traits = temper(alone, np.random.default_rng(seed))
+            assert traits == replace(Temper(), **{trait: getattr(full, trait) for trait in of})
+    traits_drawn = np.array([(np.log(t.threshold_factor), t.overlooks_slips, t.misses, t.delay_steps) for t in drawn])
+    assert np.abs(np.corrcoef(traits_drawn.T) - np.eye(4)).max() < 0.2  # a strict rater need not be a slow one
+    assert 0.35 < np.std([np.log(traits.threshold_factor) for traits in drawn]) < 0.45
+    assert all(traits.overlooks_slips == 0 or traits.overlooks_progress == 0 for traits in drawn)
+    assert 0.4 < np.mean([traits.overlooks_slips > 0 for traits in drawn]) < 0.6
+
+
+def test_traits_do_what_they_say() -> None:
+    path = [1, 2, 3, 4, 5, 6, 7, 8, 6, 4, 2, 0]
+    usual = rate(EXACT, path)
+    assert [sign for _, sign in usual] == [1, 1, 1, 1, -1, -1, -1, -1]
+    assert len(rate(EXACT, path, traits=Temper(threshold_factor=2.0))) == len(usual) / 2
+    assert rate(EXACT, path, traits=Temper(delay_steps=3)) == [(step + 3, sign) for step, sign in usual]
+
+    def share(traits: Temper, sign: int) -> float:
+        marks = [mark for seed in range(150) for mark in rate(EXACT, path, seed=seed, traits=traits)]
+        return sum(s == sign for _, s in marks) / (4 * 150)
+
+    kind, unkind, lazy = Temper(overlooks_slips=0.6), Temper(overlooks_progress=0.6), Temper(misses=0.3)
+    assert share(kind, 1) == share(unkind, -1) == 1.0
+    assert 0.33 < share(kind, -1) < 0.47 and 0.33 < share(unkind, 1) < 0.47
+    assert 0.64 < share(lazy, 1) < 0.76 and 0.64 < share(lazy, -1) < 0.76
+
+
 def test_settings_are_validated_all_at_once() -> None:
     with pytest.raises(ValueError, match=r"threshold=0.*delay_steps.*errors=2"):
         RaterConfig(threshold=0, delay_steps=(3, 1), errors=2)
+    with pytest.raises(ValueError, match=r"chatter=2.*bored_after=-1"):
+        RaterConfig(chatter=2, bored_after=-1)
+    with pytest.raises(ValueError, match=r"kindness=-0.1"):
+        RaterBias(kindness=-0.1)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from number_line import NumberLine, Walk
 
-from interplay.env.world import Action, Start, View
+from interplay.env.task import Expert
+from interplay.env.world import Action, Start, View, World
 from interplay.players.solver import ScriptedSolver, SolverConfig
 
 PERFECT = SolverConfig(skill=1.0)
@@ -71,6 +72,77 @@ def test_dithering_holds_random_actions_for_its_while() -> None:
 def test_wrong_answers_and_silence() -> None:
     assert play(replace(FAULTLESS, answers_wrong=1.0), QUESTION)[1] == ["no idea"]
     assert play(replace(FAULTLESS, says_nothing=1.0), QUESTION)[1] == []
+
+
+def test_one_that_strays_comes_back() -> None:
+    """The errand of its own leads to 8 or -8; it starts in its second step and takes six."""
+    config = replace(FAULTLESS, strays=1.0, strays_from=(2, 2), strays_for=(6, 6))
+    paths = [play(config, seed=seed, steps=40)[0] for seed in range(12)]
+    assert all(path[3:5] == [1, 2] and path[-1] == 8 for path in paths)
+    assert {path[10] for path in paths} == {8, -4}
+
+
+def test_one_that_strayed_begins_anew() -> None:
+    """What it had planned before is of no use any more."""
+    begun = []
+
+    class Counted(Walk):
+        def expert(self, world: World) -> Expert:
+            begun.append(world.facts())
+            return super().expert(world)
+
+    config = replace(FAULTLESS, strays=1.0, strays_from=(2, 2), strays_for=(3, 3))
+    assert play(config, Counted("walk", "walk 8", 8, 0))[0][-1] == 8
+    assert len(begun) == 2 and begun[0] == 0
+
+
+def test_one_that_blurts_answers_wrong_and_at_once() -> None:
+    asked = replace(FAULTLESS, blurts=1.0)
+    assert play(asked, QUESTION, steps=5)[1][0] == "no idea"
+    assert play(asked)[1] == []  # nothing was asked
+
+
+def test_one_that_chatters_says_it_once() -> None:
+    config = replace(FAULTLESS, chatters=1.0, chatters_at=(3, 3), chatter=("done",))
+    path, said = play(config)
+    assert said == ["done"] and path[-1] == 8
+    with pytest.raises(ValueError, match="chatter is empty"):
+        SolverConfig(chatters=0.1, chatter=())
+
+
+def test_what_never_happens_draws_nothing() -> None:
+    """Mistakes that are off leave the random numbers of the others alone: recorded settings play as they always did."""
+    ended = [(len(path), path[-1]) for path, _ in (play(SolverConfig(skill=0.2), seed=seed) for seed in range(10))]
+    assert ended == [(7, 4), (12, 8), (15, -5), (27, 8), (15, 8), (12, 8), (15, 8), (15, 8), (12, -8), (12, 8)]
+
+
+def test_it_rests_while_nothing_is_wanted_and_sets_out_again() -> None:
+    world, wanted = NumberLine(), [TASK]
+    world.reset(Start(seed=0))
+    solver = ScriptedSolver(PERFECT, np.random.default_rng(0), lambda: wanted[0] if wanted else None)
+    solver.begin(world, "solver")
+
+    def walk(steps: int) -> list[int]:
+        path = []
+        for _ in range(steps):
+            world.step({"solver": solver.act(View(heard="walk"), world)})
+            path.append(world.at)
+        return path
+
+    assert walk(3) == [1, 2, 3]
+    wanted.clear()
+    assert walk(3) == [3, 3, 3]
+    wanted.append(Walk("walk", "walk -8", -8, 3))
+    assert walk(3) == [2, 1, 0]
+
+
+def test_it_says_nothing_more_once_its_answer_was_heard() -> None:
+    world, wanted = NumberLine(), [QUESTION]
+    solver = ScriptedSolver(PERFECT, np.random.default_rng(0), lambda: wanted[0] if wanted else None)
+    solver.begin(world, "solver")
+    assert solver.act(View(heard="say 8"), world).utterance == "8"
+    wanted.clear()
+    assert [solver.act(View(heard="thank you"), world).utterance for _ in range(4)] == [None] * 4
 
 
 def test_mistakes_are_seeded() -> None:

@@ -77,3 +77,16 @@ def test_who_steers_changes_with_the_row() -> None:
     assert [told.steers(row) for row in range(7)] == ["agent"] * 4 + ["human"] * 3
     late = story(steps=6, control={**control, "solver": [(0, "agent"), (6 * FRAMES, "human")]})
     assert late.steers(6) == "agent"  # who would have steered after the end never did
+
+
+def test_several_tasks_are_counted_and_their_ends_told() -> None:
+    world = Street()
+    meta = replace(
+        play(world, 1, 20)[0].meta,
+        tasks=((2 * FRAMES, {"kind": "walk"}), (8 * FRAMES, {"kind": "walk"})),
+        endings=((5 * FRAMES, "given up"),),
+    )
+    told = tell(meta, world.spec, ())
+    assert [told.task(row) for row in (0, 2, 3, 4)] == ["", "", "task 1 of 2", "task 1 of 2"]
+    assert [told.task(row) for row in (5, 8, 9, 20)] == ["task 1 of 2: given up"] * 2 + ["task 2 of 2"] * 2
+    assert story(20).task(20) == ""  # it goes without saying

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.manners.clauses import Clause
+from interplay.env.playhouse.manners.manner import EVERYDAY, Manner
 from interplay.env.playhouse.naming import ByColour, Naming
+from interplay.env.playhouse.phrases import phrase
+from interplay.env.task import InfeasibleTask
 
 
 @dataclass(frozen=True)
@@ -21,11 +26,38 @@ class Asking:
     view: tuple[float, float]  # of a player, width and height in radians
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
     components: tuple[str, ...] = ()  # the movements that players have
-    naming: Naming = field(default_factory=ByColour)
+    setter_here: bool = True  # is the setter's avatar in the house?
+    remembers: bool = True  # does the house remember deeds?
+    naming: Naming = field(default_factory=ByColour)  # of single things
+    manner: Manner = EVERYDAY  # of naming several things
+    freely: bool = False  # in further words, too, than those that small agents learn
+
+    def needs(self, kind: str, *components: str) -> None:
+        """Raises InfeasibleTask where players lack a movement without which tasks of this kind can not be done."""
+        if missing := [name for name in components if name not in self.components]:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be done here: players lack {', '.join(missing)}; "
+                "add them to env.components"
+            )
+
+    def needs_memory(self, kind: str) -> None:
+        """Raises InfeasibleTask where nobody could tell that tasks of this kind are done."""
+        if not self.remembers:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be judged here: the house remembers no deeds; set env.deeds=true"
+            )
 
     def nameable(self) -> list[Thing]:
         """Loose things in nobody's hand that words can single out."""
         return [thing for thing in self.told_apart() if not thing.furniture and thing.held_by is None]
+
+    def carriable(self) -> list[Thing]:
+        """Those of them that carry nothing themselves: nothing would fall out or off."""
+        return [thing for thing in self.nameable() if not self.laden(thing)]
+
+    def laden(self, thing: Thing) -> bool:
+        """Does something lie on a thing or in it?"""
+        return bool(queries.contents(self.facts, thing) or queries.things_on(self.facts, thing))
 
     def told_apart(self) -> list[Thing]:
         """Furniture and loose things that words can single out."""
@@ -35,6 +67,15 @@ class Asking:
         """A noun phrase, without its article, that singles out a thing of `told_apart`."""
         phrases = self.naming.phrases(self.facts, thing)
         return phrases[0] if len(phrases) == 1 else phrases[int(rng.integers(len(phrases)))]
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        """What may be said behind the names of several things."""
+        return tuple(self.manner.clauses(self.facts, self.facts.bodies[self.solver]))
+
+    def word(self, kind: str, rng: np.random.Generator, **names: str) -> str:
+        """A phrasing of a kind with its names filled in."""
+        return phrase(f"{kind}, freely" if self.freely else kind, rng, **names)
 
     def walk(self, thing: Thing) -> float:
         """Metres that the solver has to walk to a thing."""

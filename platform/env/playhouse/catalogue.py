@@ -6,7 +6,7 @@ from interplay.env.playhouse.category import RGB, XYZ, Category, Part, Surface
 from interplay.env.playhouse.furniture import FURNITURE
 from interplay.env.playhouse.objects import OBJECTS
 
-__all__ = ["CATEGORIES", "COLOURS", "FURNITURE", "OBJECTS", "RGB", "SIZES", "XYZ", "Category", "Part", "Surface"]
+__all__ = ["BIN", "CATEGORIES", "COLOURS", "FURNITURE", "OBJECTS", "RGB", "SIZES", "XYZ", "Category", "Part", "Surface"]
 
 COLOURS: dict[str, RGB] = {
     "red": (0.90, 0.08, 0.08),
@@ -22,5 +22,7 @@ COLOURS: dict[str, RGB] = {
 }
 
 SIZES: dict[str, float] = {"small": 0.75, "medium": 1.0, "large": 1.3}
+
+BIN = "bin"  # the one category that is hollow, so that things go in
 
 CATEGORIES: dict[str, Category] = {category.name: category for category in (*FURNITURE, *OBJECTS)}

@@ -30,7 +30,8 @@ class Part:
 
     `half` is given in the part's own frame, before it is turned: half edges of a box; radii of an ellipsoid; two
     radii and the half height of a cylinder or of a cone (base at the part's own -z, apex at its +z).
-    `paint`: "main" is the thing's colour, "dark" and "light" its shades; any other word is a fixed paint.
+    `paint`: "main" is the thing's colour, "dark" and "light" its shades, "trim" is white, or grey on a white thing; any
+    other word is a fixed paint.
     """
 
     primitive: str

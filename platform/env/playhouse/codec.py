@@ -60,6 +60,11 @@ class Codec:
         self.columns = tuple(index[name] for name in names)
         self.components = tuple(COMPONENTS[i] for i in self.columns)
         self._bins = np.array([component.bins for component in self.components])
+        self._values = np.zeros((len(self.columns), int(self._bins.max(initial=0))))  # of each bin of each component
+        for i, column in enumerate(self.columns):
+            self._values[i, : self._bins[i]] = BIN_VALUES[column]
+        self._rows = np.arange(len(self.columns))
+        self._columns = np.array(self.columns, dtype=int)
 
     def decode(self, movement: Movement) -> NDArray[np.float64]:
         """Bins [frames, len(components)] -> floats [frames, 8].
@@ -75,8 +80,7 @@ class Codec:
         if (movement < 0).any() or (movement >= self._bins).any():
             raise ValueError(_out_of_range(movement, self.components))
         floats = np.zeros((len(movement), len(COMPONENTS)))
-        for i, column in enumerate(self.columns):
-            floats[:, column] = BIN_VALUES[column][movement[:, i]]
+        floats[:, self._columns] = self._values[self._rows, movement]
         return floats
 
     def encode(self, floats: NDArray[np.float64]) -> Movement:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from interplay.env.playhouse.catalogue import COLOURS, OBJECTS, SIZES
+from interplay.env.playhouse.catalogue import BIN, COLOURS, OBJECTS, SIZES
 from interplay.env.playhouse.codec import COMPONENTS
 
 MOST_ROOMS = 5
@@ -34,6 +34,7 @@ class PlayhouseConfig:
     sizes: tuple[str, ...] = ()
     unique_colours: bool = False  # every loose object has another colour
     on_surfaces: float = 0.3  # chance that an object starts on furniture, where there is room on it
+    stocked_bins: float = 0.4  # chance that a house has a bin that starts with things in it, where bins may occur
     image: tuple[int, int] = (72, 96)  # height, width in pixels
     field_of_view: float = 60.0  # vertical, degrees
     antialias: bool = False
@@ -42,6 +43,7 @@ class PlayhouseConfig:
     walk_speed: float = 2.0  # metres a second, forward
     strafe_speed: float = 1.5
     setter_visible: bool = True  # is the setter's avatar in the house at all
+    deeds: bool = True  # who touched, hit, pushed and let go of what is remembered, and recorded
 
     def __post_init__(self) -> None:
         wrong = [*_ranges(self), *_names(self), *_numbers(self)]
@@ -71,6 +73,11 @@ class PlayhouseConfig:
     @property
     def object_sizes(self) -> tuple[str, ...]:
         return self.sizes or tuple(SIZES)
+
+    @property
+    def may_stock_bins(self) -> bool:
+        """Can a house of these settings have a bin that starts with things in it?"""
+        return self.stocked_bins > 0.0 and BIN in self.object_categories and self.objects[1] > 1
 
     @property
     def most_things(self) -> int:
@@ -114,8 +121,9 @@ def _numbers(config: PlayhouseConfig) -> Iterable[str]:
         yield f"image={config.image}: height and width are at least 8 pixels"
     if not 20.0 <= config.field_of_view <= 120.0:
         yield f"field_of_view={config.field_of_view}: between 20 and 120 degrees"
-    if not 0.0 <= config.on_surfaces <= 1.0:
-        yield f"on_surfaces={config.on_surfaces}: a chance between 0 and 1"
+    for name in ("on_surfaces", "stocked_bins"):
+        if not 0.0 <= getattr(config, name) <= 1.0:
+            yield f"{name}={getattr(config, name)}: a chance between 0 and 1"
     for name in ("walk_speed", "strafe_speed"):
         if not 0.0 < getattr(config, name) <= 4.0:
             yield f"{name}={getattr(config, name)}: above 0 and at most 4 m/s, or avatars tunnel through walls"

@@ -10,6 +10,16 @@ XYZ = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
+class Deed:
+    """The last time that a player did something to a thing."""
+
+    time: float  # seconds since the episode began, of the frame in which it was done
+    role: str  # who did it
+    place: XYZ  # where the thing was when that began, to within a frame
+    tool: int | None = None  # the index of the Thing in the player's hand that it was done with
+
+
+@dataclass(frozen=True)
 class Thing:
     """A piece of furniture or a loose object. Lengths in metres, angles in radians."""
 
@@ -24,7 +34,11 @@ class Thing:
     half_extents: XYZ  # of its bounding box, in its own frame
     at_rest: bool
     held_by: str | None  # a role
-    attributes: frozenset[str]  # "round", "rectangular", "pointy", "eatable", "flies", "swims", "music", "container"
+    attributes: frozenset[str]  # "round", "long", "eatable", "vehicle", "flies": docs/playhouse.md has them all
+    touched: Deed | None = None  # what a player held came upon it. The four are None where it never happened,
+    hit: Deed | None = None  # ... did so fast                      and in a house that remembers no deeds
+    pushed: Deed | None = None  # a player walked into it
+    let_go: Deed | None = None  # a hand opened that held it
 
     @property
     def name(self) -> str:

@@ -17,11 +17,17 @@ def _legs(half: XYZ, top: float, inset: float = 0.05, thick: float = 0.03, paint
 
 
 def _furniture(
-    name: str, half: XYZ, parts: tuple[Part, ...], surface: Surface | None = None, *, wall: bool = False
+    name: str,
+    half: XYZ,
+    parts: tuple[Part, ...],
+    surface: Surface | None = None,
+    *,
+    wall: bool = False,
+    attributes: str = "",
 ) -> Category:
     """Furniture whose every part is solid, but for cones and ellipsoids, which are decoration."""
     proxies = tuple(part for part in parts if part.primitive in ("box", "cylinder"))
-    return Category(name, True, half, "composite", parts, proxies, frozenset(), surface, wall)
+    return Category(name, True, half, "composite", parts, proxies, frozenset(attributes.split()), surface, wall)
 
 
 def _table(name: str, half: XYZ) -> Category:
@@ -41,7 +47,7 @@ def _seat(name: str, half: XYZ, seat: float, arms: bool) -> Category:
     if arms:
         parts += [box((0.05, side * (y - 0.06), seat - z + 0.1), (x - 0.05, 0.06, 0.1)) for side in (-1, 1)]
     surface = Surface(seat - z + 0.06, (x - 0.2, y - 0.15))
-    return _furniture(name, half, tuple(parts), surface, wall=True)
+    return _furniture(name, half, tuple(parts), surface, wall=True, attributes="sits")
 
 
 _CHAIR: XYZ = (0.23, 0.23, 0.45)
@@ -66,10 +72,11 @@ FURNITURE: tuple[Category, ...] = (
             box((0, 0, 0.0), (0.23, 0.23, 0.025)), box((-0.205, 0, 0.24), (0.025, 0.23, 0.21)),
             *_legs(_CHAIR, -0.025, 0.03, 0.025),
         ),
+        attributes="sits",
     ),
     _furniture(
         "stool", _STOOL, (cylinder((0, 0, 0.205), 0.18, 0.025), *_legs(_STOOL, 0.18, 0.07, 0.022)),
-        Surface(0.23, (0.18, 0.18)),
+        Surface(0.23, (0.18, 0.18)), attributes="sits",
     ),
     _furniture(
         "footrest", (0.25, 0.25, 0.17),
@@ -115,7 +122,7 @@ FURNITURE: tuple[Category, ...] = (
         (
             box((0, 0, -0.21), (0.38, 0.75, 0.05)), box((0.34, 0, 0.05), (0.04, 0.75, 0.21)),
             box((-0.34, 0, 0.05), (0.04, 0.75, 0.21)), box((0, 0.71, 0.05), (0.3, 0.04, 0.21)),
-            box((0, -0.71, 0.05), (0.3, 0.04, 0.21)), box((0, 0, -0.15), (0.3, 0.67, 0.01), "light"),
+            box((0, -0.71, 0.05), (0.3, 0.04, 0.21)), box((0, 0, -0.15), (0.3, 0.67, 0.01), "glass"),
         ),
         wall=True,
     ),
@@ -123,7 +130,40 @@ FURNITURE: tuple[Category, ...] = (
         "lamp", (0.2, 0.2, 0.75),
         (
             cylinder((0, 0, -0.73), 0.16, 0.02, "grey"), cylinder((0, 0, -0.12), 0.025, 0.62, "grey"),
-            cone((0, 0, 0.57), 0.2, 0.18),
+            cone((0, 0, 0.57), 0.2, 0.18), ellipsoid((0, 0, 0.37), (0.07, 0.07, 0.06), "glow"),
         ),
+        attributes="light",
+    ),
+    _furniture(
+        "fridge", (0.3, 0.32, 0.85),
+        (
+            box((0, 0, 0), (0.29, 0.32, 0.85)), box((0.292, 0, 0.25), (0.004, 0.32, 0.012), "black"),
+            box((0.295, 0.24, 0.5), (0.012, 0.02, 0.14), "grey"), box((0.295, 0.24, -0.05), (0.012, 0.02, 0.2), "grey"),
+        ),
+        wall=True,
+    ),
+    _furniture(
+        "sink", (0.22, 0.28, 0.42),
+        (
+            cylinder((-0.05, 0, -0.11), 0.09, 0.31), box((0, 0, 0.24), (0.22, 0.28, 0.04)),
+            box((0.2, 0, 0.31), (0.02, 0.28, 0.03)), box((-0.17, 0, 0.31), (0.05, 0.28, 0.03)),
+            box((0.015, 0.26, 0.31), (0.165, 0.02, 0.03)), box((0.015, -0.26, 0.31), (0.165, 0.02, 0.03)),
+            box((0.015, 0, 0.285), (0.165, 0.24, 0.006), "glass"), cylinder((-0.17, 0, 0.37), 0.02, 0.05, "grey"),
+            cylinder((-0.12, 0, 0.4), 0.018, 0.06, "grey", "x"),
+        ),
+        wall=True,
+    ),
+    _furniture(
+        "easel", (0.22, 0.36, 0.6),
+        (
+            box((-0.02, 0, 0.2), (0.02, 0.36, 0.28)), box((0.002, 0, 0.2), (0.004, 0.31, 0.23), "black"),
+            box((0.008, 0.1, 0.28), (0.002, 0.06, 0.06), "yellow"),
+            box((0.008, -0.12, 0.16), (0.002, 0.08, 0.03), "white"),
+            box((0.02, 0, -0.1), (0.04, 0.36, 0.015), "dark"),
+            *(box((0.15 * a, 0.3 * b, -0.35), (0.025, 0.025, 0.25), "wood") for a in (-1, 1) for b in (-1, 1)),
+            *(box((0, 0.3 * b, -0.13), (0.22, 0.025, 0.025), "wood") for b in (-1, 1)),
+            *(box((-0.02, 0.3 * b, 0.54), (0.025, 0.025, 0.06), "wood") for b in (-1, 1)),
+        ),
+        wall=True,
     ),
 )  # fmt: skip

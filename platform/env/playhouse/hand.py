@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from interplay.env.playhouse.category import XYZ
 from interplay.env.playhouse.codec import GRASP, PUSH, ROTATE, THROW
-from interplay.env.playhouse.model import AVATAR_RADIUS, AVATARS, HouseModel
+from interplay.env.playhouse.model import AVATAR_RADIUS, AVATARS, THICK, HouseModel
 
 EYE_HEIGHT = 1.45  # metres
 REACH = 2.2  # metres from the eye
@@ -26,8 +27,16 @@ PUSH_STEP = 0.02  # metres a frame
 ROTATE_STEP = 0.08  # radians a frame
 THROW_SPEED = 4.5  # metres a second
 NEIGHBOUR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
+OFF_WALLS = 0.1  # metres from the hand to a wall where it carries something slight, which it could press into it
 NUDGE = 1e-9  # newtons: moves nothing, but what a force acts on does not sleep
+OFFERING = math.radians(45)  # off the other player, at most, of who holds something out to it
 NOTHING = -1
+
+
+def offers(holder: tuple[float, float], yaw: float, taker: tuple[float, float]) -> bool:
+    """Does who holds something hold it out to another: is it turned to it?"""
+    towards = math.atan2(taker[1] - holder[1], taker[0] - holder[0])
+    return abs(math.remainder(towards - yaw, math.tau)) <= OFFERING
 
 
 def gaze(yaw: float, pitch: float) -> XYZ:
@@ -40,6 +49,16 @@ def _ball_radius(compiled: HouseModel, geoms: Sequence[int]) -> float:
     """The radius of the ball around an object's centre that holds all of its geoms, metres."""
     model = compiled.model
     return max(float(np.linalg.norm(model.geom_pos[g]) + model.geom_rbound[g]) for g in geoms)
+
+
+def _touches_thick_walls(compiled: HouseModel, geoms: Sequence[int]) -> bool:
+    return bool(compiled.model.geom_conaffinity[geoms[0]] & THICK)
+
+
+def _thick_walls(model: mujoco.MjModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The low and the high corners of the thick walls, [W, 3] each."""
+    walls = model.geom_contype == THICK
+    return model.geom_pos[walls] - model.geom_size[walls], model.geom_pos[walls] + model.geom_size[walls]
 
 
 class Hand:
@@ -63,15 +82,24 @@ class Hand:
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
+        self._slight = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
+        self._walls = _thick_walls(self.model)
         self._reach_of = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
 
     def act(
-        self, eye: XYZ, look: XYZ, turned: float, walk: tuple[float, float], move: Sequence[float], other: int | None
+        self,
+        eye: XYZ,
+        look: XYZ,
+        turned: float,
+        walk: tuple[float, float],
+        move: Sequence[float],
+        other: Hand,
+        offered: bool,
     ) -> None:
         """One frame of a player whose eye looks along `look`.
 
         turned: radians of yaw in this frame. walk: the avatar's velocity, metres a second. move: as in `codec`.
-        other: what the other hand holds, which can not be taken from it.
+        offered: does the other hand hold out what it holds? Only then can it be taken from it.
         """
         if self.leaving is not None:
             self._part_from(eye)
@@ -79,7 +107,7 @@ class Hand:
         if self.holds is None:
             self.spent = self.spent and grasps
             if grasps and not self.spent:
-                self._take(eye, look, other)
+                self._take(eye, look, other, offered)
             if self.holds is None:
                 return
         if move[THROW] >= 0.5:
@@ -95,21 +123,36 @@ class Hand:
         distance = mujoco.mj_ray(self.model, self.data, start, along, None, True, self._body, self._geom)
         return int(self._geom[0]), distance
 
-    def _take(self, eye: XYZ, look: XYZ, other: int | None) -> None:
-        """Takes hold of an object in reach along the gaze, or a little beside it."""
+    def _take(self, eye: XYZ, look: XYZ, other: Hand, offered: bool) -> None:
+        """Takes hold of an object in reach along the gaze, or a little beside it; out of the other hand, too, if that
+        holds it out. That hand then has to open before it takes hold again."""
+        if not self._may_take(eye, look):
+            return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
         aims = ((0, 0), (0, -NEIGHBOUR), (0, NEIGHBOUR), (-NEIGHBOUR, 0), (NEIGHBOUR, 0))
         for aside, up in aims:
             geom, distance = self.ray(eye, gaze(yaw + aside, pitch + up))
             found = self._object_of_geom.get(geom)
-            if found is not None and distance <= REACH and found != other:
+            if found is not None and distance <= REACH and (found != other.holds or offered):
+                if found == other.holds:
+                    other.give()
                 self._hold(found)
                 centre = self._qpos[found]
                 along = sum((float(centre[k]) - eye[k]) * look[k] for k in range(3))
                 self.distance = min(max(along, NEAREST), FARTHEST)
                 self._position[:], self._quaternion[:] = centre[:3], centre[3:]
                 return
+
+    def _may_take(self, eye: XYZ, look: XYZ) -> bool:
+        """Is the ball around any object near enough to the gaze? Where none is, no ray need be cast."""
+        for (x, y, z), radius in zip(self._qpos[:, :3].tolist(), self._reach_of, strict=True):
+            dx, dy, dz = x - eye[0], y - eye[1], z - eye[2]
+            away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look[0] + dy * look[1] + dz * look[2]
+            aside = math.sqrt(max(away * away - along * along, 0.0))
+            if away < REACH + radius and along > -radius and aside < radius + 2 * NEIGHBOUR * away:
+                return True
+        return False
 
     def _hold(self, obj: int) -> None:
         if self.leaving is not None:
@@ -124,9 +167,12 @@ class Hand:
         assert self.holds is not None
         self.distance = min(max(self.distance + PUSH_STEP * move[PUSH], NEAREST), FARTHEST)
         x, y, z = self._qpos[self.holds, :3].tolist()
-        dx = eye[0] + look[0] * self.distance - x
-        dy = eye[1] + look[1] * self.distance - y
-        dz = max(eye[2] + look[2] * self.distance, LOWEST) - z
+        away = self.distance
+        if self._slight[self.holds]:
+            away = min(away, self._wall_ahead(eye, look) - OFF_WALLS)
+        dx = eye[0] + look[0] * away - x
+        dy = eye[1] + look[1] * away - y
+        dz = max(eye[2] + look[2] * away, LOWEST) - z
         behind = math.sqrt(dx * dx + dy * dy + dz * dz)
         if behind > SLIP:
             self._let_go()
@@ -137,6 +183,14 @@ class Hand:
         turn = turned + ROTATE_STEP * move[ROTATE]
         if turn:
             self._turn(turn)
+
+    def _wall_ahead(self, eye: XYZ, look: XYZ) -> float:
+        """How far it is from the eye to a wall, metres; inf through a doorway into the open."""
+        along = np.where(np.abs(look) > 1e-9, look, 1e-9)
+        one, other = (self._walls[0] - eye) / along, (self._walls[1] - eye) / along
+        enters, leaves = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)
+        ahead = enters[(enters < leaves) & (enters > 0.0)]
+        return float(ahead.min(initial=math.inf))
 
     def _turn(self, angle: float) -> None:
         """Turns what it carries about the vertical."""
@@ -159,6 +213,11 @@ class Hand:
         self.data.eq_active[self.compiled.weld(self.player, self.holds)] = 0
         self.data.xfrc_applied[self._bodies[self.holds], 2] = 0.0
         self.leaving, self.holds = self.holds, None
+
+    def give(self) -> None:
+        """Leaves what it holds to another hand."""
+        self._let_go()
+        self.spent = True
 
     def _part_from(self, eye: XYZ) -> None:
         assert self.leaving is not None

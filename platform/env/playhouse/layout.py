@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.catalogue import CATEGORIES, SIZES, XYZ, Category
+from interplay.env.playhouse.catalogue import BIN, CATEGORIES, SIZES, XYZ, Category
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.rooms import (
     XY,
@@ -33,17 +33,24 @@ START_CLEARANCE = 0.4  # metres from the middle of an avatar to the nearest foot
 CORNER = 0.8  # metres from both walls, at most, of a start in a corner
 ACROSS = math.radians(15)  # off the middle of the room, at most, when one starts by overlooking it
 TRIES = 60
+SNUG = 0.01  # metres to spare all round what starts in a bin
+BELOW_RIM = 0.1  # metres under a bin's rim, at least, of the underside of what starts in it; and its middle is below
 
+Described = tuple[Category, str, str]  # category, colour and size of an object
+
+# By what comes first one knows the room: no room with furniture is without it, unless no place for it was found.
 FURNISHING: dict[str, tuple[str, ...]] = {
     "living room": ("sofa", "armchair", "table", "lamp", "rack", "ledge", "footrest", "chest"),
     "bedroom": ("bed", "wardrobe", "chest", "lamp", "stool", "table"),
-    "playroom": ("table", "chair", "chest", "rack", "stool", "footrest"),
-    "pantry": ("dining table", "chair", "rack", "ledge", "wardrobe", "table"),
-    "bathroom": ("bathtub", "stool", "ledge", "chest"),
+    "playroom": ("easel", "table", "chair", "chest", "rack", "stool", "footrest"),
+    "pantry": ("fridge", "dining table", "chair", "rack", "ledge", "wardrobe", "table"),
+    "bathroom": ("bathtub", "sink", "stool", "ledge", "chest"),
 }
 WOODEN = ("brown", "white")
+ENAMELLED = ("white", "pink", "cyan")
 UPHOLSTERED = ("white", "brown", "blue", "green", "purple", "pink")
-UPHOLSTERY = frozenset({"sofa", "armchair", "bed", "footrest", "lamp"})
+UPHOLSTERY = frozenset({"sofa", "armchair", "bed", "footrest", "lamp", "easel"})
+ENAMEL = frozenset({"bathtub", "sink", "fridge"})
 
 
 @dataclass(frozen=True)
@@ -122,10 +129,10 @@ class _Placing:
         self.lying: list[tuple[XY, float]] = []  # middles and radii of the objects on the floor
 
     def furnish(self, room: int, count: int) -> None:
-        """Up to `count` different pieces: as many as fit."""
+        """Up to `count` different pieces: as many as fit, the telling one first."""
         names = FURNISHING[self.rooms[room].kind]
         placed = 0
-        for i in self.rng.permutation(len(names)):
+        for i in sorted(self.rng.permutation(len(names)), key=lambda i: i > 0):
             if placed == count:
                 return
             placed += self._stand(room, CATEGORIES[names[i]])
@@ -137,7 +144,7 @@ class _Placing:
             low, high = (middle[0] - x, middle[1] - y), (middle[0] + x, middle[1] + y)
             crowded = any(_near(low, high, *other, WALKABLE) for other in self.footprints)
             if not crowded and not any(_near(low, high, *zone, 0.0) for zone in self.clear):
-                colours = UPHOLSTERED if category.name in UPHOLSTERY else WOODEN
+                colours = _colours(category.name)
                 colour = colours[self.rng.integers(len(colours))]
                 self._add(category, colour, "medium", room, middle, category.half_extents[2], quarter * math.pi / 2)
                 self.footprints.append((low, high))
@@ -170,10 +177,39 @@ class _Placing:
     def scatter(self, config: PlayhouseConfig) -> None:
         """The loose objects: on the floor of any room, or on top of furniture."""
         count = int(self.rng.integers(config.objects[0], config.objects[1] + 1))
-        for category, colour, size in _describe(config, count, self.rng):
+        described = _describe(config, count, self.rng)
+        if config.may_stock_bins and self.rng.random() < config.stocked_bins:
+            described = self._stock_bin(described, config.object_sizes)
+        for category, colour, size in described:
             on_top = self.rng.random() < config.on_surfaces and self._lay_on_top(category, colour, size)
             if not on_top:
                 self._lay_on_floor(category, colour, size)
+
+    def _stock_bin(self, described: Sequence[Described], sizes: Sequence[str]) -> list[Described]:
+        """Lays out a bin that holds one to three of the things described, as many as fit; returns all others.
+
+        The bin takes the place of the first that would not fit in, unless one of them is a bin."""
+        rest = list(described)
+        at = next((i for i, (category, _, _) in enumerate(rest) if category.name == BIN), None)
+        largest = max(sizes, key=SIZES.__getitem__)
+        if at is None:
+            inner = _inner(CATEGORIES[BIN], largest)
+            at = next((i for i, (category, _, size) in enumerate(rest) if _radius(category, size) > inner), 0)
+        colour = rest.pop(at)[1]
+        self._lay_on_floor(CATEGORIES[BIN], colour, largest)
+        box, wanted = self.things[-1], int(self.rng.integers(1, 4))
+        floor = 2 * box.category.proxies[0].half[2] * box.scale  # the heights of the pile, and then of its top
+        for described_thing in sorted(rest, key=lambda each: each[0].shape == "sphere"):  # nothing lies on a ball
+            category, colour, size = described_thing
+            half = category.half_extents[2] * SIZES[size]
+            fits = _radius(category, size) <= _inner(box.category, box.size) - SNUG
+            sinks = max(floor + BELOW_RIM, floor + half) <= 2 * box.half_extents[2]
+            if wanted and fits and sinks and category.name != BIN:
+                rest.remove(described_thing)
+                self._add(category, colour, size, box.room, box.position[:2], floor + half, self._any_yaw())
+                floor += 2 * half
+                wanted = 0 if category.shape == "sphere" else wanted - 1
+        return rest
 
     def _lay_on_top(self, category: Category, colour: str, size: str) -> bool:
         radius = _radius(category, size)
@@ -270,11 +306,11 @@ class _Placing:
         self.things.append(PlacedThing(len(self.things), category, colour, size, room, (*middle, height), yaw))
 
 
-def _describe(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> list[tuple[Category, str, str]]:
+def _describe(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> list[Described]:
     """Category, colour and size of each object; no two alike in category and colour while that can be had."""
     categories, colours, sizes = config.object_categories, config.object_colours, config.object_sizes
     shuffled = [colours[i] for i in rng.permutation(len(colours))]
-    described: list[tuple[Category, str, str]] = []
+    described: list[Described] = []
     taken: set[tuple[str, str]] = set()
     for i in range(count):
         for _ in range(TRIES):
@@ -285,6 +321,18 @@ def _describe(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> 
         taken.add((name, colour))
         described.append((CATEGORIES[name], colour, sizes[rng.integers(len(sizes))]))
     return described
+
+
+def _inner(category: Category, size: str) -> float:
+    """From the middle of a bin to its walls."""
+    wall = max(category.proxies, key=lambda part: part.offset[0])
+    return (wall.offset[0] - wall.half[0]) * SIZES[size]
+
+
+def _colours(furniture: str) -> tuple[str, ...]:
+    if furniture in ENAMEL:
+        return ENAMELLED
+    return UPHOLSTERED if furniture in UPHOLSTERY else WOODEN
 
 
 def _radius(category: Category, size: str) -> float:

@@ -15,11 +15,13 @@ import numpy as np
 
 from interplay.env.playhouse.category import Part
 from interplay.env.playhouse.layout import House, PlacedThing
-from interplay.env.playhouse.rooms import WALL_HEIGHT, Wall
+from interplay.env.playhouse.rooms import WALL_HEIGHT, Wall, thick_walls
 
 TIMESTEP = 1 / 120  # seconds
 SUBSTEPS = 4  # in a frame
 AIR = 0.01  # N s / m, and N m s: what slows a loose thing; discs would wobble for seconds without it
+THIN, SLIM = 0.06, 0.15  # metres: a hand can pull through a wall what is thinner, half, or slimmer across its length
+HARD = (0.95, 0.98)  # impedance of its contacts; MuJoCo's own are (0.9, 0.95), as soft as a hand's pull
 AVATAR_RADIUS = 0.22
 AVATAR_HALF_HEIGHT = 0.72
 AVATAR_MASS = 40.0  # kg
@@ -27,7 +29,7 @@ AVATAR_GAIN = 500.0  # N s / m: it takes full speed within a few frames
 AVATAR_FORCE = 400.0  # N, the most it pushes with
 
 # Contact bits. Two geoms touch when the type of one meets the affinity of the other.
-STATIC, OBJECT = 1, 2
+STATIC, OBJECT, THICK = 1, 2, 16  # a thin or slim thing touches thick walls instead of the true ones
 AVATARS = (4, 8)
 
 BOX, CYLINDER, SPHERE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_SPHERE
@@ -54,12 +56,15 @@ def build_model(house: House, *, setter_solid: bool) -> HouseModel:
     spec = mujoco.MjSpec()
     _options(spec)
     owners: list[int] = []  # of each geom, in the order in which MuJoCo will number them: body by body
-    for geom in _shell(spec, house.walls):
-        _static(geom)
-        owners.append(-1)
+    thick = thick_walls(house.rooms, house.walls)
+    shell = ((_planes(spec), STATIC | THICK), (_slabs(spec, house.walls), STATIC), (_slabs(spec, thick), THICK))
+    for geoms_of_house, touches in shell:
+        for geom in geoms_of_house:
+            _static(geom, touches)
+            owners.append(-1)
     for thing in house.furniture:
         for part in thing.category.proxies:
-            _static(_piece(spec.worldbody.add_geom(), thing, part, placed=True))
+            _static(_piece(spec.worldbody.add_geom(), thing, part, placed=True), STATIC | THICK)
             owners.append(thing.index)
     for player, start in enumerate(house.starts):
         _avatar(spec, player, start, solid=setter_solid or player == 1)
@@ -87,17 +92,20 @@ def _options(spec: mujoco.MjSpec) -> None:
     option.sleep_tolerance = 0.005  # metres a second: smaller and towers tremble awake, larger and boxes sleep on edge
 
 
-def _shell(spec: mujoco.MjSpec, walls: Sequence[Wall]) -> Iterator[mujoco.MjsGeom]:
-    world = spec.worldbody
+def _planes(spec: mujoco.MjSpec) -> Iterator[mujoco.MjsGeom]:
+    """The floor and the ceiling."""
     plane = mujoco.mjtGeom.mjGEOM_PLANE
-    yield world.add_geom(type=plane, size=(0, 0, 1))
-    yield world.add_geom(type=plane, size=(0, 0, 1), pos=(0, 0, WALL_HEIGHT), quat=(0, 1, 0, 0))  # the ceiling
+    yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1))
+    yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1), pos=(0, 0, WALL_HEIGHT), quat=(0, 1, 0, 0))
+
+
+def _slabs(spec: mujoco.MjSpec, walls: Sequence[Wall]) -> Iterator[mujoco.MjsGeom]:
     for wall in walls:
-        yield world.add_geom(type=BOX, pos=wall.centre, size=wall.half)
+        yield spec.worldbody.add_geom(type=BOX, pos=wall.centre, size=wall.half)
 
 
-def _static(geom: mujoco.MjsGeom) -> None:
-    geom.contype, geom.conaffinity = STATIC, 0
+def _static(geom: mujoco.MjsGeom, touches: int) -> None:
+    geom.contype, geom.conaffinity = touches, 0
     geom.friction = (0.9, 0.01, 0.002)
 
 
@@ -124,7 +132,7 @@ def _avatar(spec: mujoco.MjSpec, player: int, start: tuple[float, float, float],
     geom = body.add_geom(type=CYLINDER, size=(AVATAR_RADIUS, AVATAR_HALF_HEIGHT, 0), mass=AVATAR_MASS)
     geom.contype = AVATARS[player] if solid else 0
     geom.conaffinity = STATIC | (sum(AVATARS) - AVATARS[player] if solid else 0)
-    geom.priority, geom.condim = 1, 1  # avatars slide along whatever they touch
+    geom.priority, geom.condim = 2, 1  # avatars slide along whatever they touch
     for name, axis in (("x", (1, 0, 0)), ("y", (0, 1, 0))):
         joint = body.add_joint(name=f"avatar{player}{name}", type=mujoco.mjtJoint.mjJNT_SLIDE, axis=axis)
         motor = spec.add_actuator(target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
@@ -140,12 +148,18 @@ def _loose(spec: mujoco.MjSpec, thing: PlacedThing) -> None:
     joint = body.add_freejoint()
     joint.damping = (AIR, 0.0, 0.0)  # a polynomial of the speed
     rolls = thing.category.shape in ("sphere", "cylinder")
+    thickness, width, _ = sorted(thing.half_extents)
     for part in thing.category.proxies:
         geom = _piece(body.add_geom(), thing, part, placed=False)
         geom.density = thing.category.density
         geom.contype, geom.conaffinity = OBJECT, STATIC | OBJECT | sum(AVATARS)
         geom.condim = 6 if rolls else 3
         geom.friction = (0.9, 0.01, 0.004) if rolls else (0.9, 0.01, 0.002)
+        if thickness < THIN or width < SLIM:
+            geom.conaffinity = THICK | OBJECT | sum(AVATARS)
+        if thickness < THIN:
+            geom.solimp[:2] = HARD
+            geom.priority = 1
 
 
 def _welds(spec: mujoco.MjSpec, objects: Sequence[str]) -> None:

@@ -108,6 +108,17 @@ class Ground:
         return corners
 
 
+def free_spots(facts: HouseFacts, role: str) -> list[XY]:
+    """Where a player can stand, on a grid over the floors of all rooms, clear of everything."""
+    ground = Ground(facts, role)
+    grids = [
+        np.stack(np.meshgrid(np.arange(low_x, high_x, CELL), np.arange(low_y, high_y, CELL)), axis=-1).reshape(-1, 2)
+        for low_x, low_y, high_x, high_y in map(_floor, facts.rooms)
+    ]
+    points = np.concatenate(grids)
+    return [(x, y) for x, y in points[ground.price(points) == 0.0].tolist()]
+
+
 def _in_the_way(height: float, half: float) -> bool:
     return height - half < HEADROOM
 

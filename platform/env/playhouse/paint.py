@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.compiled import compiled, inlined
 from interplay.env.playhouse.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW, Floats, Ints
 
-FLOORS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5}
+FLOORS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5, "mats": 6}
+WALLS = {"plain": 0, "stripes": 1, "dado": 2, "boards": 3, "tiles": 4}
 
 # Lights are fixed to the house, so that a face keeps its shade when the viewer turns: a high window, and a fill
 # from the other side.
@@ -20,6 +21,8 @@ _AMBIENT, _WINDOW_SHARE, _FILL_SHARE = np.float32(0.64), np.float32(0.35), np.fl
 _NOTHING = (np.float32(206.0), np.float32(208.0), np.float32(212.0))
 _CEILING = (np.float32(240.0), np.float32(240.0), np.float32(236.0))
 _SKIRTING = (np.float32(225.0), np.float32(222.0), np.float32(214.0))
+_DADO, _BOARDS = np.float32(0.9), np.float32(1.2)  # metres: how high the lower part of a wall is painted
+_PANEL = (np.float32(196.0), np.float32(164.0), np.float32(124.0))
 _FINE = np.float32(0.02)  # metres: seams and weaves that are finer than a pixel would flicker
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
@@ -53,10 +56,11 @@ def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
         )
     if pattern == 2:  # square tiles with pale joints
         joint = min(_fraction(x * np.float32(2.5)), _fraction(y * np.float32(2.5)))
-        return np.float32(1.12) if fine & (joint < np.float32(0.06)) else np.float32(0.97)
+        odd = (int(np.floor(x * np.float32(2.5))) + int(np.floor(y * np.float32(2.5)))) & 1
+        return np.float32(1.12) if fine & (joint < np.float32(0.06)) else np.float32(0.94) + np.float32(0.08) * odd
     if pattern == 3:
         odd = (int(np.floor(x * np.float32(2.0))) + int(np.floor(y * np.float32(2.0)))) & 1
-        return np.float32(0.88) if odd else np.float32(1.08)
+        return np.float32(0.80) if odd else np.float32(1.14)
     if pattern == 4 and fine:  # a carpet's weave
         return np.float32(0.96) + np.float32(0.06) * _fraction(
             np.floor(x * np.float32(16.0)) * np.float32(0.618034)
@@ -64,6 +68,22 @@ def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
         )
     if pattern == 5:
         return np.float32(0.91) if _fraction(y * np.float32(1.5)) < _HALF else np.float32(1.05)
+    if pattern == 6:  # mats of four tones, a metre wide
+        column, row = int(np.floor(x)), int(np.floor(y))
+        return np.float32(0.84) + np.float32(0.12) * ((column + 2 * row) & 3)
+    return _ONE
+
+
+@inlined
+def _wall(pattern: Any, along: Any, height: Any) -> Any:
+    """How bright a wall's pattern is at a place, metres from a corner and above the floor."""
+    if pattern == 1:  # wallpaper
+        return np.float32(0.93) if _fraction(along * np.float32(2.5)) < _HALF else np.float32(1.04)
+    if pattern == 3 and height < _BOARDS:
+        return np.float32(0.86) if _fraction(along * np.float32(3.0)) < np.float32(0.2) else np.float32(1.02)
+    if pattern == 4:
+        odd = (int(np.floor(along * np.float32(2.5))) + int(np.floor(height * np.float32(2.5)))) & 1
+        return np.float32(0.95) if odd else np.float32(1.03)
     return _ONE
 
 
@@ -136,7 +156,7 @@ def _corner(distance: Any) -> Any:
 @compiled
 def _room(x: Any, y: Any, z: Any, pixel: Any, look: Any) -> Any:
     """The colour of a room's inside at the point x, y, z of its unit box. `pixel`: the size of one there, metres."""
-    faces, half, centre, pattern, floor, wall = look
+    faces, half, centre, pattern, walls, floor, wall = look
     ax, ay, az = abs(x), abs(y), abs(z)
     if az >= ax and az >= ay:
         if z > _ZERO:
@@ -152,6 +172,12 @@ def _room(x: Any, y: Any, z: Any, pixel: Any, look: Any) -> Any:
     shade *= _corner(min(along, height))
     if height < np.float32(0.09):
         return _SKIRTING[0] * shade, _SKIRTING[1] * shade, _SKIRTING[2] * shade
+    if walls > 0:
+        shade *= _wall(walls, along, height)
+        if walls == 2 and height < _DADO:
+            return floor[0] * shade, floor[1] * shade, floor[2] * shade
+        if walls == 3 and height < _BOARDS:
+            return _PANEL[0] * shade, _PANEL[1] * shade, _PANEL[2] * shade
     return wall[0] * shade, wall[1] * shade, wall[2] * shade
 
 
@@ -245,6 +271,7 @@ def paint(
     colours: Floats,
     names: NDArray[np.int16],
     patterns: Ints,
+    papers: Ints,
     walls: Floats,
     eye: Floats,
     basis: Floats,
@@ -257,7 +284,7 @@ def paint(
         light: [H, W], scratch. faces: [P, 6], scratch.
         depth, index: [H, W], as `cast` fills them; kinds ... inverses: its primitives [P, ...].
         colours: [P, 3], 0 - 255; of a room, its floor's. names: [P], what `ids` calls them.
-        patterns: [R], of the rooms' floors. walls: [R, 3], the rooms' wall colours.
+        patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colours.
     """
     for p in range(kinds.shape[0]):
         if kinds[p] == SHADOW:
@@ -290,7 +317,7 @@ def paint(
             e = _turn(m, r[0], r[1], r[2])
             half, own, colour = _three(halves, p), _six(faces, p), _three(colours, p)
             if kinds[p] == ROOM:
-                look = (own, half, c, patterns[p], colour, _three(walls, p))
+                look = (own, half, c, patterns[p], papers[p], colour, _three(walls, p))
                 _paint_room(image, light, depth, us, y, start, stop, o, d, e, look)
             else:
                 _paint_part(

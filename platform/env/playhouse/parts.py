@@ -26,6 +26,10 @@ FIXED: dict[str, RGB] = {
     "skin": (0.94, 0.78, 0.62),
     "slate": (0.26, 0.30, 0.40),
     "olive": (0.47, 0.45, 0.26),
+    "pale": (0.68, 0.70, 0.75),
+    "leaf": (0.07, 0.47, 0.10),
+    "glass": (0.72, 0.88, 0.95),
+    "glow": (1.00, 0.96, 0.70),
     "frame": (0.88, 0.86, 0.80),
 }
 
@@ -106,8 +110,13 @@ def _avatar_shapes(role: int) -> tuple[_Shape, _Shape]:
 @functools.cache
 def _paints(paints: tuple[str, ...], main: str) -> Floats:
     """The colours [n, 3] of parts with these paints, 0 - 255, on a thing of this colour."""
-    own = np.array(FIXED[main])
-    table = {"main": own, "dark": own * 0.55, "light": own * 0.5 + 0.5}
+    own, white = np.array(FIXED[main]), main == "white"
+    table = {
+        "main": own,
+        "dark": own * 0.55,
+        "light": own * 0.8 if white else own * 0.5 + 0.5,
+        "trim": np.array(FIXED["pale" if white else "white"]),
+    }
     rows = [table[paint] if paint in table else np.array(FIXED[paint]) for paint in paints]
     return np.array(rows, np.float32).reshape(-1, 3) * np.float32(255.0)
 

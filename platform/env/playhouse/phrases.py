@@ -58,6 +58,32 @@ PHRASES: dict[str, tuple[str, ...]] = {
     "seen": ("what do you see?", "name something that you see", "what do you notice right now?"),
 }
 
+# The same, for those who ask for whatever people do.
+PHRASES |= {
+    "go, freely": (
+        *PHRASES["go"],
+        "go and stand near the {thing}",
+        "walk up to the {thing}",
+        "go over to the {thing}",
+        "move close to the {thing}",
+        "find the {thing} and go near it",
+    ),
+    "lift, freely": (
+        *PHRASES["lift"],
+        "lift up the {thing}",
+        "take the {thing} in your hand",
+        "find the {thing} and lift it",
+        "hold up the {thing}",
+    ),
+    "position, freely": (
+        *PHRASES["position"],
+        "put the {thing} down beside the {other}",
+        "place the {thing} close to the {other}",
+        "set the {thing} next to the {other}",
+        "take the {thing} and put it near the {other}",
+    ),
+}
+
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 IRREGULAR = {"grapes": "grapes", "bookshelf": "bookshelves", "shelf": "shelves"}
 

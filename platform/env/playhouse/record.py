@@ -12,16 +12,23 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.layout import House
+from interplay.env.playhouse.memory import DEEDS, NUMBERS, nothing_done
 from interplay.env.playhouse.simulation import Moment
 
 VERSION = 1
 MAGIC = b"playhouse"
 HEAD = 1 + 8 + 2  # of a pose vector: time, two avatars, two hands
 SLOT = 3 + 4 + 1  # for each loose object: position, quaternion, at rest
+REMEMBERED = len(DEEDS) * NUMBERS  # for each thing, after all slots: what was done to it
 
 
 def poses_length(config: PlayhouseConfig) -> int:
-    """The same for every house of these settings: there is a slot for as many objects as a house can have."""
+    """The same for every house of these settings: there is a slot for as many things as a house can have."""
+    return _bare_length(config) + (REMEMBERED * config.most_things if config.deeds else 0)
+
+
+def _bare_length(config: PlayhouseConfig) -> int:
+    """Of the poses of a house that remembers no deeds."""
     return HEAD + SLOT * config.objects[1]
 
 
@@ -36,16 +43,21 @@ def write_poses(moment: Moment, house: House, config: PlayhouseConfig) -> NDArra
     slots[:, :3] = moment.positions[first:]
     slots[:, 3:7] = moment.quaternions[first:]
     slots[:, 7] = moment.resting[first:]
+    if moment.deeds is not None:
+        bare = _bare_length(config)
+        poses[bare : bare + moment.deeds.size] = moment.deeds.ravel()
     return poses
 
 
 def read_poses(poses: NDArray[np.float32], now: Moment, house: House, config: PlayhouseConfig) -> Moment:
-    """The moment in a pose vector; `now` is any moment of the same house, for its furniture.
+    """The moment in a pose vector; `now` is any moment of the same house, for its furniture. Vectors that were recorded
+    before houses remembered deeds show a house in which nothing is known to have been done.
 
     Raises:
         ValueError: a vector of another length.
     """
-    if poses.shape != (poses_length(config),):
+    bare = _bare_length(config)
+    if poses.shape not in {(poses_length(config),), (bare,)}:
         raise ValueError(
             f"the poses of this world are [{poses_length(config)}], got {list(poses.shape)}: "
             "they were recorded under other settings"
@@ -56,7 +68,12 @@ def read_poses(poses: NDArray[np.float32], now: Moment, house: House, config: Pl
     positions[first:], quaternions[first:], resting[first:] = slots[:, :3], slots[:, 3:7], slots[:, 7] > 0.5
     held = [None if index < 0 else int(index) for index in poses[9:11].tolist()]
     avatars = poses[1:9].reshape(2, 4).copy()
-    return Moment(float(poses[0]), positions, quaternions, avatars, (held[0], held[1]), resting)
+    deeds = None
+    if config.deeds:
+        deeds = nothing_done(len(house.things)).astype(np.float32)
+        if len(poses) > bare:
+            deeds.ravel()[:] = poses[bare : bare + deeds.size]
+    return Moment(float(poses[0]), positions, quaternions, avatars, (held[0], held[1]), resting, deeds)
 
 
 @dataclass(frozen=True)
@@ -67,18 +84,22 @@ class Saved:
     frame: int
     last_said: Mapping[str, str]  # by role
     numbers: NDArray[np.float64]  # of `Simulation.save`
+    deeds: NDArray[np.float64] | None  # of `Memory`, flat; None where nothing was remembered
 
 
 def config_hash(config: PlayhouseConfig) -> str:
-    """Of what shapes the houses and their motion; how they are drawn does not matter to a saved state."""
+    """Of what shapes the houses and their motion; how they are drawn, or whether they remember deeds, does not matter
+    to a saved state."""
     fields = asdict(config)
-    for name in ("image", "field_of_view", "antialias", "components"):
+    for name in ("image", "field_of_view", "antialias", "components", "deeds"):
         del fields[name]
+    if not config.may_stock_bins:
+        del fields["stocked_bins"]  # it shapes nothing, and saved states are older than it
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def to_bytes(saved: Saved, config: PlayhouseConfig) -> bytes:
-    """One line that says what it is, then the numbers as little-endian float64."""
+    """One line that says what it is, then the numbers, and those of the deeds, as little-endian float64."""
     head = {
         "version": VERSION,
         "config": config_hash(config),
@@ -87,7 +108,11 @@ def to_bytes(saved: Saved, config: PlayhouseConfig) -> bytes:
         "last_said": dict(saved.last_said),
         "numbers": len(saved.numbers),
     }
-    return MAGIC + json.dumps(head).encode() + b"\n" + saved.numbers.astype("<f8").tobytes()
+    numbers = saved.numbers
+    if saved.deeds is not None:
+        head["deeds"] = len(saved.deeds)
+        numbers = np.concatenate([numbers, saved.deeds])
+    return MAGIC + json.dumps(head).encode() + b"\n" + numbers.astype("<f8").tobytes()
 
 
 def from_bytes(state: bytes, config: PlayhouseConfig) -> Saved:
@@ -106,6 +131,9 @@ def from_bytes(state: bytes, config: PlayhouseConfig) -> Saved:
             f"the state was saved under other settings (hash {head['config']}, here {config_hash(config)}): "
             "make the world from the settings recorded with the episode"
         )
-    if len(body) != 8 * head["numbers"]:
-        raise ValueError(f"this saved Playhouse is cut short: {len(body)} bytes of {8 * head['numbers']}")
-    return Saved(head["seed"], head["frame"], head["last_said"], np.frombuffer(body, dtype="<f8").astype(np.float64))
+    count, remembered = head["numbers"], head.get("deeds", 0)
+    if len(body) != 8 * (count + remembered):
+        raise ValueError(f"this saved Playhouse is cut short: {len(body)} bytes of {8 * (count + remembered)}")
+    numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
+    deeds = numbers[count:] if remembered else None
+    return Saved(head["seed"], head["frame"], head["last_said"], numbers[:count], deeds)

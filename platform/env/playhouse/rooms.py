@@ -13,25 +13,59 @@ XY = tuple[float, float]
 
 WALL_HEIGHT = 2.6  # metres
 WALL_THICKNESS = 0.05  # of each room's own slab; two rooms have two between them
+GROUND = 0.4  # metres of solid ground behind an outer wall
 DOOR_WIDTH = 1.1
 DOOR_HEIGHT = 2.1
 DOOR_FRAME = 0.25  # the least wall beside a doorway
 
 KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
-FLOORS: dict[str, tuple[str, ...]] = {
-    "living room": ("wood", "carpet"),
-    "bedroom": ("wood", "carpet"),
-    "playroom": ("carpet", "stripes"),
-    "pantry": ("checker", "wood"),
-    "bathroom": ("tile", "checker"),
+
+
+@dataclass(frozen=True)
+class Decor:
+    """How rooms of one kind are painted: one knows the kind by it. Muted, so that the saturated objects stand out."""
+
+    floors: tuple[str, ...]
+    walls: str
+    floor_colours: tuple[RGB, ...]
+    wall_colours: tuple[RGB, ...]
+
+
+DECORS: dict[str, Decor] = {
+    "living room": Decor(
+        ("wood",), "plain",
+        ((0.62, 0.42, 0.24), (0.52, 0.36, 0.24), (0.68, 0.52, 0.34)),
+        ((0.88, 0.80, 0.62), (0.80, 0.72, 0.60), (0.76, 0.78, 0.62)),
+    ),
+    "bedroom": Decor(
+        ("carpet",), "stripes",
+        ((0.46, 0.50, 0.66), (0.58, 0.48, 0.62), (0.62, 0.54, 0.54)),
+        ((0.70, 0.74, 0.90), (0.84, 0.72, 0.86), (0.90, 0.76, 0.78)),
+    ),
+    "playroom": Decor(
+        ("mats",), "dado",
+        ((0.42, 0.66, 0.46), (0.72, 0.62, 0.28), (0.40, 0.58, 0.74)),
+        ((0.92, 0.88, 0.70), (0.84, 0.92, 0.80), (0.92, 0.84, 0.74)),
+    ),
+    "pantry": Decor(
+        ("checker",), "boards",
+        ((0.66, 0.40, 0.30), (0.48, 0.44, 0.40), (0.62, 0.52, 0.36)),
+        ((0.90, 0.86, 0.78), (0.84, 0.82, 0.72)),
+    ),
+    "bathroom": Decor(
+        ("tile",), "tiles",
+        ((0.44, 0.64, 0.70), (0.56, 0.66, 0.76), (0.52, 0.70, 0.62)),
+        ((0.78, 0.92, 0.94), (0.84, 0.88, 0.96), (0.80, 0.94, 0.88)),
+    ),
+}  # fmt: skip
+# What all houses have whose decor does not vary: floor, and the colours of floor and walls.
+ALIKE: dict[str, tuple[str, RGB, RGB]] = {
+    "living room": ("carpet", (0.60, 0.56, 0.48), (0.74, 0.80, 0.72)),
+    "bedroom": ("wood", (0.50, 0.50, 0.52), (0.80, 0.76, 0.68)),
+    "playroom": ("carpet", (0.55, 0.45, 0.36), (0.80, 0.76, 0.68)),
+    "pantry": ("wood", (0.60, 0.56, 0.48), (0.76, 0.74, 0.80)),
+    "bathroom": ("checker", (0.60, 0.56, 0.48), (0.76, 0.74, 0.80)),
 }
-# Muted, so that the saturated objects stand out.
-FLOOR_COLOURS: tuple[RGB, ...] = (
-    (0.55, 0.45, 0.36), (0.50, 0.50, 0.52), (0.42, 0.48, 0.44), (0.60, 0.56, 0.48), (0.46, 0.42, 0.50),
-)  # fmt: skip
-WALL_COLOURS: tuple[RGB, ...] = (
-    (0.80, 0.76, 0.68), (0.70, 0.76, 0.80), (0.74, 0.80, 0.72), (0.80, 0.72, 0.72), (0.76, 0.74, 0.80),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,9 +76,10 @@ class RoomPlan:
     kind: str
     low: XY
     high: XY
-    floor: str  # "wood", "tile", "checker", "carpet" or "stripes"
+    floor: str  # "wood", "tile", "checker", "carpet", "stripes" or "mats"
     floor_colour: RGB
     wall_colour: RGB
+    walls: str = "plain"  # or "stripes", "dado", "boards" or "tiles"
 
 
 @dataclass(frozen=True)
@@ -77,8 +112,7 @@ def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, 
         high = (low[0] + float(size[0]), low[1] + float(size[1]))
         if not any(_overlap(low, high, *other) for other in placed):
             placed.append((low, high))
-    paint = rng if varied else np.random.default_rng(0)  # the same paint in every house
-    return [_painted(kind, low, high, paint) for kind, (low, high) in zip(kinds, placed, strict=True)]
+    return [_painted(kind, low, high, rng if varied else None) for kind, (low, high) in zip(kinds, placed, strict=True)]
 
 
 def _beside(neighbour: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator) -> XY:
@@ -99,16 +133,19 @@ def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
     return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
 
 
-def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator) -> RoomPlan:
-    floors = FLOORS[kind]
+def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> RoomPlan:
+    if rng is None:
+        return RoomPlan(kind, kind, low, high, *ALIKE[kind])
+    decor = DECORS[kind]
     return RoomPlan(
         name=kind,
         kind=kind,
         low=low,
         high=high,
-        floor=floors[rng.integers(len(floors))],
-        floor_colour=FLOOR_COLOURS[rng.integers(len(FLOOR_COLOURS))],
-        wall_colour=WALL_COLOURS[rng.integers(len(WALL_COLOURS))],
+        floor=decor.floors[rng.integers(len(decor.floors))],
+        floor_colour=decor.floor_colours[rng.integers(len(decor.floor_colours))],
+        wall_colour=decor.wall_colours[rng.integers(len(decor.wall_colours))],
+        walls=decor.walls,
     )
 
 
@@ -172,3 +209,36 @@ def _side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[Doo
             yield slab(left, right, door.height)
             start = right
     yield slab(start, room.high[across] + WALL_THICKNESS, 0.0)
+
+
+def thick_walls(rooms: Sequence[RoomPlan], walls: Sequence[Wall]) -> list[Wall]:
+    """The same walls, as thick as can be: into the neighbour's share where a room lies behind, and far into the ground
+    where none does."""
+    return [piece for wall in walls for piece in _thickened(rooms, wall)]
+
+
+def _thickened(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
+    along = 0 if wall.half[0] < wall.half[1] else 1
+    across, room = 1 - along, rooms[wall.room]
+    outward = 1.0 if wall.centre[along] > room.low[along] else -1.0
+    face = wall.centre[along] + outward * wall.half[along]
+    ground = sorted((face, face + outward * GROUND))
+    start, stop = wall.centre[across] - wall.half[across], wall.centre[across] + wall.half[across]
+    for other in sorted(rooms, key=lambda other: other.low[across]):
+        low, high = ([side[k] for k in (along, across)] for side in (other.low, other.high))
+        behind = low[0] - WALL_THICKNESS < ground[1] - 1e-6 and high[0] + WALL_THICKNESS > ground[0] + 1e-6
+        if other is not room and behind:
+            near, far = (min(max(end, start), stop) for end in (low[1] - WALL_THICKNESS, high[1] + WALL_THICKNESS))
+            yield from _piece(wall, along, start, near, outward * GROUND)
+            yield from _piece(wall, along, near, far, outward * WALL_THICKNESS)
+            start = far
+    yield from _piece(wall, along, start, stop, outward * GROUND)
+
+
+def _piece(wall: Wall, along: int, start: float, stop: float, deeper: float) -> Iterator[Wall]:
+    """Of a wall, from `start` to `stop` along its length, grown by `deeper` along the axis across it."""
+    if stop - start > 1e-3:
+        centre, half = list(wall.centre), list(wall.half)
+        centre[along], half[along] = centre[along] + deeper / 2, half[along] + abs(deeper) / 2
+        centre[1 - along], half[1 - along] = (start + stop) / 2, (stop - start) / 2
+        yield Wall(wall.room, (centre[0], centre[1], centre[2]), (half[0], half[1], half[2]))

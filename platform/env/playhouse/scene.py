@@ -13,7 +13,7 @@ from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.culling import cull
 from interplay.env.playhouse.hand import EYE_HEIGHT
 from interplay.env.playhouse.layout import House, make_house
-from interplay.env.playhouse.paint import FLOORS, halve, paint
+from interplay.env.playhouse.paint import FLOORS, WALLS, halve, paint
 from interplay.env.playhouse.parts import AVATARS, gather, washed
 from interplay.env.playhouse.placing import place_bodies, place_parts, place_shadows
 from interplay.env.playhouse.raycast import Floats, cast
@@ -48,6 +48,7 @@ class Scene:
         self._nothing_hidden = np.zeros(count, np.bool_)
         self._rooms = np.array([(*room.low, *room.high) for room in house.rooms], np.float32)
         self._patterns = np.array([FLOORS[room.floor] for room in house.rooms], np.int32)
+        self._papers = np.array([WALLS[room.walls] for room in house.rooms], np.int32)
         self._walls = washed([room.wall_colour for room in house.rooms])
         self._openings, self._spans = _openings(house, count)
         self._doors, self._door_rooms = _doors(house)
@@ -182,6 +183,7 @@ class Scene:
             parts.colours,
             parts.names,
             self._patterns,
+            self._papers,
             self._walls,
             eye,
             basis,

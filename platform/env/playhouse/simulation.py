@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.hand import EYE_HEIGHT, Hand, gaze
+from interplay.env.playhouse.hand import EYE_HEIGHT, Hand, gaze, offers
 from interplay.env.playhouse.layout import House
+from interplay.env.playhouse.memory import Memory
 from interplay.env.playhouse.model import SUBSTEPS, TIMESTEP, HouseModel, build_model
 
 LOWEST_PITCH, HIGHEST_PITCH = math.radians(-75.0), math.radians(60.0)
@@ -58,6 +59,7 @@ class Moment:
     avatars: NDArray[np.float32]  # [2, 4]: x, y, yaw, pitch
     holding: tuple[int | None, int | None]  # by player, the index of a thing
     resting: NDArray[np.bool_]  # [N]
+    deeds: NDArray[np.float32] | None  # [N, sorts, numbers] as in `memory`; None where nothing is remembered
 
 
 class Simulation:
@@ -72,8 +74,10 @@ class Simulation:
         self.first = len(house.furniture)  # the index of the first loose object
         self.hands = tuple(Hand(player, self.compiled, self.data) for player in range(2))
         self.avatars = tuple(Avatar(x, y, yaw, START_PITCH) for x, y, yaw in house.starts)
+        self.memory = Memory(house, self.compiled, self.data) if config.deeds else None
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
+        self._ctrl = self.data.ctrl
         self._avatar_qpos = self.data.qpos[:4].reshape(2, 2)
         self._object_qpos = self.data.qpos[4:].reshape(count, 7)
         self._object_qvel = self.data.qvel[4:].reshape(count, 6)
@@ -86,7 +90,10 @@ class Simulation:
         """Advances one frame by the moves of the setter and of the solver."""
         for player, avatar in enumerate(self.avatars):
             self._move(player, avatar, moves[player])
-        mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS)
+        if self.memory is None:
+            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS)
+        else:
+            self._step_and_remember(self.memory)
         for avatar, start, (x, y) in zip(self.avatars, self.house.starts, self._avatar_qpos.tolist(), strict=True):
             avatar.x, avatar.y = start[0] + x, start[1] + y
 
@@ -98,10 +105,30 @@ class Simulation:
         right = self.config.strafe_speed * move[STRAFE]
         cos, sin = math.cos(avatar.yaw), math.sin(avatar.yaw)
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
-        ctrl = self.data.ctrl
-        ctrl[2 * player], ctrl[2 * player + 1] = vx, vy
-        others = self.hands[1 - player].holds
-        self.hands[player].act(avatar.eye, gaze(avatar.yaw, avatar.pitch), turned, (vx, vy), move, others)
+        self._ctrl[2 * player], self._ctrl[2 * player + 1] = vx, vy
+        holder, other = self.avatars[1 - player], self.hands[1 - player]
+        offered = other.holds is not None and offers((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
+        look = gaze(avatar.yaw, avatar.pitch)
+        hand = self.hands[player]
+        had = hand.holds
+        hand.act(avatar.eye, look, turned, (vx, vy), move, other, offered)
+        if had is not None and hand.holds is None and self.memory is not None:
+            self.memory.let_go(player, had, self.data.time)
+
+    def _step_and_remember(self, memory: Memory) -> None:
+        """The physics of a frame; in halves where a hand is full, as what strikes may touch for less than a frame."""
+        model, data, time = self.model, self.data, self.data.time
+        if self.hands[0].holds is None and self.hands[1].holds is None:
+            mujoco.mj_step(model, data, nstep=SUBSTEPS)
+            if data.ncon:
+                memory.look_for_pushes(time)
+            return
+        holds = [hand.holds for hand in self.hands]
+        for _ in range(2):
+            before = memory.speeds()
+            mujoco.mj_step(model, data, nstep=SUBSTEPS // 2)
+            if data.ncon:
+                memory.look_for_touches(time, holds, before)
 
     def moment(self) -> Moment:
         """The present, in the single precision that is recorded: pictures drawn live and drawn again are the same."""
@@ -113,7 +140,9 @@ class Simulation:
         resting[self.first :] = (speed[:, :3].max(axis=1) < STILL) & (speed[:, 3:].max(axis=1) < 4 * STILL)
         avatars = np.array([(a.x, a.y, a.yaw, a.pitch) for a in self.avatars], dtype=np.float32)
         held = [None if hand.holds is None else self.first + hand.holds for hand in self.hands]
-        return Moment(float(np.float32(self.data.time)), positions, quaternions, avatars, (held[0], held[1]), resting)
+        deeds = None if self.memory is None else self.memory.deeds.astype(np.float32)
+        time = float(np.float32(self.data.time))
+        return Moment(time, positions, quaternions, avatars, (held[0], held[1]), resting, deeds)
 
     def looked_at(self, player: int) -> int | None:
         """The index of the thing in the middle of a player's view."""

@@ -30,7 +30,7 @@ class Steering:
                 f"{', '.join(missing)}: add them to env.components"
             )
         values = {component.name: BIN_VALUES[i] for i, component in enumerate(COMPONENTS)}
-        self._column = {name: names.index(name) for name in (*NEEDED, *FINER) if name in names}
+        self._column = {name: names.index(name) for name in names}
         # What each bin turns by in a step, radians [bins].
         self._turns = {name: values[name] * spec.frames_per_step for name in ("yaw", "pitch")}
         self._rest = spec.rest()
@@ -39,27 +39,46 @@ class Steering:
         self,
         *,
         forward: int = 0,
+        strafe: int = 0,
         yaw: float = 0.0,
         pitch: float = 0.0,
         grasp: bool = False,
-        most: float = BRISK,
-        strafe: int = 0,
         push: int = 0,
+        most: float = BRISK,
         rotate: int = 0,
     ) -> Movement:
-        """The chunk that walks (-1, 0 or 1), turns by about these angles (radians; `most` limits the yaw), and grasps
-        or not; that walks sideways (1 is right), pushes what it holds away (1) or pulls it, and turns it (1 is
-        anticlockwise), in a world that has these movements."""
+        """The chunk that walks (-1, 0 or 1; strafing is to the right), turns by about these angles (radians; `most`
+        limits the yaw), grasps or not, moves what is held away (1) or closer (-1), and turns it (1 is
+        anticlockwise).
+
+        Raises:
+            ValueError: it is to strafe or push in a world whose players can not.
+        """
         movement = self._rest.copy()
         yaw = min(max(yaw, -most), most)
         movement[:, self._column["forward"]] += forward
         movement[:, self._column["yaw"]] = self._nearest("yaw", yaw)
         movement[:, self._column["pitch"]] = self._nearest("pitch", pitch)
         movement[:, self._column["grasp"]] = grasp
-        for name, wish in (("strafe", strafe), ("push", push), ("rotate", rotate)):
-            if wish:
-                movement[:, self._column[name]] += wish
+        return self.also(movement, strafe=strafe, push=push, rotate=rotate)
+
+    def also(self, movement: Movement, **more: int) -> Movement:
+        """The same chunk with further components off their rest by so many bins: `push=-1`.
+
+        Raises:
+            ValueError: the world lacks one that is not 0.
+        """
+        movement = movement.copy()
+        for name, value in more.items():
+            if value and name not in self._column:
+                raise ValueError(f"this house has no {name}: add it to env.components")
+            if value:
+                movement[:, self._column[name]] += value
         return movement
+
+    def can(self, *names: str) -> bool:
+        """Have this world's players these movements?"""
+        return all(name in self._column for name in names)
 
     def _nearest(self, name: str, angle: float) -> int:
         return int(np.abs(self._turns[name] - angle).argmin())

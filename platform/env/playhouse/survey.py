@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from interplay.env.playhouse.facts import Body, Doorway, HouseFacts, Room, Thing
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.facts import Body, Deed, Doorway, HouseFacts, Room, Thing
 from interplay.env.playhouse.hand import EYE_HEIGHT, REACH
 from interplay.env.playhouse.layout import House, PlacedThing
+from interplay.env.playhouse.memory import NEVER, PLAYER, TIME, TOOL
 from interplay.env.playhouse.rooms import WALL_THICKNESS
 from interplay.env.playhouse.simulation import Moment
 
@@ -64,7 +69,10 @@ class Surveyor:
             )
             for player, (role, (x, y, yaw, pitch)) in enumerate(zip(ROLES, moment.avatars.tolist(), strict=True))
         }
-        return HouseFacts(moment.time, self.rooms, self.doorways, self.furniture + objects, bodies)
+        things = self.furniture + objects
+        if moment.deeds is not None:
+            things = _with_deeds(things, moment.deeds)
+        return HouseFacts(moment.time, self.rooms, self.doorways, things, bodies)
 
     def room_of(self, x: float, y: float) -> str | None:
         """The room around a point; its half of a doorway belongs to a room. None outside the house."""
@@ -81,6 +89,24 @@ def heading(quaternion: Sequence[float]) -> float:
     """The yaw of a thing's x axis, radians."""
     w, x, y, z = quaternion
     return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def _with_deeds(things: tuple[Thing, ...], deeds: NDArray[np.float32]) -> tuple[Thing, ...]:
+    """The things, and what was done to them."""
+    known = list(things)
+    for index in np.flatnonzero((deeds[..., TIME] != NEVER).any(axis=1)).tolist():
+        touched, hit, pushed, let_go = (_deed(numbers) for numbers in deeds[index].tolist())
+        known[index] = replace(known[index], touched=touched, hit=hit, pushed=pushed, let_go=let_go)
+    return tuple(known)
+
+
+def _deed(numbers: Sequence[float]) -> Deed | None:
+    """The deed that `memory` has as these numbers."""
+    if numbers[TIME] == NEVER:
+        return None
+    tool = int(numbers[TOOL])
+    x, y, z = numbers[3:]
+    return Deed(numbers[TIME], ROLES[int(numbers[PLAYER])], (x, y, z), None if tool < 0 else tool)
 
 
 def _thing(

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interplay.env.playhouse import errands, questions
+from interplay.env.playhouse import errands, questions, repertoire
 from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.cues import CUES
+from interplay.env.playhouse.modifiers import MODIFIERS
 from interplay.env.task import Task, TaskSource
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ class PlayhouseTasks(TaskSource):
     kinds = (*errands.USUAL, *questions.USUAL)
     probes = kinds
     on_request = (*errands.ON_REQUEST, *questions.ON_REQUEST)
+    cues = tuple(CUES)
+    modifiers = tuple(MODIFIERS)
     limits = MappingProxyType({kind: errand.steps for kind, errand in errands.ERRANDS.items() if errand.steps})
 
     def __init__(self, world: Playhouse) -> None:
@@ -33,9 +37,11 @@ class PlayhouseTasks(TaskSource):
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         self._check(kind)
-        if kind in errands.ERRANDS:
-            return errands.ERRANDS[kind].draw(self._asking(), rng)
-        return questions.QUESTIONS[kind](self._asking(), rng)
+        return repertoire.draw(kind, self._asking(), rng)
+
+    def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
+        self.check(cue, modifier)
+        return repertoire.ask(self._asking(), CUES[cue], MODIFIERS[modifier] if modifier is not None else None, rng)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
         kind = str(fields.get("kind"))
@@ -50,7 +56,9 @@ class PlayhouseTasks(TaskSource):
             setter=spec.roles[0],
             view=config.view,
             categories=tuple(config.object_categories),
-            components=tuple(config.components),
+            components=tuple(component.name for component in spec.movement),
+            setter_here=config.setter_visible,
+            remembers=config.deeds,
         )
 
     def _check(self, kind: str) -> None:

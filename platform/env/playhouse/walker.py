@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Protocol
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
+from interplay.env.playhouse.facts import XY, Body, HouseFacts
 from interplay.env.playhouse.navigation import Distance, Ground, through
 from interplay.env.playhouse.steering import BRISK, Steering
 from interplay.env.world import Movement
@@ -16,6 +18,20 @@ MOVED = 0.05  # metres: a walker that got less far in a step is stuck
 TRUST = 3  # steps for which a way that was clear is not looked at again
 STUCK = 2  # stuck steps in a row before it backs off
 BACK_OFF = 2  # steps
+
+
+class Goal(Protocol):
+    """What one walks to: a thing, or a spot on the floor."""
+
+    @property
+    def xy(self) -> XY: ...
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place on the floor, metres."""
+
+    xy: XY
 
 
 class Walker:
@@ -34,7 +50,7 @@ class Walker:
     def step(
         self,
         facts: HouseFacts,
-        thing: Thing,
+        thing: Goal,
         distance: Distance,
         within: float,
         *,
@@ -76,7 +92,7 @@ class Walker:
             self._stuck = 0
         return False
 
-    def _next_corner(self, facts: HouseFacts, body: Body, thing: Thing, distance: Distance, within: float) -> XY:
+    def _next_corner(self, facts: HouseFacts, body: Body, thing: Goal, distance: Distance, within: float) -> XY:
         """Straight for the thing where that is clear; else for the next doorway; else along a path around what is in
         the way, which is made anew once it is walked."""
         if self._trusted > 0 and math.dist(self._aim, thing.xy) < MOVED:
@@ -92,7 +108,7 @@ class Walker:
             self._corners = self._plan(ground, body, thing, distance, within)
         return self._corners[0] if self._corners else thing.xy
 
-    def _plan(self, ground: Ground, body: Body, thing: Thing, distance: Distance, within: float) -> list[XY]:
+    def _plan(self, ground: Ground, body: Body, thing: Goal, distance: Distance, within: float) -> list[XY]:
         """The corners of a way to the next doorway and through it, or to the thing where there is none between."""
         doorways = queries.route(ground.facts, body.position, thing.xy)
         if not doorways:

@@ -105,7 +105,9 @@ class Playhouse(World):
         episode = self._playing()
         numbers = episode.simulation.save()
         self._changed()
-        saved = Saved(episode.house.seed, episode.frame, episode.last_said, numbers)
+        memory = episode.simulation.memory
+        deeds = None if memory is None else memory.deeds.ravel()
+        saved = Saved(episode.house.seed, episode.frame, episode.last_said, numbers, deeds)
         return to_bytes(saved, self.config)
 
     def facts(self) -> HouseFacts:
@@ -215,6 +217,8 @@ class _Episode:
                 f"the state holds {len(saved.numbers)} numbers, the house of seed {self.house.seed} has "
                 f"{self.simulation.saved_length}: it was saved by another version of the Playhouse"
             )
+        if self.simulation.memory is not None:
+            self.simulation.memory.load(saved.deeds)
         self.simulation.load(saved.numbers)
         self.frame = saved.frame
         self.last_said = dict(saved.last_said)

@@ -45,6 +45,7 @@ ROOM = one_room(
 def tasks(facts: HouseFacts, config: PlayhouseConfig = StillHouse.config) -> PlayhouseTasks:
     still = StillHouse(facts)
     still.config = config
+    still.spec = replace(SPEC, movement=tuple(each for each in COMPONENTS if each.name in config.components))
     return PlayhouseTasks(cast("Playhouse", still))
 
 

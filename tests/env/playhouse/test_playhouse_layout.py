@@ -10,6 +10,7 @@ import pytest
 from interplay.env.playhouse.catalogue import CATEGORIES, OBJECTS
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.layout import WALKABLE, House, PlacedThing, make_house
+from interplay.env.playhouse.record import config_hash
 
 CELL = 0.1  # metres
 BODY = 0.24  # metres: an avatar's radius and a little air
@@ -106,13 +107,61 @@ def test_one_can_walk_between_any_two_pieces_of_furniture() -> None:
 
 
 def test_some_objects_lie_on_furniture() -> None:
-    config = PlayhouseConfig(furniture=(3, 3), on_surfaces=1.0)
+    config = PlayhouseConfig(furniture=(3, 3), on_surfaces=1.0, stocked_bins=0.0)
     raised = [
         t for seed in range(10) for t in make_house(config, seed).objects if t.position[2] > t.half_extents[2] + 0.01
     ]
     assert len(raised) > 20
-    never = PlayhouseConfig(furniture=(3, 3), on_surfaces=0.0)
+    never = PlayhouseConfig(furniture=(3, 3), on_surfaces=0.0, stocked_bins=0.0)
     assert all(t.position[2] == t.half_extents[2] for seed in range(10) for t in make_house(never, seed).objects)
+
+
+def _in_bins(house: House) -> list[tuple[PlacedThing, PlacedThing]]:
+    """Bins, and what starts over their floors."""
+    bins = [thing for thing in house.objects if thing.category.name == "bin"]
+    return [(b, t) for b in bins for t in house.objects if t != b and math.dist(t.position[:2], b.position[:2]) < 0.01]
+
+
+def test_some_bins_start_with_things_that_fit_in() -> None:
+    holding = 0
+    for seed in range(200):
+        house = make_house(PlayhouseConfig(), seed)
+        pairs = _in_bins(house)
+        holding += bool(pairs)
+        assert len(pairs) <= 3 and len(house.objects) <= 8
+        for box, thing in pairs:
+            assert thing.radius < 0.8 * box.half_extents[0] and thing.position[2] <= 2 * box.half_extents[2]
+            assert thing.position[2] - thing.half_extents[2] >= 0.04 * box.scale - 1e-9
+    assert 60 <= holding <= 100
+    assert not any(_in_bins(make_house(PlayhouseConfig(stocked_bins=0.0), seed)) for seed in range(20))
+    always = PlayhouseConfig(stocked_bins=1.0)
+    assert sum(bool(_in_bins(make_house(always, seed))) for seed in range(20)) >= 18
+
+
+def test_nothing_starts_on_a_ball_in_a_bin() -> None:
+    config = PlayhouseConfig(categories=("bin", "ball", "lemon"), sizes=("small", "large"), stocked_bins=1.0)
+    pairs = [_in_bins(make_house(config, seed)) for seed in range(20)]
+    assert all(len(within) <= 1 for within in pairs) and sum(map(len, pairs)) >= 10
+
+
+def test_houses_that_have_no_bins_are_as_they_always_were() -> None:
+    for stocked in (0.4, 1.0):
+        plain = PlayhouseConfig(categories=("ball", "block", "pillow", "duck"), stocked_bins=stocked)
+        never = PlayhouseConfig(categories=("ball", "block", "pillow", "duck"), stocked_bins=0.0)
+        assert config_hash(plain) == config_hash(never)
+        assert all(make_house(plain, seed) == make_house(never, seed) for seed in range(5))
+    assert config_hash(PlayhouseConfig()) != config_hash(PlayhouseConfig(stocked_bins=0.5))
+
+
+def test_a_house_of_the_demo_is_the_one_that_it_was() -> None:
+    config = PlayhouseConfig(
+        rooms=(1, 1), room_size=(3.6, 3.6), varied_decor=False, furniture=(0, 0), objects=(4, 5), unique_colours=True,
+        categories=("ball", "block", "pillow", "duck"), colours=("red", "yellow", "green", "blue", "purple"),
+        sizes=("large",), on_surfaces=0.0, setter_visible=False, overlook=True,
+    )  # fmt: skip
+    assert config_hash(config) == "9e52758977233b2c"
+    named = [(thing.colour, thing.category.name) for thing in make_house(config, 1).objects]
+    assert named == [("yellow", "pillow"), ("purple", "ball"), ("red", "ball"), ("green", "duck")]
 
 
 def test_who_overlooks_a_room_sees_most_of_it_from_the_start() -> None:

@@ -6,13 +6,19 @@ import math
 import re
 from pathlib import Path
 
-from interplay.env.playhouse import queries
+from interplay.env.playhouse import memory, queries
+from interplay.env.playhouse.catalogue import CATEGORIES
+from interplay.env.playhouse.cues import CUES
+from interplay.env.playhouse.errands import go_room, reposition, stand
+from interplay.env.playhouse.modifiers import MODIFIERS
 from interplay.env.playhouse.queries import arrangements, deeds, descriptions, relations, sides
-from interplay.env.playhouse.questions import locating
+from interplay.env.playhouse.questions import locating, sizes
 from interplay.env.playhouse.tasks import PlayhouseTasks
 
 PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
-MODULES = (relations, sides, arrangements, deeds, descriptions, locating)
+MODULES = (
+    relations, sides, arrangements, deeds, descriptions, locating, sizes, memory, stand, go_room, reposition,
+)  # fmt: skip
 MEASURES = {"geometry", "passages"}  # what queries measure with; they judge nothing by themselves
 
 
@@ -31,3 +37,28 @@ def test_thresholds_on_the_page_are_those_of_the_code() -> None:
         value = float(number) if not degrees else math.radians(float(number))
         known = [getattr(module, name) for module in MODULES if hasattr(module, name)]
         assert known and all(found == value for found in known), f"{name} is {known}, not {value}"
+
+
+def test_every_attribute_is_on_the_page_and_no_other() -> None:
+    told = PAGE[PAGE.index("things are shapes:") :]
+    known = frozenset[str]().union(*(category.attributes for category in CATEGORIES.values()))
+    assert set(re.findall("`([a-z]+)`", told)) == known
+
+
+def test_what_people_ask_for_adds_up() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", PAGE, re.MULTILINE)
+    total = re.search(r"\*\*all\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\* \| \*\*(\d+)\*\*", PAGE)
+    assert len(rows) >= 20 and total is not None
+    columns = [[int(cell) for cell in row[1:]] for row in rows]
+    assert [sum(column) for column in zip(*columns, strict=True)] == [int(number) for number in total.groups()]
+    assert all(asked + judged + missing == whole for whole, asked, judged, missing in columns)
+
+
+def test_every_cue_and_modifier_is_on_the_page_as_people_were_given_it() -> None:
+    rows = {
+        tuple(cell.strip() for cell in line.split("|")[1:4]) for line in PAGE.splitlines() if line.startswith("| `")
+    }
+    for cue in CUES.values():
+        assert (f"`{cue.name}`", cue.prompt, ", ".join(f"`{kind}`" for kind in cue.kinds)) in rows, cue.name
+    for modifier in MODIFIERS.values():
+        assert (f"`{modifier.name}`", modifier.prompt) in {row[:2] for row in rows}, modifier.name

@@ -1,4 +1,4 @@
-"""Things fall, rest, stack, and can be pushed, carried, dropped and thrown; none is lost."""
+"""Things fall, rest, stack, and can be pushed, carried, dropped and thrown; test_soak.py sees that none is lost."""
 
 from __future__ import annotations
 
@@ -68,33 +68,19 @@ def _stand_before(simulation: Simulation, thing: int, distance: float) -> None:
     assert simulation.save().shape == saved.shape
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_everything_rests_soon_after_a_reset(seed: int) -> None:
-    simulation = _simulation(seed)
-    _wake(simulation)
-    before = simulation.moment().positions
-    for _ in range(60):
-        simulation.frame((REST, REST))
-    assert (simulation.data.tree_asleep[2:] >= 0).all()
-    moved = np.abs(simulation.moment().positions - before)
-    assert moved.max() < 0.02, simulation.house.things[int(moved.max(axis=1).argmax())]
-
-
-def test_nothing_leaves_the_house_in_2000_random_steps() -> None:
-    for seed in range(20):
-        simulation = _simulation(seed)
-        rng = np.random.default_rng(seed)
-        low = np.min([room.low for room in simulation.house.rooms], axis=0)
-        high = np.max([room.high for room in simulation.house.rooms], axis=0)
-        for _ in range(100):
-            move = rng.uniform(-1, 1, (2, 8)) * (1, 1, 0.1, 0.05, 1, 1, 1, 1)
-            move[:, [GRASP, THROW]] = rng.random((2, 2)) < (0.8, 0.1)
-            for _ in range(8):
-                simulation.frame(move.tolist())
-        positions = simulation.moment().positions[simulation.first :]
-        assert (positions[:, :2] > low).all() and (positions[:, :2] < high).all(), seed
-        assert (positions[:, 2] > 0).all() and (positions[:, 2] < 2.6).all(), seed
-        assert not sum(int(warning.number) for warning in simulation.data.warning), seed
+@pytest.mark.parametrize("first", range(0, 200, 25))
+def test_everything_sleeps_within_two_seconds_of_a_reset(first: int) -> None:
+    for seed in range(first, first + 25):
+        simulation = _simulation(seed, rooms=(1, 5))
+        _wake(simulation)
+        before = simulation.moment().positions
+        for _ in range(60):
+            simulation.frame((REST, REST))
+            if (simulation.data.tree_asleep[2:] >= 0).all():
+                break
+        assert (simulation.data.tree_asleep[2:] >= 0).all(), seed
+        moved = np.abs(simulation.moment().positions - before)
+        assert moved.max() < 0.02, (seed, simulation.house.things[int(moved.max(axis=1).argmax())])
 
 
 @pytest.mark.parametrize("category", ["lemon", "plate", "block", "bottle"])
@@ -130,7 +116,30 @@ def test_a_tower_stands_ten_seconds(category: str, count: int) -> None:
     assert (simulation.data.tree_asleep[2:] >= 0).all()
 
 
-@pytest.mark.parametrize("category", ["ball", "block", "bin", "plate", "teddy", "rocket"])
+def test_a_mug_stands_on_plates_for_ten_seconds() -> None:
+    for seed in range(200):
+        simulation = _simulation(
+            seed, rooms=(1, 1), furniture=(0, 0), objects=(4, 4), categories=("plate", "mug"), sizes=("medium",)
+        )
+        names = [thing.category.name for thing in simulation.house.objects]
+        if names.count("mug") == 1:
+            break
+    _wake(simulation)
+    qpos, height = simulation.data.qpos[4:].reshape(4, 7), 0.0
+    order = sorted(range(4), key=lambda k: names[k] == "mug")  # the plates first
+    for k in order:
+        half = simulation.house.objects[k].half_extents[2]
+        qpos[k, :3] = 2.0, 2.0, height + half
+        height += 2 * half + 0.002
+    simulation.data.qvel[4:] = 0.0
+    top = float(qpos[order[-1], 2])
+    for _ in range(300):
+        simulation.frame((REST, REST))
+    assert qpos[order[-1], 2] > top - 0.03
+    assert (simulation.data.tree_asleep[2:] >= 0).all()
+
+
+@pytest.mark.parametrize("category", ["ball", "block", "bin", "plate", "teddy", "rocket", "mini chair", "guitar"])
 def test_an_object_is_grasped_lifted_carried_and_dropped(category: str) -> None:
     simulation = _room_with(category)
     _stand_before(simulation, 0, 1.0)

@@ -88,7 +88,7 @@ def test_another_process_goes_on_bit_identically() -> None:
 
 
 def test_a_held_object_is_still_held_after_a_restore() -> None:
-    for seed in range(40):
+    for seed in range(200):
         world = _world(seed)
         _play(world, 10, seed)
         if world.moment().holding != (None, None):

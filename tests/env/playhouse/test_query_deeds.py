@@ -10,7 +10,7 @@ from house_scenes import house, thing
 from staged_house import Stage
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.facts import Deed, HouseFacts
 
 BIN = thing(0, "blue bin", 2, 2, 0.16, half_extents=(0.2, 0.2, 0.16), attributes=frozenset({"container"}))
 
@@ -29,10 +29,27 @@ def test_walking_into_a_block_pushes_it_and_nothing_else() -> None:
     stage.stand("solver", -0.8, 0.0, at="block")
     before = stage.facts
     block, book = stage.index["block"], stage.index["book"]
-    assert not queries.pushed(before, stage.facts, block)
+    assert not queries.pushed(before, stage.facts, block) and not queries.pushed_by(before, block, "solver")
     stage.play(20, forward=1)
-    assert queries.pushed(before, stage.facts, block) and queries.moved(before, stage.facts, block)
-    assert not queries.moved(before, stage.facts, book)
+    now = stage.facts
+    assert queries.pushed(before, now, block) and queries.moved(before, now, block)
+    assert queries.pushed_by(now, block, "solver", since=before.time)
+    assert queries.driven(now, block, now.things[block].pushed) == pytest.approx(
+        math.dist(before.things[block].xy, now.things[block].xy), abs=0.07
+    )
+    assert not queries.pushed_by(now, block, "setter") and not queries.pushed_by(now, block, "solver", since=now.time)
+    assert not queries.moved(before, now, book) and now.things[book].pushed is None
+    assert now.things[block].touched is None, "the hand was empty"
+
+
+def test_who_stands_in_its_way_does_not_push_what_rolls_by() -> None:
+    stage = Stage("ball", "book")
+    stage.put("ball", 0.0, 0.0, 0.14)
+    stage.stand("solver", -0.5, 0.0, at="ball")
+    stage.world.simulation.data.qvel[4:].reshape(-1, 6)[stage.index["ball"], 0] = -2.0
+    stage.world.simulation.data.xfrc_applied[:, 2] = 1e-9  # awake
+    stage.play(20)
+    assert stage.facts.things[stage.index["ball"]].pushed is None
 
 
 def test_a_held_thing_pushes_another_and_is_not_pushed_itself() -> None:
@@ -47,8 +64,43 @@ def test_a_held_thing_pushes_another_and_is_not_pushed_itself() -> None:
     assert not queries.pushed(before, stage.facts, block), "what is held is carried"
     stage.play(12, grasp=1, forward=1)
     now = stage.facts
-    assert queries.pushed(before, now, ball) and queries.pushed_with(before, now, ball, block, "solver")
-    assert not queries.pushed_with(before, now, ball, block, "setter")
+    assert queries.pushed(before, now, ball) and queries.pushed_with(now, ball, block, "solver", since=before.time)
+    assert queries.touched(now, ball, block, "solver") and now.things[ball].pushed is None
+    assert not queries.pushed_with(now, ball, block, "setter") and not queries.pushed_with(now, block, ball, "solver")
+    assert not queries.pushed_with(now, ball, block, "solver", since=now.time), "that was before"
+
+
+def test_what_is_let_go_and_taken_up_again_was_not_driven_there() -> None:
+    deed = Deed(2.0, "solver", (1.0, 1.0, 0.1), tool=1)
+    pushed = Deed(2.0, "solver", (1.0, 1.0, 0.1))
+    carried = Deed(3.0, "solver", (2.0, 1.0, 0.8))
+    tool = thing(1, "blue ball", 4, 3)
+
+    def there(**changes: object) -> HouseFacts:
+        return house(thing(0, "red block", 2, 1, touched=deed, pushed=pushed, **changes), tool)
+
+    assert queries.pushed_with(there(), 0, 1, "solver") and queries.pushed_by(there(), 0, "solver")
+    for facts in (there(let_go=carried), held(there(), 0, "solver")):
+        assert not queries.pushed_with(facts, 0, 1, "solver") and not queries.pushed_by(facts, 0, "solver")
+        assert queries.touched(facts, 0, 1, "solver"), "touched it was all the same"
+    near = house(thing(0, "red block", 1.1, 1, touched=deed, pushed=pushed), tool)
+    assert not queries.pushed_with(near, 0, 1, "solver") and not queries.pushed_by(near, 0, "solver")
+
+
+@pytest.mark.parametrize(("nod", "walk", "fast"), [(0.01, 0.0, False), (0.0, 1.0, True)])
+def test_a_walk_hits_and_a_nod_touches(nod: float, walk: float, fast: bool) -> None:
+    stage = Stage("block", "box")
+    stage.put("block", 0.0, 0.0, 0.12)
+    stage.put("box", 0.5, 0.0, 0.13)
+    stage.stand("solver", -0.7, 0.0, at="block")
+    block, box = stage.index["block"], stage.index["box"]
+    stage.play(8, grasp=1)
+    assert stage.facts.things[box].touched is None
+    stage.play(30, grasp=1, pitch=nod, forward=walk)
+    facts = stage.facts
+    assert queries.touched(facts, box, block, "solver")
+    assert queries.hit(facts, box, block, "solver") == fast
+    assert not queries.hit(facts, box, block, "setter")
 
 
 def test_what_was_picked_up_and_carried_off_was_not_pushed() -> None:
@@ -56,13 +108,6 @@ def test_what_was_picked_up_and_carried_off_was_not_pushed() -> None:
     away = held(house(thing(0, "red block", 3, 1, 0.8)), 0, "solver")
     assert queries.moved(lying, away, 0) and not queries.pushed(lying, away, 0)
     assert queries.pushed(lying, house(thing(0, "red block", 3, 1)), 0)
-
-
-def test_what_rolls_far_from_the_tool_was_not_pushed_with_it() -> None:
-    start = house(thing(0, "red block", 1, 1), thing(1, "blue ball", 3, 3))
-    before = held(start, 0, "solver")
-    now = held(house(thing(0, "red block", 1, 1), thing(1, "blue ball", 3.5, 3)), 0, "solver")
-    assert queries.pushed(before, now, 1) and not queries.pushed_with(before, now, 1, 0, "solver")
 
 
 def test_what_is_held_touches_what_it_leans_on() -> None:
@@ -92,13 +137,26 @@ def test_a_throw_travels_and_a_drop_does_not(throw: float, flies: bool) -> None:
     stage.play(25, grasp=1, pitch=math.radians(2))
     block = stage.index["block"]
     before = stage.facts
-    assert before.things[block].held_by == "solver"
+    assert before.things[block].held_by == "solver" and before.things[block].let_go is None
     stage.play(1, grasp=throw, throw=throw)
     stage.play(60)
     now = stage.facts
-    assert queries.thrown(before, now, block, "solver") == flies
-    assert not queries.thrown(before, now, block, "setter")
-    assert not queries.thrown(now, now, block, "solver"), "nothing is thrown that was not held"
+    release = now.things[block].let_go
+    assert release is not None and (release.role, release.tool) == ("solver", None)
+    assert release.time == pytest.approx(before.time, abs=1e-5)
+    assert release.place == pytest.approx(before.things[block].position, abs=0.02)
+    assert queries.thrown(now, block, "solver", since=before.time) == flies
+    assert not queries.thrown(now, block, "setter") and not queries.thrown(now, block, "solver", since=now.time)
+    assert not queries.thrown(before, block, "solver"), "nothing is thrown that was not held"
+
+
+def test_what_is_pushed_after_it_was_let_go_was_not_thrown() -> None:
+    release = Deed(2.0, "solver", (1.0, 1.0, 0.8))
+    assert queries.thrown(house(thing(0, "red block", 3, 1, let_go=release)), 0, "solver")
+    kicked = house(thing(0, "red block", 3, 1, let_go=release, pushed=Deed(3.0, "solver", (1.1, 1.0, 0.1))))
+    before = house(thing(0, "red block", 3, 1, let_go=release, pushed=Deed(1.0, "solver", (1.1, 1.0, 0.1))))
+    assert not queries.thrown(kicked, 0, "solver") and queries.thrown(before, 0, "solver")
+    assert not queries.thrown(held(before, 0, "solver"), 0, "solver")
 
 
 def test_a_bin_is_lifted_with_its_ball_and_not_without() -> None:

@@ -18,6 +18,7 @@ from interplay.env.playhouse.catalogue import CATEGORIES, COLOURS, OBJECTS
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.hand import EYE_HEIGHT
 from interplay.env.playhouse.layout import House, PlacedThing, make_house
+from interplay.env.playhouse.parts import _paints
 from interplay.env.playhouse.portrait import portrait
 from interplay.env.playhouse.rooms import RoomPlan
 from interplay.env.playhouse.scene import Picture, Scene, start_poses, warm_up
@@ -81,6 +82,13 @@ def test_an_object_looks_most_like_the_colour_it_is_named_by(category: str, colo
     apart = np.linalg.norm(pixels[:, None, None] - shades[None], axis=-1).min(axis=2)
     votes = [names[n] for n in apart.argmin(axis=1)]
     assert max(set(votes), key=votes.count) == colour
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_trimmings_and_shades_stand_out_from_the_colour_of_a_thing(colour: str) -> None:
+    tones = _paints(("main", "trim", "light", "dark"), colour)
+    for n, one in enumerate(tones):
+        assert all(np.abs(one - other).max() > 20 for other in tones[:n])
 
 
 def test_objects_differ_from_the_floor_they_lie_on() -> None:

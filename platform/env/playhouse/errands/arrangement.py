@@ -10,6 +10,7 @@ import numpy as np
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.cues import without_unused_cues
 from interplay.env.playhouse.errands.errand import done
 from interplay.env.playhouse.errands.members import Members
 from interplay.env.playhouse.experts.arranger import Arranger
@@ -48,6 +49,8 @@ class Arrangement(Task):
     placed: int  # of these, how many had their place when it was asked
     beside: int | None = None  # the furniture that a group gathers at
     answer: str | None = field(default=None, init=False)
+    cue: str | None = field(default=None, kw_only=True)
+    modifier: str | None = field(default=None, kw_only=True)
 
     @classmethod
     def load(cls, **fields: Any) -> Self:
@@ -55,7 +58,7 @@ class Arrangement(Task):
         return cls(**{**fields, "among": tuple(fields["among"])})
 
     def to_json(self) -> Mapping[str, Any]:
-        return {**asdict(self), "among": list(self.among)}
+        return without_unused_cues({**asdict(self), "among": list(self.among)})
 
     def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
         return self.fulfilled(facts)

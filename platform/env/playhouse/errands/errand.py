@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.cues import without_unused_cues
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.task import Task
 from interplay.env.world import World
@@ -34,9 +35,11 @@ class Errand(Task):
     target: int  # a Thing's index
     start: float  # metres the solver had to walk when asked
     answer: str | None = field(default=None, init=False)
+    cue: str | None = field(default=None, kw_only=True)
+    modifier: str | None = field(default=None, kw_only=True)
 
     def to_json(self) -> Mapping[str, Any]:
-        return asdict(self)
+        return without_unused_cues(asdict(self))
 
     @abstractmethod
     def fulfilled(self, facts: HouseFacts) -> bool:

@@ -13,7 +13,6 @@ from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.experts.goer import Goer
 from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.phrases import phrase
 from interplay.env.task import Expert
 from interplay.env.world import World
 
@@ -46,5 +45,5 @@ class Go(Errand):
 def draw_go(asking: Asking, rng: np.random.Generator) -> Go:
     far = [thing for thing in asking.nameable() if asking.walk(thing) > NEAR]
     target = one_of(far, rng, "go", "every thing that can be named is near the solver")
-    words = phrase("go", rng, thing=asking.call(target, rng))
+    words = asking.word("go", rng, thing=asking.call(target, rng))
     return Go("go", words, asking.solver, target.index, asking.walk(target))

@@ -12,7 +12,6 @@ from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import WITHIN_GRASP, Errand
 from interplay.env.playhouse.experts.lifter import Lifter
 from interplay.env.playhouse.facts import HouseFacts, Thing
-from interplay.env.playhouse.phrases import phrase
 from interplay.env.task import Expert
 from interplay.env.world import World
 
@@ -48,5 +47,5 @@ class Lift(Errand):
 
 def draw_lift(asking: Asking, rng: np.random.Generator) -> Lift:
     target = one_of(asking.nameable(), rng, "lift", "no loose thing can be named")
-    words = phrase("lift", rng, thing=asking.call(target, rng))
+    words = asking.word("lift", rng, thing=asking.call(target, rng))
     return Lift("lift", words, asking.solver, target.index, asking.walk(target), target.position[2])

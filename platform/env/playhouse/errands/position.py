@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -11,9 +12,12 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import WITHIN_GRASP, Errand, done
+from interplay.env.playhouse.errands.moving import Moving
+from interplay.env.playhouse.experts.mover import Mover
 from interplay.env.playhouse.experts.placer import Placer
 from interplay.env.playhouse.facts import HouseFacts, Thing
-from interplay.env.playhouse.phrases import phrase
+from interplay.env.playhouse.landing import Landing, landings_beside
+from interplay.env.playhouse.steering import Steering
 from interplay.env.task import Expert
 from interplay.env.world import World
 
@@ -53,7 +57,28 @@ class Position(Errand):
         return replace(super().meaning(thing, facts), apart=apart)
 
     def expert(self, world: World) -> Expert:
-        return Placer(self, world.spec)
+        """Where players can reach out and draw in what they hold, it is carried and put down with more care."""
+        if not Steering(world.spec).can("push", "strafe"):
+            return Placer(self, world.spec)
+        one = (self.target,)
+        beside = Beside(self.kind, self.instruction, self.solver, self.target, 0.0, one, (), (), 1, self.other)
+        return Mover(beside.measured(world.facts()), world.spec)
+
+
+@dataclass(frozen=True)
+class Beside(Moving):
+    """The same as of who brings things to places."""
+
+    other: int
+
+    def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
+        return thing.held_by is None and queries.next_to(thing, facts.things[self.other], BESIDE)
+
+    def left(self, facts: HouseFacts, thing: Thing) -> float:
+        return queries.walking_distance(facts, thing.xy, facts.things[self.other])
+
+    def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Landing]:
+        return landings_beside(facts, thing, facts.things[self.other])
 
 
 def draw_position(asking: Asking, rng: np.random.Generator) -> Position:
@@ -66,6 +91,6 @@ def draw_position(asking: Asking, rng: np.random.Generator) -> Position:
         if other.index != target.index and queries.gap(target, other) > APART
     ]
     target, other = one_of(pairs, rng, "position", "no two things that can be named are apart")
-    words = phrase("position", rng, thing=asking.call(target, rng), other=asking.call(other, rng))
+    words = asking.word("position", rng, thing=asking.call(target, rng), other=asking.call(other, rng))
     apart = queries.walking_distance(facts, target.xy, other)
     return Position("position", words, asking.solver, target.index, asking.walk(target), other.index, apart)

@@ -22,6 +22,7 @@ from interplay.env.world import Action, Movement, World, WorldSpec
 if TYPE_CHECKING:
     from interplay.env.playhouse.errands.arrangement import Arrangement
     from interplay.env.playhouse.errands.errand import Errand
+    from interplay.env.playhouse.errands.going import Going
     from interplay.env.playhouse.questions.question import Question
 
 STAND_OFF = 0.95  # metres from a thing's edge where going to it ends; a step is half a metre
@@ -61,7 +62,7 @@ class Errander(Expert):
     `haste`: a step's turn to a thing in view or on the way to it, at most, in radians.
     """
 
-    def __init__(self, task: Errand | Arrangement | Question, spec: WorldSpec, haste: float = CALM) -> None:
+    def __init__(self, task: Arrangement | Errand | Going | Question, spec: WorldSpec, haste: float = CALM) -> None:
         self.role = task.solver
         self._haste = haste
         self._steering = Steering(spec)

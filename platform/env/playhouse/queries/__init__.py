@@ -14,16 +14,21 @@ from interplay.env.playhouse.queries.arrangements import (
 )
 from interplay.env.playhouse.queries.deeds import (
     brought,
+    driven,
     emptied,
+    flown,
     handed_over,
+    hit,
     moved,
     pushed,
+    pushed_by,
     pushed_with,
     raised,
     raised_with_contents,
     removed,
     settled,
     thrown,
+    touched,
     touched_with,
 )
 from interplay.env.playhouse.queries.descriptions import (
@@ -49,7 +54,15 @@ from interplay.env.playhouse.queries.geometry import (
     volume,
     wrap,
 )
-from interplay.env.playhouse.queries.passages import nearest_room, outside, route, same_room, walking_distance
+from interplay.env.playhouse.queries.passages import (
+    nearest_room,
+    outside,
+    route,
+    same_room,
+    walk,
+    walking_distance,
+    way,
+)
 from interplay.env.playhouse.queries.perception import held_by, looked_at, visible
 from interplay.env.playhouse.queries.relations import (
     above,
@@ -68,10 +81,11 @@ from interplay.env.playhouse.queries.sides import face_to_face, in_front, side_a
 
 __all__ = [
     "Whereabouts", "above", "apart", "arranged", "bearing", "between", "bottom", "brought", "compared", "contents",
-    "corners", "edge_distance", "elevation", "emptied", "face_to_face", "far", "gap", "handed_over", "held_by",
-    "in_front", "inside", "is_circle", "is_ordered_row", "is_row", "is_square", "is_tower", "is_triangle", "local",
-    "looked_at", "matching", "moved", "near", "nearest_room", "neighbours", "next_to", "on", "outside", "parts",
-    "pushed", "pushed_with", "raised", "raised_with_contents", "removed", "route", "same_colour", "same_room",
-    "settled", "side_as_seen", "side_of_player", "spot", "things_on", "thrown", "top", "touched_with", "touching",
-    "towers", "under", "visible", "volume", "walking_distance", "whereabouts", "wrap",
+    "corners", "driven", "edge_distance", "elevation", "emptied", "face_to_face", "far", "flown", "gap", "handed_over",
+    "held_by", "hit", "in_front", "inside", "is_circle", "is_ordered_row", "is_row", "is_square", "is_tower",
+    "is_triangle", "local", "looked_at", "matching", "moved", "near", "nearest_room", "neighbours", "next_to", "on",
+    "outside", "parts", "pushed", "pushed_by", "pushed_with", "raised", "raised_with_contents", "removed", "route",
+    "same_colour", "same_room", "settled", "side_as_seen", "side_of_player", "spot", "things_on", "thrown", "top",
+    "touched", "touched_with", "touching", "towers", "under", "visible", "volume", "walk", "walking_distance", "way",
+    "whereabouts", "wrap",
 ]  # fmt: skip

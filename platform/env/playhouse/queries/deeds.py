@@ -1,20 +1,21 @@
-"""What was done between a remembered moment of a house and now. Metres throughout.
+"""What was done in a house: between a remembered moment and now, or since a time. Metres and seconds throughout.
 
-`before` is any earlier `HouseFacts` of the same house that the caller kept; a thing is named by its index. Facts know
-no contacts and no paths: what went away and came back has not moved.
+`before` is any earlier `HouseFacts` of the same house that the caller kept; a thing is named by its index. What went
+away and came back has not moved. Who touched, hit, pushed and let go of a thing last is known exactly, and `since` asks
+for deeds from that time on; in a house that remembers none (`PlayhouseConfig.deeds`) nothing was done.
 """
 
 from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.facts import Deed, HouseFacts
 from interplay.env.playhouse.queries.geometry import apart
 from interplay.env.playhouse.queries.passages import same_room
 from interplay.env.playhouse.queries.relations import contents, inside, on, touching
 
 MOVED = 0.1  # what one sees to have moved; a thing that settles shifts by millimetres
-STRUCK = 0.6  # from edge to edge of a tool and what it struck: light things slide on for about as much
+SHOVED = 0.2  # of what was pushed on purpose: one who walks by may nudge a thing
 THROWN = 1.0  # along the floor, from where it left the hand: a drop rolls 0.4 at most, a throw flies 1.5 and more
 RAISED = 0.25  # above where it was; less may be a nudge
 HANDY = 1.5  # from a player to the edge of what was brought to it: within reach
@@ -31,25 +32,60 @@ def pushed(before: HouseFacts, now: HouseFacts, index: int) -> bool:
     return old.held_by is None and new.held_by is None and math.dist(old.xy, new.xy) >= MOVED
 
 
-def pushed_with(before: HouseFacts, now: HouseFacts, index: int, tool: int, role: str) -> bool:
-    """Was a thing hit or pushed with what a player held close to it then, or holds close to it now?"""
-    close = any(
-        facts.things[tool].held_by == role and apart(facts.things[tool], facts.things[index]) <= STRUCK
-        for facts in (before, now)
-    )
-    return close and pushed(before, now, index)
-
-
 def touched_with(facts: HouseFacts, index: int, role: str) -> bool:
     """Does what a player holds touch a thing?"""
     held = facts.bodies[role].holding
     return held is not None and touching(facts.things[held], facts.things[index])
 
 
-def thrown(before: HouseFacts, now: HouseFacts, index: int, role: str) -> bool:
-    """Was a thing released and travelled? `before` is the last moment at which the player held it."""
-    old, new = before.things[index], now.things[index]
-    return old.held_by == role and new.held_by is None and math.dist(old.xy, new.xy) >= THROWN
+def touched(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
+    """Has a player touched a thing with what was in its hand, however briefly?"""
+    return _done(facts.things[index].touched, role, since, tool)
+
+
+def hit(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
+    """Has a player hit a thing with what was in its hand: touched it, and come upon it at `HITS` at least?"""
+    return _done(facts.things[index].hit, role, since, tool)
+
+
+def pushed_by(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
+    """Has a player pushed a thing with its body: is it `SHOVED` from where it was when the player walked into it?"""
+    deed = facts.things[index].pushed
+    return _done(deed, role, since) and driven(facts, index, deed) >= SHOVED
+
+
+def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
+    """Has a player pushed a thing with what was in its hand: is it `SHOVED` from where it was when that touched it?"""
+    deed = facts.things[index].touched
+    return _done(deed, role, since, tool) and driven(facts, index, deed) >= SHOVED
+
+
+def thrown(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
+    """Has a thing flown or rolled `THROWN` from where a player let go of it, with no push since then?"""
+    return _done(facts.things[index].let_go, role, since) and flown(facts, index) >= THROWN
+
+
+def flown(facts: HouseFacts, index: int) -> float:
+    """How far, along the floor, a thing is from where a hand let go of it; 0 for what is in a hand or was in none, and
+    for what was pushed or touched since."""
+    thing = facts.things[index]
+    if thing.let_go is None or thing.held_by is not None:
+        return 0.0
+    by_itself = all(deed is None or deed.time < thing.let_go.time for deed in (thing.pushed, thing.touched))
+    return math.dist(thing.let_go.place[:2], thing.xy) if by_itself else 0.0
+
+
+def driven(facts: HouseFacts, index: int, deed: Deed | None) -> float:
+    """How far, along the floor, a thing is from where a push or a touch of it began; 0 for what has been in a hand
+    since."""
+    thing = facts.things[index]
+    if deed is None or thing.held_by is not None or (thing.let_go is not None and thing.let_go.time > deed.time):
+        return 0.0
+    return math.dist(deed.place[:2], thing.xy)
+
+
+def _done(deed: Deed | None, role: str, since: float, tool: int | None = None) -> bool:
+    return deed is not None and deed.role == role and deed.time >= since and deed.tool == tool
 
 
 def raised(before: HouseFacts, now: HouseFacts, index: int, role: str) -> bool:

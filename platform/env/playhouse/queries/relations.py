@@ -27,9 +27,11 @@ def on(a: Thing, b: Thing) -> bool:
 
 
 def inside(a: Thing, b: Thing) -> bool:
-    """Is `a` within a container `b`: its middle over b's footprint, and below b's rim?"""
+    """Is `a` within a container `b`: its middle over b's footprint and above b's floor, its underside below b's rim?
+
+    What has tipped over inside keeps the box it stood with, which may reach below the floor: so the middle counts."""
     over = a.index != b.index and "container" in b.attributes and edge_distance(a.xy, b) == 0.0
-    return over and bottom(b) - RESTING_GAP < bottom(a) < top(b) - RESTING_GAP
+    return over and bottom(b) < a.position[2] and bottom(a) < top(b) - RESTING_GAP
 
 
 def under(a: Thing, b: Thing) -> bool:

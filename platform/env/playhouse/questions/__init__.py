@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 
 from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.questions.asserting import ask_fact
+from interplay.env.playhouse.questions.colours import ask_colour_of, ask_same_or_different
 from interplay.env.playhouse.questions.comparing import ask_larger, ask_same_colour
+from interplay.env.playhouse.questions.counting import ask_how_many, ask_present
 from interplay.env.playhouse.questions.describing import ask_color, ask_count, ask_exist
+from interplay.env.playhouse.questions.inquiry import Inquiry
 from interplay.env.playhouse.questions.locating import ask_nearest, ask_on_top, ask_seen, ask_where
+from interplay.env.playhouse.questions.looking import ask_noticed
+from interplay.env.playhouse.questions.numbering import ask_number_fact
 from interplay.env.playhouse.questions.question import OpenQuestion, Question
+from interplay.env.playhouse.questions.sizes import ask_size
+from interplay.env.playhouse.questions.whereabouts import ask_whereabouts
 
 Ask = Callable[[Asking, np.random.Generator], Question]
 
@@ -23,12 +31,21 @@ ON_REQUEST: dict[str, Ask] = {
     "on_top": ask_on_top,
     "where": ask_where,
     "seen": ask_seen,
+    "fact": ask_fact,
+    "whereabouts": ask_whereabouts,
+    "how_many": ask_how_many,
+    "noticed": ask_noticed,
+    "colour_of": ask_colour_of,
+    "same_or_different": ask_same_or_different,
+    "number_fact": ask_number_fact,
+    "present": ask_present,
+    "size": ask_size,
 }
 QUESTIONS = {**USUAL, **ON_REQUEST}
 
 
 def load_question(fields: Mapping[str, Any]) -> Question:
     """The question that `to_json` described."""
-    kind = OpenQuestion if "accepted" in fields else Question
+    kind = Inquiry if "room" in fields else OpenQuestion if "accepted" in fields else Question
     lists = {name: tuple(fields[name]) for name in ("mistakes", "about", "accepted") if name in fields}
     return kind(**{**fields, **lists})

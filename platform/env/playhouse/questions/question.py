@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from interplay.env.playhouse.cues import without_unused_cues
 from interplay.env.playhouse.experts.answerer import Answerer, Finder
 from interplay.env.playhouse.facts import XY, HouseFacts
 from interplay.env.task import Expert, Task, same_words, words
@@ -26,9 +27,11 @@ class Question(Task):
     answer: str
     mistakes: tuple[str, ...]  # plausible wrong answers
     about: tuple[int, ...]  # the Things' indices to look at before answering; empty: look at the room
+    cue: str | None = field(default=None, kw_only=True)
+    modifier: str | None = field(default=None, kw_only=True)
 
     def to_json(self) -> Mapping[str, Any]:
-        return {**asdict(self), "mistakes": list(self.mistakes), "about": list(self.about)}
+        return without_unused_cues({**asdict(self), "mistakes": list(self.mistakes), "about": list(self.about)})
 
     def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
         return bool(said) and same_words(self.answer, said[0])

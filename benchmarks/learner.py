@@ -1,0 +1,341 @@
+"""What an update of the learner costs, by size of the agent and way of computing, and what share of its device it has.
+
+    python benchmarks/learner.py                              # nano, 18m, 71m; T = 50, 96 + 96 lanes; on a GPU
+    python benchmarks/learner.py --quick                      # nano and 5m, small unrolls; what a CPU does by default
+    python benchmarks/learner.py --sizes 71m --recompute 8 --profile
+    python benchmarks/learner.py --json learner.json          # ... and the numbers as JSON (- for stdout)
+
+Unrolls are random, half played and half demonstrated, pictures of 72x96 like the Playhouse's. All ways of a size take
+turns, so that a noisy machine is noisy to all; the best says what the code costs (on a CPU, in CPU seconds). The
+arithmetic is counted once by FlopCounterMode, without what is computed again; the device's peak is its best product of
+two large matrices in the same precision, measured here. On a GPU the learner is first held against one on the CPU, and
+taken from there to here. Beside this package only torch and numpy are needed, so it runs where nothing is installed:
+make typing, then PYTHONPATH=.typing python3 benchmarks/learner.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from interplay.actors.unroll import Unroll, allocate_demonstrated, allocate_played
+from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays, Layout
+from interplay.agent.sizes import SIZES
+from interplay.env.playhouse.codec import COMPONENTS
+from interplay.env.world import WorldSpec
+from interplay.learner.device import find_device
+from interplay.learner.learner import Learner, LearnerConfig, Played
+
+SPEC = WorldSpec(
+    name="random",
+    version=1,
+    roles=("setter", "solver"),
+    frames_per_step=8,
+    frames_per_second=30.0,
+    image=(72, 96, 3),
+    vector=0,
+    movement=COMPONENTS,
+    utterances=True,
+    poses=0,
+)
+WORDS = 500  # of the vocabulary
+SPEAKS = 0.05  # share of steps
+WAYS: dict[str, dict[str, Any]] = {
+    "fp32": {},
+    "fp32 channels_last": {"channels_last": True},
+    "fp32 compiled": {"compile": True},
+    "bf16": {"precision": "bf16"},
+    "bf16 compiled": {"precision": "bf16", "compile": True},
+    "bf16 compiled channels_last": {"precision": "bf16", "compile": True, "channels_last": True},
+}
+HEADINGS = "recompute   best ms    median  frames/s      x  of peak     GB    apart"
+CHUNKS = (0, 4, 8, 16, 32)  # what is tried where memory does not suffice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured."""
+
+    device: str
+    sizes: tuple[str, ...]
+    ways: tuple[str, ...]
+    steps: int
+    lanes: int  # of each kind
+    updates: int
+    recompute: int | None  # None: as little as fits
+
+
+@dataclass
+class Row:
+    """One way of one size."""
+
+    size: str
+    way: str
+    recompute: int
+    first: float  # seconds of the first update, compilation included
+    best: float  # seconds of an update
+    median: float
+    frames: float  # learned from, a second, at best
+    gflop: float  # of a frame, forward and backward
+    share: float  # of the device's measured peak in this precision
+    memory: float | None  # GB on a GPU, at most; None on a CPU
+    apart: float  # relative distance of the first gradient's norm from that of the first way
+
+
+def agent_of(size: str) -> Agent:
+    config = SIZES[size]
+    torch.manual_seed(1)
+    return Agent(config, Layout(SPEC, config.utterance_length, config.actions_per_step), WORDS)
+
+
+def fill(arrays: Arrays, layout: Layout, rng: np.random.Generator) -> None:
+    """Random rows of long episodes."""
+    lead = arrays["first"].shape
+    arrays["first"][:] = rng.random(lead) < 0.01
+    arrays["last"][:-1] = arrays["first"][1:]
+    arrays["image"][:] = rng.integers(256, size=arrays["image"].shape, dtype=np.uint8)
+    bins = np.array(layout.bins)
+    for key in ("movement", "previous"):
+        arrays[key][:] = rng.integers(bins, size=arrays[key].shape)
+    arrays["spoke"][:] = rng.random(lead) < SPEAKS
+    for key in ("heard", "said", "tokens"):
+        arrays[key][..., :5] = rng.integers(4, WORDS, size=(*lead, 5))
+        arrays[key][..., 5] = 3  # the end
+    arrays["tokens"][~arrays["spoke"]] = 0
+
+
+def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, Any]:
+    """What one update takes."""
+    rng = np.random.default_rng(seed)
+    shown, earned = allocate_demonstrated(agent.layout, steps, lanes), allocate_played(agent.layout, steps, lanes)
+    for arrays in (shown, earned):
+        fill(arrays, agent.layout, rng)
+    shown["cloned"][:] = True
+    lead = earned["first"].shape
+    for key in ("movement_log_prob", "language_log_prob"):
+        earned[key][:] = rng.normal(-2, 0.5, size=lead)
+    state = {name: np.zeros((lanes, agent.config.lstm), np.float32) for name in ("hidden", "cell")}
+    reward = rng.normal(size=(steps, lanes)).astype(np.float32)
+    return {
+        "demonstrated": Unroll(shown, {}),
+        "played": Played(Unroll(earned, state), reward, np.zeros(lead, np.float32)),
+    }
+
+
+def learner_of(size: str, lanes: int, **switches: Any) -> Learner:
+    return Learner(
+        agent_of(size), LearnerConfig(**switches), dataset_lanes=lanes, generator=torch.Generator().manual_seed(2)
+    )
+
+
+def clock(device: torch.device) -> float:
+    """Seconds: of the wall once a GPU has done all; of this process on a CPU, which others may want, too."""
+    if device.type == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+def flop_of_a_frame(size: str, device: str) -> float:
+    """Forward and backward. Every frame costs the same but those that speak, of which the batch has their share."""
+    lanes = 2
+    learner = learner_of(size, lanes, device=device)
+    given = unrolls(learner.agent, 9, lanes)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        learner.update(**given)
+    return counter.get_total_flops() / frames(9, lanes)
+
+
+def frames(steps: int, lanes: int) -> int:
+    """What one update learns from: T steps of played lanes, T + 1 of demonstrated ones."""
+    return lanes * (2 * steps + 1)
+
+
+def peak(device: torch.device, dtype: torch.dtype) -> float:
+    """Operations a second in the best of several products of two square matrices of random numbers."""
+    side = 8192 if device.type == "cuda" else 1024
+    one, other = (torch.randn(side, side, device=device).to(dtype) for _ in range(2))
+    taken: list[float] = []
+    while sum(taken) < 3.0:
+        start = clock(device)
+        one @ other
+        taken.append(clock(device) - start)
+    return 2.0 * side**3 / min(taken)
+
+
+def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
+    """A learner after its first update; where memory does not suffice, one that computes more again."""
+    device = find_device(plan.device)
+    for chunks in CHUNKS if plan.recompute is None else (plan.recompute,):
+        learner = learner_of(size, plan.lanes, device=plan.device, recompute=chunks, **WAYS[way])
+        given = unrolls(learner.agent, plan.steps, plan.lanes)
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats(device)
+        start = clock(device)
+        try:
+            metrics = learner.update(**given)
+        except torch.OutOfMemoryError:
+            say(f"{size} {way}: recompute={chunks} does not fit into memory")
+            del learner
+            continue
+        memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else None
+        first = clock(device) - start
+        return learner, Row(size, way, chunks, first, 0, 0, 0, 0, 0, memory, metrics["gradient_norm"])
+    raise SystemExit(f"{size} {way}: memory does not suffice; try fewer --lanes")
+
+
+def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) -> Iterator[Row]:
+    """All ways of one size, in turns."""
+    device, gflop = find_device(plan.device), flop_of_a_frame(size, plan.device) / 1e9
+    begun = {way: begin(plan, size, way) for way in plan.ways}
+    given = [unrolls(begun[plan.ways[0]][0].agent, plan.steps, plan.lanes, seed) for seed in range(2)]
+    taken: dict[str, list[float]] = {way: [] for way in plan.ways}
+    for turn in range(plan.updates):
+        for way, (learner, _) in begun.items():
+            start = clock(device)
+            learner.update(**given[turn % 2])
+            taken[way].append(clock(device) - start)
+    reference = begun[plan.ways[0]][1].apart
+    for way, (learner, row) in begun.items():
+        row.best, row.median = min(taken[way]), float(np.median(taken[way]))
+        row.frames, row.gflop = frames(plan.steps, plan.lanes) / row.best, gflop
+        row.share = row.frames * gflop * 1e9 / peaks[learner.config.precision]
+        row.apart = abs(row.apart / reference - 1)
+        yield row
+        if profiled:
+            say(largest(learner, given[0]))
+
+
+def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str:
+    """The operations that take most, as torch's profiler tells them, and how long the GPU stood idle."""
+    kinds = [torch.profiler.ProfilerActivity.CPU]
+    on_gpu = learner.device.type == "cuda"
+    if on_gpu:
+        kinds.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=kinds) as profile:
+        start = clock(learner.device)
+        for _ in range(updates):
+            learner.update(**given)
+        wall = clock(learner.device) - start
+    events = profile.key_averages()
+    table = events.table(
+        sort_by="self_cuda_time_total" if on_gpu else "self_cpu_time_total", row_limit=15, max_name_column_width=60
+    )
+    busy = sum(event.self_device_time_total for event in events) / 1e6
+    return f"{table}\nthe GPU was busy {busy / wall:.0%} of {wall:.2f} s" if on_gpu else str(table)
+
+
+def agreement(device: str) -> str:
+    """Two updates here and on the CPU, then a third on the CPU from what was saved here."""
+    here, there = (learner_of("nano", 4, device=place) for place in (device, "cpu"))
+    worst = 0.0
+    for number in range(2):
+        given = unrolls(here.agent, 6, 4, number)
+        mine, theirs = here.update(**given), there.update(**given)
+        worst = max(worst, *(abs(mine[name] - theirs[name]) / max(0.1, abs(theirs[name])) for name in theirs))
+    file = io.BytesIO()
+    torch.save({"weights": here.agent.state_dict(), "state": here.state()}, file)
+    file.seek(0)
+    saved = torch.load(file, map_location="cpu", weights_only=True)
+    moved = learner_of("nano", 4, device="cpu")
+    moved.agent.load_state_dict(saved["weights"])
+    moved.load_state(saved["state"])
+    given = unrolls(here.agent, 6, 4, 2)
+    mine, theirs = here.update(**given)["loss"], moved.update(**given)["loss"]
+    return (
+        f"on {device} and on the CPU: metrics of two updates differ by {worst:.1e} at most (relative); "
+        f"saved there and taken here, the loss of the third is {theirs:.6g}, there {mine:.6g}"
+    )
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def planned() -> tuple[Plan, argparse.Namespace]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ...; auto: a GPU where there is one")
+    parser.add_argument("--quick", action="store_true", help="small settings; those of a CPU where nothing is said")
+    parser.add_argument("--sizes", help="comma-separated, of " + ", ".join(SIZES))
+    parser.add_argument("--ways", help="comma-separated, of " + ", ".join(WAYS))
+    parser.add_argument("--steps", type=int, help="T")
+    parser.add_argument("--lanes", type=int, help="played ones, and as many demonstrated ones")
+    parser.add_argument("--updates", type=int, help="of each way, after the first")
+    parser.add_argument("--recompute", type=int, help="chunks; not given: as few as fit into memory")
+    parser.add_argument("--profile", action="store_true", help="also the operations that take most, on stderr")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    asked = parser.parse_args()
+    device = find_device(asked.device)
+    small = asked.quick or device.type == "cpu"
+    sizes = asked.sizes or ("nano,5m" if small else "nano,18m,71m")
+    # Compiling C++ takes minutes, so it is asked for by name where it pays least.
+    ways = asked.ways or ",".join(way for way in WAYS if not (small and device.type == "cpu" and "compiled" in way))
+    plan = Plan(
+        device=str(device),
+        sizes=tuple(sizes.split(",")),
+        ways=tuple(ways.split(",")),
+        steps=asked.steps or (6 if small else 50),
+        lanes=asked.lanes or (4 if small else 96),
+        updates=asked.updates or (6 if small else 10),
+        recompute=asked.recompute,
+    )
+    unknown = [name for name in plan.sizes if name not in SIZES] + [way for way in plan.ways if way not in WAYS]
+    if unknown:
+        parser.error(f"{', '.join(unknown)}: not known; sizes: {', '.join(SIZES)}; ways: {', '.join(WAYS)}")
+    return plan, asked
+
+
+def main() -> None:
+    plan, asked = planned()
+    device = find_device(plan.device)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} thread(s)"
+    peaks = {"fp32": peak(device, torch.float32), "bf16": peak(device, torch.bfloat16)}
+    say(f"{name}: T = {plan.steps}, {plan.lanes} + {plan.lanes} lanes; peaks " + told(peaks))
+    agreed = agreement(plan.device) if device.type == "cuda" else None
+    if agreed is not None:
+        say(agreed)
+    print(f"{'':34}{HEADINGS}")
+    rows = []
+    for size in plan.sizes:
+        base = 0.0
+        for row in measured(plan, size, peaks, asked.profile):
+            base = base or row.frames
+            rows.append(row)
+            memory = "-" if row.memory is None else f"{row.memory:.1f}"
+            print(
+                f"{row.size + ' ' + row.way:34}{row.recompute:9}{row.best * 1e3:10.1f}{row.median * 1e3:10.1f}"
+                f"{row.frames:10.0f}{row.frames / base:7.2f}{row.share:9.1%}{memory:>7}{row.apart:9.0e}",
+                flush=True,
+            )
+    if asked.json is not None:
+        result = {"device": name, "torch": torch.__version__, "plan": asdict(plan), "peaks": peaks}
+        text = json.dumps({**result, "agreement": agreed, "rows": [asdict(row) for row in rows]}, indent=1)
+        if asked.json == "-":
+            print(text)
+        else:
+            Path(asked.json).write_text(text + "\n")
+
+
+def told(peaks: Mapping[str, float]) -> str:
+    return ", ".join(f"{precision} {rate / 1e12:.3g} TFLOP/s" for precision, rate in peaks.items())
+
+
+if __name__ == "__main__":
+    main()

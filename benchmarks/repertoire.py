@@ -1,0 +1,161 @@
+"""What a setter can ask for by each cue and each modifier, and how well the scripted solver without mistakes does it.
+
+    python benchmarks/repertoire.py                      # a table; some minutes on one core
+    python benchmarks/repertoire.py --houses 60 --cues lift count --samples 5
+    python benchmarks/repertoire.py --json -             # ... and the numbers as JSON on stdout (or to a file)
+
+In each of so many furnished houses a task is asked once by each cue, with no modifier; and once with each modifier, by
+a cue drawn at random. `asked` is the share of houses in which that could be done; `done`, of those that were asked, the
+share that the solver fulfilled, or answered rightly, within the steps allowed, with its 95 % interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.scene import warm_up
+from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.world import Playhouse
+from interplay.env.task import InfeasibleTask, Task
+from interplay.env.world import Start
+from interplay.evaluation.estimates import wilson
+
+DRAWS = 1000  # in which different instructions are counted
+
+
+@dataclass
+class Row:
+    """What came of one cue, or of one modifier."""
+
+    name: str
+    houses: int = 0
+    asked: int = 0
+    done: int = 0
+    steps: list[int] = field(default_factory=list)  # of those that were done
+    instructions: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def attempt(world: Playhouse, task: Task, limit: int) -> int | None:
+    """The steps in which the solver, and the setter where it takes two, did a task; None where they did not."""
+    solver, partner = task.expert(world), task.partner(world)
+    said: list[str] = []
+    for step in range(1, limit + 1):
+        actions = {world.spec.solver: solver.act(world)}
+        if partner is not None:
+            actions[world.spec.roles[0]] = partner.act(world)
+        if (utterance := actions[world.spec.solver].utterance) is not None:
+            said.append(utterance)
+        world.step(actions, see=())
+        if task.success(world.facts(), said):
+            return step
+        if task.answer is not None and said:
+            return None
+    return None
+
+
+def ask(row: Row, world: Playhouse, seed: int, cue: str, modifier: str | None, limit: int) -> None:
+    """Adds one house to a row."""
+    row.houses += 1
+    world.reset(Start(seed=seed), see=())
+    try:
+        task = world.tasks().ask(cue, modifier, np.random.default_rng((seed, len(row.name))))
+    except InfeasibleTask:
+        return
+    row.asked += 1
+    row.instructions.append(task.instruction)
+    steps = attempt(world, task, max(limit, world.tasks().limits.get(task.kind, 0)))
+    if steps is None:
+        row.failures.append(f"house {seed}: {task.kind}: {task.instruction}")
+    else:
+        row.done += 1
+        row.steps.append(steps)
+
+
+def rows(
+    world: Playhouse, seeds: Sequence[int], cues: Sequence[str], modifiers: Sequence[str], limit: int
+) -> Iterator[Row]:
+    for cue in cues:
+        row = Row(cue)
+        for seed in seeds:
+            ask(row, world, seed, cue, None, limit)
+        yield row
+    for modifier in modifiers:
+        row = Row(modifier)
+        for seed in seeds:
+            cue = cues[int(np.random.default_rng((seed, 1)).integers(len(cues)))]
+            ask(row, world, seed, cue, modifier, limit)
+        yield row
+
+
+def variety(world: Playhouse, first: int, draws: int) -> tuple[int, int]:
+    """Of so many draws of a house, a cue, and half of the time a modifier: tasks asked, and different instructions."""
+    source = PlayhouseTasks
+    asked: list[str] = []
+    for seed in range(first, first + draws):
+        world.reset(Start(seed=seed), see=())
+        rng = np.random.default_rng(seed)
+        cue = source.cues[int(rng.integers(len(source.cues)))]
+        modifier = source.modifiers[int(rng.integers(len(source.modifiers)))] if rng.random() < 0.5 else None
+        try:
+            asked.append(world.tasks().ask(cue, modifier, rng).instruction)
+        except InfeasibleTask:
+            continue
+    return len(asked), len(set(asked))
+
+
+def line(row: Row) -> str:
+    done = wilson(row.done, row.asked)
+    mean = float(np.mean(row.steps)) if row.steps else float("nan")
+    return (
+        f"{row.name:20}{row.asked / row.houses:8.2f}{done.value:8.2f}   [{done.low:.2f}, {done.high:.2f}]"
+        f"{mean:9.1f}{len(set(row.instructions)):10}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--houses", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=900_000, help="of the first house")
+    parser.add_argument("--steps", type=int, default=180, help="allowed for a task, where its kind is given no more")
+    parser.add_argument("--cues", nargs="*", default=PlayhouseTasks.cues, choices=PlayhouseTasks.cues)
+    parser.add_argument("--modifiers", nargs="*", default=PlayhouseTasks.modifiers, choices=PlayhouseTasks.modifiers)
+    parser.add_argument("--samples", type=int, default=2, help="wordings to show of each")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    given = parser.parse_args(arguments)
+    warm_up(lambda text: print(text, file=sys.stderr))
+    world = Playhouse(PlayhouseConfig())
+    print(f"{'cue or modifier':20}{'asked':>8}{'done':>8}{'95 %':>12}{'steps':>13}{'different':>11}")
+    found = []
+    for row in rows(world, range(given.seed, given.seed + given.houses), given.cues, given.modifiers, given.steps):
+        found.append(row)
+        print(line(row), flush=True)
+        for text in list(dict.fromkeys(row.instructions))[: given.samples]:
+            print(f"    {text}")
+        for text in row.failures:
+            print(f"    not done: {text}")
+    asked, different = variety(world, given.seed + given.houses, DRAWS)
+    print(f"of {DRAWS} draws of house, cue and modifier {asked} could be asked, in {different} different ways")
+    if given.json is not None:
+        text = json.dumps(
+            {**vars(given), "rows": [asdict(row) for row in found], "asked": asked, "different": different}
+        )
+        if given.json == "-":
+            print(text)
+        else:
+            Path(given.json).write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Plays houses at random for long, and looks whether anything in them breaks.
+
+    python benchmarks/soak.py                               # 1,000 steps in each of 10 houses, some ten seconds
+    python benchmarks/soak.py --houses 50 --steps 10000     # half a million steps, some ten minutes
+    python benchmarks/soak.py --json -                      # ... and the numbers as JSON on stdout (or to a file)
+
+Both players act at random: they go for things, grasp, carry, push, turn, let go and throw, and much else. After every
+step each thing must be inside the house, have come into its room by a doorway, and be in no wall or piece of furniture,
+nor in the floor. MuJoCo may not warn, neither by its counters nor in its log. Memory is read after each house. It ends
+with 1 where something was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.layout import PlacedThing
+from interplay.env.playhouse.model import BOX
+from interplay.env.playhouse.rooms import DOOR_WIDTH, WALL_HEIGHT, WALL_THICKNESS
+from interplay.env.playhouse.world import FRAMES_PER_STEP, Playhouse
+from interplay.env.world import Action, Movement, Start
+
+MEGABYTE = 1 << 20
+FLAT = 3.0  # MB by which memory may grow in the second half: a larger house may come, but nothing may pile up
+MUJOCO_LOG = "MUJOCO_LOG.TXT"  # MuJoCo writes it into the working directory
+SUNK = 0.85  # of the lowest that a thing's middle may be: what is lower is sunk in the floor
+STAYS = 8  # steps for which a thing has to be where it can not be
+DIP = 0.05  # metres under the floor that the middle of what is thrown at it may be for a moment
+BESIDE = 0.25  # metres beside a doorway: what turns a corner within a step seems to pass there
+KEEN = 0.7  # of the steps in which a player goes for a thing and grasps; in the others it does anything
+
+
+@dataclass(frozen=True)
+class Soaked:
+    """What was seen in one house."""
+
+    seed: int
+    steps: int
+    objects: int
+    grasps: int  # steps at whose end something is held, of both players
+    spent: int  # ... at whose end something has just been thrown or lost
+    fastest: float  # metres a second
+    escaped: tuple[str, ...]  # who, and when
+    warnings: tuple[str, ...]
+    seconds: float
+    megabytes: float  # of this process, afterwards
+
+
+class Watch:
+    """Looks at one house after every step."""
+
+    def __init__(self, world: Playhouse) -> None:
+        house, model = world.house, world.simulation.model
+        self._simulation = world.simulation
+        self._low = np.array([room.low for room in house.rooms]) - WALL_THICKNESS
+        self._high = np.array([room.high for room in house.rooms]) + WALL_THICKNESS
+        self._doors = np.array([door.middle for door in house.doorways]).reshape(-1, 2)
+        names = [f"{thing.colour} {thing.category.name}" for thing in house.objects]
+        self._names = (*names, "setter", "solver")
+        self._least = np.array([SUNK * _lowest(thing) for thing in house.objects])
+        self._low_for = self._within_for = np.zeros(len(names), dtype=int)  # steps
+        solid = [g for g in range(model.ngeom) if model.geom_bodyid[g] == 0 and model.geom_type[g] == BOX]
+        half = np.array([np.abs(_matrix(model.geom_quat[g])) @ model.geom_size[g] for g in solid])
+        self._solid_low, self._solid_high = model.geom_pos[solid] - half, model.geom_pos[solid] + half
+        self._before, self._rooms_before = self._spots()
+
+    def _spots(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Where the objects and the two players are [K + 2, 2], and in which rooms [K + 2, R]."""
+        feet = [(avatar.x, avatar.y) for avatar in self._simulation.avatars]
+        spots = np.concatenate([self._simulation.data.qpos[4:].reshape(-1, 7)[:, :2], feet])
+        inside = ((spots[:, None] >= self._low) & (spots[:, None] <= self._high)).all(axis=2)
+        return spots, inside
+
+    def wrong(self) -> list[str]:
+        """Who is where nothing may be, and where that is."""
+        heights = self._simulation.data.qpos[4:].reshape(-1, 7)[:, 2]
+        spots, inside = self._spots()
+        middles = np.column_stack([spots[:-2], heights])
+        within = ((middles[:, None] > self._solid_low) & (middles[:, None] < self._solid_high)).all(axis=2)
+        # Feet and hands press things a little into floors and boards, and what lands goes deeper for a moment.
+        self._low_for = np.where(heights < self._least, self._low_for + 1, 0)
+        self._within_for = np.where(within.any(axis=1), self._within_for + 1, 0)
+        found = {
+            "outside": ~inside.any(axis=1),
+            "through a wall": ~(inside & self._rooms_before).any(axis=1) & ~self._by_a_door(spots),
+            "under the floor": ~(heights > -DIP),
+            "above the ceiling": ~(heights < WALL_HEIGHT),
+            "in a wall or in furniture": self._within_for >= STAYS,
+            "sunk": self._low_for >= STAYS,
+        }
+        self._before, self._rooms_before = spots, inside
+        return [f"{self._names[k]} {where}" for where, mask in found.items() for k in np.flatnonzero(mask)]
+
+    def _by_a_door(self, spots: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whose way since the last step leads through, or close by, a doorway. [K + 2]"""
+        way = spots - self._before
+        length = np.maximum((way * way).sum(axis=1), 1e-12)
+        near = np.zeros(len(spots), dtype=bool)
+        for door in self._doors:
+            share = np.clip(((door - self._before) * way).sum(axis=1) / length, 0.0, 1.0)
+            near |= np.linalg.norm(self._before + share[:, None] * way - door, axis=1) < DOOR_WIDTH / 2 + BESIDE
+        return near
+
+
+def _lowest(thing: PlacedThing) -> float:
+    """How low a thing's middle may be when it lies still, metres; a hollow one may lie with a part through its box."""
+    half = min(thing.half_extents)
+    return half / 2 if thing.category.shape == "composite" else half
+
+
+def _matrix(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
+    matrix = np.empty(9)
+    mujoco.mju_quat2Mat(matrix, quaternion)
+    return matrix.reshape(3, 3)
+
+
+class Players:
+    """Two who act at random. Each goes for some thing for a while, so that much is grasped and thrown about."""
+
+    def __init__(self, world: Playhouse, rng: np.random.Generator) -> None:
+        self._world = world
+        self._rng = rng
+        self._column = {component.name: k for k, component in enumerate(world.spec.movement)}
+        self._bins = [component.bins for component in world.spec.movement]
+        self._targets = [0, 0]
+
+    def act(self) -> dict[str, Action]:
+        return {role: Action(self._movement(player)) for player, role in enumerate(self._world.spec.roles)}
+
+    def _movement(self, player: int) -> Movement:
+        rng, column = self._rng, self._column
+        rows = rng.integers(self._bins, size=(FRAMES_PER_STEP, len(self._bins))).astype(np.int8)
+        if rng.random() < KEEN:
+            rows[:] = self._world.codec.encode(self._approach(player))[0]
+            rows[:, column["grasp"]] = rng.random() < 0.95
+            rows[:, column["throw"]] = rng.random() < 0.05
+            rows[:, column["rotate"]], rows[:, column["push"]] = rng.integers(3, size=2)
+        return rows
+
+    def _approach(self, player: int) -> NDArray[np.float64]:
+        """One frame [1, 8] that turns a player towards its thing and takes it there; holding one, to anywhere."""
+        simulation, rng, move = self._world.simulation, self._rng, np.zeros((1, len(COMPONENTS)))
+        move[0, FORWARD], move[0, STRAFE] = rng.integers(-1, 2, size=2)
+        move[0, YAW], move[0, PITCH] = rng.normal(size=2) * (0.05, 0.02)
+        if rng.random() < 0.02:
+            self._targets[player] = int(rng.integers(len(self._world.house.objects)))
+        if simulation.hands[player].holds is None:
+            eye = np.array(simulation.avatars[player].eye)
+            x, y, z = simulation.data.qpos[4:].reshape(-1, 7)[self._targets[player], :3] - eye
+            avatar, away = simulation.avatars[player], math.hypot(x, y)
+            move[0, YAW] = math.remainder(math.atan2(y, x) - avatar.yaw, math.tau) / FRAMES_PER_STEP
+            move[0, PITCH] = (math.atan2(z, away) - avatar.pitch) / FRAMES_PER_STEP
+            move[0, FORWARD] = 1.0 if away > 1.0 else 0.0
+        return move
+
+
+def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
+    """So many random steps in the house of this seed."""
+    world.reset(Start(seed=seed), see=())
+    simulation, rng, watch = world.simulation, np.random.default_rng(seed), Watch(world)
+    players, data = Players(world, rng), simulation.data
+    lost: list[str] = []
+    grasps = spent = 0
+    fastest = 0.0
+    started = time.perf_counter()
+    for step in range(steps):
+        world.step(players.act(), see=())
+        grasps += sum(hand.holds is not None for hand in simulation.hands)
+        spent += sum(hand.spent for hand in simulation.hands)
+        lost += [f"{name} at step {step}" for name in watch.wrong()]
+        fastest = max(fastest, float(np.abs(data.qvel[4:].reshape(-1, 6)[:, :3]).max()))
+    warned = [f"{mujoco.mjtWarning(k).name}: {int(w.number)}" for k, w in enumerate(data.warning) if w.number]
+    return Soaked(
+        seed=seed,
+        steps=steps,
+        objects=len(world.house.objects),
+        grasps=grasps,
+        spent=spent,
+        fastest=fastest,
+        escaped=tuple(lost),
+        warnings=tuple(warned),
+        seconds=time.perf_counter() - started,
+        megabytes=resident(),
+    )
+
+
+def resident() -> float:
+    """Memory of this process, megabytes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+
+
+def all_houses(config: PlayhouseConfig, houses: int, steps: int, first: int) -> Iterator[Soaked]:
+    world = Playhouse(config)
+    for seed in range(first, first + houses):
+        yield soak(world, seed, steps)
+
+
+def faults(rows: list[Soaked], log: Path) -> list[str]:
+    """What must not be, in words."""
+    found = [f"house {row.seed}: {row.escaped[0]}" for row in rows if row.escaped]
+    found += [f"house {row.seed}: MuJoCo warned of {', '.join(row.warnings)}" for row in rows if row.warnings]
+    if log.exists():
+        found.append(f"MuJoCo wrote a log: {log.read_text()[:200]!r}")
+    grown = rows[-1].megabytes - rows[len(rows) // 2].megabytes
+    if grown > FLAT:
+        found.append(f"memory grew by {grown:.1f} MB in the second half")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--houses", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=1_000, help="in each house, of 8 frames")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first house")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    typed = parser.parse_args()
+    path = None if typed.json in (None, "-") else Path(typed.json).resolve()
+    rows: list[Soaked] = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        print(f"{'house':>6}{'objects':>9}{'held':>8}{'thrown':>8}{'fastest':>9}{'ms/step':>9}{'MB':>8}")
+        for row in all_houses(PlayhouseConfig(rooms=(1, 5)), typed.houses, typed.steps, typed.first):
+            rows.append(row)
+            print(
+                f"{row.seed:6}{row.objects:9}{row.grasps / row.steps / 2:8.0%}{row.spent:8}"
+                f"{row.fastest:9.1f}{row.seconds / row.steps * 1e3:9.2f}{row.megabytes:8.1f}",
+                *row.escaped[:1], *row.warnings, flush=True,
+            )  # fmt: skip
+        found = faults(rows, Path(folder) / MUJOCO_LOG)
+        os.chdir("/")
+    print("\n".join(found) or f"{sum(row.steps for row in rows):,} steps: nothing escaped, sank or warned")
+    if typed.json is not None:
+        text = json.dumps({"faults": found, "houses": [asdict(row) for row in rows]}, indent=1)
+        if path is None:
+            print(text)
+        else:
+            path.write_text(text + "\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Hit one thing with another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.errands.wield import Wield, draw_wield
+from interplay.env.playhouse.experts.hitter import Hitter, striking_spots
+from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.phrases import PHRASES
+from interplay.env.task import Expert
+from interplay.env.world import World
+
+PHRASES["hit"] = (
+    "hit the {thing} with the {tool}",
+    "take the {tool} and hit the {thing} with it",
+    "use the {tool} to hit the {thing}",
+    "strike the {thing} with the {tool}",
+    "knock the {tool} against the {thing}",
+    "bang the {tool} into the {thing}",
+)
+
+
+@dataclass(frozen=True)
+class Hit(Wield):
+    """Strike one thing, loose or furniture, with another, faster than to touch it."""
+
+    def fulfilled(self, facts: HouseFacts) -> bool:
+        return queries.hit(facts, self.other, self.target, self.solver, self.asked)
+
+    def begun(self, facts: HouseFacts) -> float:
+        """A touch that was too slow is half of it."""
+        return 0.5 * queries.touched(facts, self.other, self.target, self.solver, self.asked)
+
+    def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
+        """One has to get at it from somewhere."""
+        return bool(striking_spots(facts, self.solver, self.thing(facts), thing))
+
+    def expert(self, world: World) -> Expert:
+        return Hitter(self, world.spec)
+
+
+def draw_hit(asking: Asking, rng: np.random.Generator) -> Hit:
+    return draw_wield(Hit, "hit", asking.told_apart(), asking, rng)

@@ -1,0 +1,77 @@
+"""Push a thing, with the body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.choosing import one_of
+from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.experts.pusher import BACK, Pusher
+from interplay.env.playhouse.experts.runs import best_run
+from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.phrases import PHRASES, phrase
+from interplay.env.playhouse.queries.deeds import SHOVED
+from interplay.env.task import Expert
+from interplay.env.world import World
+
+PHRASES["push"] = (
+    "push the {thing}",
+    "push the {thing} with your body",
+    "walk into the {thing} and push it",
+    "shove the {thing}",
+    "give the {thing} a push",
+    "bump into the {thing} so that it moves",
+)
+ON_FLOOR = 0.05  # metres above the floor, at most, of the underside of what a body can push
+TOUCHED = 0.4  # metres from a thing's edge where walking up to it ends: the body is 0.22 wide
+
+
+@dataclass(frozen=True)
+class Push(Errand):
+    """Walk into a thing, so that it moves."""
+
+    asked: float  # seconds: when
+
+    def fulfilled(self, facts: HouseFacts) -> bool:
+        return queries.pushed_by(facts, self.target, self.solver, self.asked)
+
+    def progress(self, facts: HouseFacts) -> float:
+        """0.1 for turning to it, 0.4 for the way, as one may have to walk round it; 0.5 for touching it, and up to 1
+        for how far it is pushed."""
+        if self.fulfilled(facts):
+            return 1.0
+        deed = self.thing(facts).pushed
+        moved = 0.0
+        if deed is not None and deed.role == self.solver and deed.time >= self.asked:
+            moved = min(queries.driven(facts, self.target, deed) / SHOVED, 0.99)
+        near = 0.1 * self.looks(facts) + 0.4 * self.nearness(facts, TOUCHED)
+        return max(near, 0.5 + 0.5 * moved if moved else 0.0)
+
+    def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
+        return super().may_mistake(thing, facts) and pushable(thing, facts, self.solver, BACK)
+
+    def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
+        return replace(super().meaning(thing, facts), asked=facts.time)
+
+    def expert(self, world: World) -> Expert:
+        return Pusher(self, world.spec)
+
+
+def draw_push(asking: Asking, rng: np.random.Generator) -> Push:
+    asking.needs_memory("push")
+    things = [thing for thing in asking.nameable() if pushable(thing, asking.facts, asking.solver, BACK)]
+    target = one_of(things, rng, "push", "no thing that can be named lies on the floor with a clear way before it")
+    words = phrase("push", rng, thing=asking.call(target, rng))
+    return Push("push", words, asking.solver, target.index, asking.walk(target), asking.facts.time)
+
+
+def pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
+    """Can a player take a run at a thing from `back` metres off its edge, and push it on along the floor?"""
+    low = queries.bottom(thing) <= ON_FLOOR and thing.room is not None
+    within = any(queries.inside(thing, other) or queries.under(thing, other) for other in facts.things)
+    return low and not within and best_run(facts, role, thing, back + thing.radius, held) is not None

@@ -1,0 +1,51 @@
+"""Push one thing with another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.errands.push import pushable
+from interplay.env.playhouse.errands.wield import Wield, draw_wield
+from interplay.env.playhouse.experts.rammer import RUN_UP, Rammer
+from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.phrases import PHRASES
+from interplay.env.playhouse.queries.deeds import SHOVED
+from interplay.env.task import Expert
+from interplay.env.world import World
+
+PHRASES["push_with"] = (
+    "push the {thing} with the {tool}",
+    "take the {tool} and push the {thing} with it",
+    "use the {tool} to push the {thing}",
+    "shove the {thing} with the {tool}",
+    "move the {thing} by pushing it with the {tool}",
+    "push against the {thing} with the {tool}",
+)
+
+
+@dataclass(frozen=True)
+class PushWith(Wield):
+    """Push one loose thing along the floor with another that is held."""
+
+    def fulfilled(self, facts: HouseFacts) -> bool:
+        return queries.pushed_with(facts, self.other, self.target, self.solver, self.asked)
+
+    def begun(self, facts: HouseFacts) -> float:
+        """How far it has been pushed."""
+        if not queries.touched(facts, self.other, self.target, self.solver, self.asked):
+            return 0.0
+        return min(queries.driven(facts, self.other, facts.things[self.other].touched) / SHOVED, 1.0)
+
+    def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
+        return not thing.furniture and pushable(thing, facts, self.solver, RUN_UP, self.target)
+
+    def expert(self, world: World) -> Expert:
+        return Rammer(self, world.spec)
+
+
+def draw_push_with(asking: Asking, rng: np.random.Generator) -> PushWith:
+    return draw_wield(PushWith, "push_with", asking.nameable(), asking, rng)

@@ -1,0 +1,46 @@
+"""Touch one thing with another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse import queries
+from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.errands.wield import Wield, draw_wield
+from interplay.env.playhouse.experts.toucher import Toucher
+from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.phrases import PHRASES
+from interplay.env.task import Expert
+from interplay.env.world import World
+
+PHRASES["touch_with"] = (
+    "touch the {thing} with the {tool}",
+    "take the {tool} and touch the {thing} with it",
+    "use the {tool} to touch the {thing}",
+    "tap the {thing} with the {tool}",
+    "hold the {tool} against the {thing}",
+    "let the {tool} touch the {thing}",
+)
+
+
+@dataclass(frozen=True)
+class TouchWith(Wield):
+    """Hold one thing against another, loose or furniture, if only for a moment."""
+
+    def fulfilled(self, facts: HouseFacts) -> bool:
+        return queries.touched(facts, self.other, self.target, self.solver, self.asked)
+
+    def begun(self, facts: HouseFacts) -> float:
+        return 0.0
+
+    def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
+        return True
+
+    def expert(self, world: World) -> Expert:
+        return Toucher(self, world.spec)
+
+
+def draw_touch_with(asking: Asking, rng: np.random.Generator) -> TouchWith:
+    return draw_wield(TouchWith, "touch_with", asking.told_apart(), asking, rng)

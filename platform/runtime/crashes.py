@@ -1,0 +1,54 @@
+"""Why a part went down: kept in the run's folder, one file a part, and told where the run has to be given up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class PartFailed(RuntimeError):
+    """A part went down more often than it may. The message ends with the traceback that it left."""
+
+
+@dataclass(frozen=True)
+class Crashes:
+    """Writes `folder`/<part>.txt."""
+
+    folder: Path
+    seed: int
+    config: str  # `config_hash` of the run's configuration
+    limit: int  # restarts of a part
+
+    def keep(self, part: str, number: int, cause: str, episodes: list[str]) -> Path:
+        """Appends one crash, the part's `number`-th; returns the file. `episodes`: those of its last unroll."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{part}.txt"
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        named = ", ".join(episodes) or "none yet"
+        told = (
+            f"{when}  {part} went down, {number} of at most {self.limit} times before the run is given up\n"
+            f"seed {self.seed}, config {self.config}, episodes of its last unroll: {named}\n"
+            f"{COLOURS.sub('', cause).strip()}\n\n"
+        )
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write(told)
+        return file
+
+    def given_up(self, part: str, cause: str, file: Path) -> PartFailed:
+        """What to raise where a part went down once too often."""
+        return PartFailed(
+            f"{part} went down more often than runtime.restarts={self.limit} allows; the same command goes on from the "
+            f"newest checkpoint. All of them: {file}. The last one:\n{COLOURS.sub('', cause).strip()}"
+        )
+
+
+def config_hash(config: Any) -> str:
+    """Twelve hexadecimal digits that name a configuration of plain values."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:12]

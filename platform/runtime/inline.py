@@ -1,0 +1,125 @@
+"""The parts of a stage in the learner's own process, at most one batch ahead of it; results never depend on timing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from interplay.actors.returns import EpisodeReturns
+from interplay.actors.setter_replay import SetterReplayActor
+from interplay.actors.unroll import Unroll
+from interplay.agent.weights import Weights
+from interplay.learner.learner import Played
+from interplay.reward.frozen_gate import FrozenGate
+from interplay.reward.payment import Payment
+from interplay.runtime.accounts import Account
+from interplay.runtime.ahead import Ahead
+from interplay.runtime.ledger import Taken
+from interplay.runtime.pulse import IdleShare, Pulse
+from interplay.runtime.sources import DemonstratedBatch, PlayedBatch
+
+
+class Reads(Protocol):
+    """A dataset actor."""
+
+    def unroll(self) -> Unroll: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load_state(self, state: Mapping[str, Any]) -> None: ...
+
+
+class InlinePlayed:
+    """Plays with one actor, pays, and asks the frozen gate. With `overlap`, one unroll ahead in a thread."""
+
+    def __init__(self, *, actor: SetterReplayActor, payment: Payment, gate: FrozenGate | None, overlap: bool) -> None:
+        self._actor = actor
+        self._payment = payment
+        self._gate = gate
+        self._returns = EpisodeReturns(actor.lanes)
+        self._ahead: Ahead[Played] = Ahead(overlap)
+        self._taken = 0
+        self._waited = 0.0
+        self._pulses = {"actor": (Pulse(), IdleShare()), "reward": (Pulse(), IdleShare())}
+
+    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> PlayedBatch:
+        started = time.monotonic()
+        played = self._ahead.take(self._maker(weights(), version))
+        self._waited += time.monotonic() - started
+        if ahead:
+            self._ahead.begin(self._maker(weights(), version))
+        taken = Taken(0, self._taken, played.unroll.version)
+        self._taken += 1
+        return PlayedBatch(played, self._returns.add(played.unroll, played.reward), (taken,))
+
+    def account(self) -> Account:
+        idle = {kind: share.of(pulse.read()) for kind, (pulse, share) in self._pulses.items()}
+        return Account(waited=self._waited, idle=idle)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "actor": self._actor.state(),
+            "payment": self._payment.state(),
+            "gate": None if self._gate is None else self._gate.state(),
+            "returns": self._returns.state(),
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self._actor.load_state(state["actor"])
+        self._payment.load_state(state["payment"])
+        if self._gate is not None:
+            self._gate.load_state(state["gate"])
+        self._returns.load_state(state["returns"])
+        self._taken = state["actor"]["turn"]
+
+    def close(self) -> None:
+        self._ahead.close()
+
+    def _maker(self, weights: Weights, version: int) -> Callable[[], Played]:
+        return lambda: self._make(weights, version)
+
+    def _make(self, weights: Weights, version: int) -> Played:
+        with self._pulses["actor"][0].doing("plays"):
+            self._actor.load_weights(weights, version)
+            unroll = self._actor.unroll()
+        with self._pulses["reward"][0].doing("scores"):
+            reward = self._payment.pay(unroll)
+            return Played(unroll, reward, None if self._gate is None else self._gate.logits(unroll))
+
+
+class InlineDemonstrated:
+    """Reads demonstrations with one dataset actor. With `overlap`, one unroll ahead in a thread."""
+
+    def __init__(self, dataset: Reads, overlap: bool) -> None:
+        self._dataset = dataset
+        self._ahead: Ahead[Unroll] = Ahead(overlap)
+        self._taken = 0
+        self._waited = 0.0
+        self._pulse, self._idle = Pulse(), IdleShare()
+
+    def take(self, *, ahead: bool) -> DemonstratedBatch:
+        started = time.monotonic()
+        unroll = self._ahead.take(self._make)
+        self._waited += time.monotonic() - started
+        if ahead:
+            self._ahead.begin(self._make)
+        self._taken += 1
+        return DemonstratedBatch(unroll, (Taken(0, self._taken - 1),))
+
+    def account(self) -> Account:
+        return Account(waited=self._waited, idle={"dataset": self._idle.of(self._pulse.read())})
+
+    def state(self) -> dict[str, Any]:
+        return self._dataset.state()
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self._dataset.load_state(state)
+        self._taken = state["turn"]
+
+    def close(self) -> None:
+        self._ahead.close()
+
+    def _make(self) -> Unroll:
+        with self._pulse.doing("reads"):
+            return self._dataset.unroll()

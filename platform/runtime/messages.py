@@ -1,0 +1,84 @@
+"""What parts send to the learner, and the plain objects that make it: one message an unroll, of numpy arrays only."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from interplay.actors.portable import from_bytes, to_bytes
+from interplay.actors.setter_replay import SetterReplayActor
+from interplay.agent.observation import Arrays
+from interplay.agent.weights import Weights
+from interplay.reward.judge import Judge, Judged, LaneStates
+from interplay.runtime.inline import Reads
+
+
+@dataclass(frozen=True)
+class Message:
+    """An unroll on its way, and the state of its actor after it: who restarts the actor there loses nothing."""
+
+    number: int  # of the actor's unrolls, from 0
+    arrays: Arrays  # [T + 1, b, ...]
+    state: Arrays  # as `Unroll.state`
+    version: int
+    episodes: list[str]
+    after: bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Roughly what it takes in memory."""
+        arrays = [*self.arrays.values(), *self.state.values()]
+        return sum(array.nbytes for array in arrays) + len(self.after)
+
+
+class PlayingPart:
+    """A setter-replay actor that sends messages. It goes on after the unroll whose state is given."""
+
+    def __init__(self, actor: SetterReplayActor, after: bytes | None) -> None:
+        self._actor = actor
+        self._version: int | None = None
+        if after is not None:
+            actor.load_state(from_bytes(after))
+
+    def unroll(self, number: int, weights: Weights, version: int) -> Message:
+        """Plays unroll `number` with these weights."""
+        if version != self._version:
+            self._actor.load_weights(weights, version)
+            self._version = version
+        return _message(self._actor, number)
+
+
+class ReadingPart:
+    """A dataset actor that sends messages; see `PlayingPart`."""
+
+    def __init__(self, dataset: Reads, after: bytes | None) -> None:
+        self._dataset = dataset
+        if after is not None:
+            dataset.load_state(from_bytes(after))
+
+    def unroll(self, number: int) -> Message:
+        """Reads unroll `number`."""
+        return _message(self._dataset, number)
+
+
+class JudgingPart:
+    """A reward replica: judges messages. What comes from another process is read-only, and is only read here."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+
+    def judge(self, message: Message, states: LaneStates) -> Judged:
+        """Judges one unroll; see `Judge.judge`."""
+        return self._judge.judge(message.arrays, states)
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        """See `Judge.load_version`."""
+        self._judge.load_version(weights, version)
+
+
+def _message(actor: Any, number: int) -> Message:
+    made, state = actor.unroll(), actor.state()
+    assert state["turn"] == number + 1, f"asked for unroll {number}, the actor has made {state['turn']} already"
+    return Message(number, made.arrays, made.state, made.version, made.episodes, to_bytes(state))

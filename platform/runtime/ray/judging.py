@@ -1,0 +1,105 @@
+"""What unrolls earned: each is judged as soon as it is there, those of one actor in the order in which it made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ray import ObjectRef
+
+from interplay.actors.unroll import Unroll
+from interplay.reward.judge import Judged, LaneStates
+from interplay.reward.payment import Payment
+from interplay.runtime.ray.line import Call
+from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.stalls import blocked
+from interplay.runtime.ray.surroundings import Surroundings
+
+PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a model read
+
+
+@dataclass
+class Outstanding:
+    """An unroll from when it is asked for until it is joined to a batch."""
+
+    call: Call
+    asked: Asked | None = None
+    judged: Judged | None = None
+
+
+class Judging:
+    """Asks the replicas about unrolls that have come, and carries the lanes' states from one to the next.
+
+    Args:
+        replicas: None where no network has to be asked.
+        plain: pays without a model, and keeps nothing; None where the replicas pay.
+    """
+
+    def __init__(self, replicas: Replicas | None, plain: Payment | None) -> None:
+        assert plain is not None or replicas is not None, "nobody pays"
+        self._replicas = replicas
+        self._plain = plain
+        self._states: list[LaneStates] = []
+
+    @property
+    def parts(self) -> list[Hosted]:
+        """The replicas."""
+        return [] if self._replicas is None else self._replicas.parts
+
+    def start(self, states: Sequence[LaneStates]) -> None:
+        """Makes the replicas; `states` are those of each actor's lanes."""
+        self._states = list(states)
+        if self._replicas is not None:
+            self._replicas.start()
+
+    def load_version(self, weights: Any, version: int) -> None:
+        """See `Replicas.load_version`."""
+        if self._replicas is not None:
+            self._replicas.load_version(weights, version)
+
+    def judge(self, line: int, outstanding: Sequence[Outstanding]) -> None:
+        """Asks about the next unroll of this actor, if it is there and the one before it is judged."""
+        following = next((each for each in outstanding if each.call.line == line and each.judged is None), None)
+        if following is None or following.asked is not None or following.call.message is None:
+            return
+        if self._replicas is None:
+            following.judged = self._paid(following, Judged(None, None, LaneStates(), 0))
+            self.judge(line, outstanding)
+            return
+        following.asked = self._replicas.ask(following.call.reference, self._states[line])
+
+    def waiting_for(self, outstanding: Sequence[Outstanding]) -> dict[ObjectRef[Any], Callable[[], None]]:
+        """The answers under way, and what to do when one is there."""
+        return {
+            each.asked.reference: lambda each=each: self._hear(each, outstanding)  # type: ignore[misc]
+            for each in outstanding
+            if each.asked is not None and each.judged is None
+        }
+
+    def restart_stalled(self, surroundings: Surroundings) -> None:
+        """Restarts each replica that has owed an answer for too long."""
+        if self._replicas is None:
+            return
+        for replica, seconds in self._replicas.stalled():
+            name = self._replicas.parts[replica].name
+            self._replicas.restart(replica, blocked(surroundings, name, seconds, "a judgement"))
+
+    def _hear(self, each: Outstanding, outstanding: Sequence[Outstanding]) -> None:
+        assert self._replicas is not None and each.asked is not None
+        heard = self._replicas.answer(each.asked)
+        if isinstance(heard, Asked):
+            each.asked = heard
+            return
+        each.judged = self._paid(each, heard)
+        self._states[each.call.line] = heard.states
+        self.judge(each.call.line, outstanding)
+
+    def _paid(self, each: Outstanding, judged: Judged) -> Judged:
+        if self._plain is None:
+            return judged
+        assert each.call.message is not None
+        # What came from another process is read-only.
+        arrays = {name: each.call.message.arrays[name].copy() for name in PAID_BY}
+        return Judged(self._plain.pay(Unroll(arrays, {})), judged.gate, judged.states, judged.version)

@@ -1,0 +1,86 @@
+"""The learner's process: the stage function itself runs in it, and it owns all the parts that feed it.
+
+Where it dies, they die with it; its successor resumes from the newest checkpoint and makes them anew.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import ray
+import torch
+
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.interruption import StopRequest
+from interplay.runtime.ray.placement import LEARNER, Placement
+from interplay.runtime.ray.said import Said
+from interplay.runtime.ray.surroundings import Surroundings
+from interplay.runtime.status import PartStatus
+
+STARTS = "starts"
+
+StageInside = Callable[[Surroundings], None]
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the driver hears from the learner."""
+
+    said: str
+    parts: tuple[PartStatus, ...]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where the learner's words will be shown."""
+
+    terminal: bool
+    columns: int
+
+
+class LearnerHost:
+    """Runs a stage; beside it, answers its driver."""
+
+    def __init__(
+        self, folder: str, screen: Screen, config: RuntimeConfig, placement: Placement, crashes: Crashes, restarts: int
+    ) -> None:
+        os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
+        os.environ["COLUMNS"] = str(screen.columns)
+        torch.set_num_threads(config.threads)
+        self._said = Said(screen.terminal)
+        sys.stderr = self._said
+        logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._said, force=True)
+        self._around = Surroundings(config, placement, crashes, restarts)
+        self._around.stacks.mkdir(parents=True, exist_ok=True)
+        self._stacks = (self._around.stacks / f"{LEARNER}.txt").open("a")
+
+    def run(self, stage: StageInside) -> None:
+        """Runs the stage to its end."""
+        self._around.pulse.works(STARTS)
+        try:
+            stage(self._around)
+        finally:
+            self._around.close()
+
+    @ray.method(concurrency_group="control")
+    def hear(self) -> Heard:
+        """What there is to tell since the last call."""
+        return Heard(self._said.take(), self._around.status())
+
+    @ray.method(concurrency_group="control")
+    def stop(self) -> bool:
+        """Asks the stage to save and stop; False where it can't be asked yet."""
+        return StopRequest.ask()
+
+    @ray.method(concurrency_group="control")
+    def dump(self, blocked: str) -> Path:
+        """The stacks of all parts and the learner's own; returns their folder."""
+        faulthandler.dump_traceback(self._stacks, all_threads=True)
+        return self._around.keep_blocked(blocked, self._around.dump_stacks())

@@ -1,0 +1,174 @@
+"""One part in a process of its own: a plain object behind a thin Ray actor, and the handle that restarts it."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ray
+import torch
+from ray import ObjectRef
+from ray.exceptions import RayError
+
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.pulse import Beat, IdleShare, Pulse
+from interplay.runtime.ray.placement import Placement
+from interplay.runtime.status import PartStatus
+
+CONTROL_SECONDS = 10.0  # an answer that needs no work
+POLL_SECONDS = 0.5  # between two readings of a pulse
+LOOK_SECONDS = 0.05  # between two looks whether it has been read
+
+
+def remote(of: type[Any], placement: Placement, name: str) -> Any:
+    """The class as a Ray actor in its place. It is restarted by its handle, which knows where it has to go on, and not
+    by Ray; calls of the group "control" are answered beside its work."""
+    decorate: Any = ray.remote  # whose types do not know of concurrency groups
+    return decorate(max_restarts=0, concurrency_groups={"control": 1})(of).options(**placement.options(name))
+
+
+class Part:
+    """Hosts the object that `make(*arguments)` builds; one call at a time, beside which its pulse can be read."""
+
+    def __init__(self, name: str, make: Callable[..., Any], folder: str, stacks: str, limit: float, *arguments: Any):
+        os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
+        torch.set_num_threads(1)
+        self._pulse = Pulse()
+        self._limit = limit
+        Path(stacks).mkdir(parents=True, exist_ok=True)
+        # Open for good: the watchdog writes into it without Python's help, even where the interpreter hangs.
+        self._stacks = (Path(stacks) / f"{name}.txt").open("a")
+        with self._pulse.doing("starts"):
+            self._hosted = make(*arguments)
+
+    def call(self, method: str, what: str, *arguments: Any) -> Any:
+        """Calls a method of the hosted object; `what` says what that is, for those who watch."""
+        with self._pulse.doing(what):
+            faulthandler.dump_traceback_later(self._limit, file=self._stacks)
+            try:
+                return getattr(self._hosted, method)(*arguments)
+            finally:
+                faulthandler.cancel_dump_traceback_later()
+
+    @ray.method(concurrency_group="control")
+    def pulse(self) -> Beat:
+        """What the part is doing."""
+        return self._pulse.read()
+
+    @ray.method(concurrency_group="control")
+    def dump(self) -> str:
+        """Writes the stack of every thread into the part's file; returns what the part is doing, in words."""
+        beat = self._pulse.read()
+        told = f"says: {beat.doing}, for {beat.since:.0f} s (pid {beat.pid})"
+        self._stacks.write(f"{told}\n")
+        self._stacks.flush()
+        faulthandler.dump_traceback(self._stacks, all_threads=True)
+        return told
+
+
+class Hosted:
+    """The learner's handle of a part: asks it, reads its pulse, restarts it where it went down."""
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[..., Any],
+        *,
+        placement: Placement,
+        crashes: Crashes,
+        config: RuntimeConfig,
+    ) -> None:
+        self.name = name
+        self.made = 0  # by whoever asks
+        self.restarts = 0
+        self._make = make
+        self._placement = placement
+        self._crashes = crashes
+        self._config = config
+        self._made_before = 0  # by the processes before the present one
+        self._actor: Any = None
+        self._beat: Beat | None = None
+        self._idle = IdleShare()
+        self._reading: ObjectRef[Any] | None = None
+        self._read_at = self._looked_at = 0.0
+        self._started = time.monotonic()
+        self._lock = threading.Lock()  # of the reading: two threads may want it
+
+    @property
+    def patience(self) -> float:
+        """Seconds that may pass until its next answer: the first takes its start, too."""
+        starts = self.made == self._made_before
+        return self._config.patience if starts else self._config.stall_limit
+
+    @property
+    def stacks(self) -> Path:
+        """Where the parts write their stacks."""
+        return self._crashes.folder / "stacks"
+
+    def start(self, *arguments: Any) -> None:
+        """Makes the part; `arguments` go to its `make`, references as what they refer to."""
+        self._beat, self._reading, self._started = None, None, time.monotonic()
+        self._made_before = self.made
+        made = remote(Part, self._placement, self.name)
+        self._actor = made.remote(
+            self.name, self._make, str(Path.cwd()), str(self.stacks.resolve()), self._config.stall_limit, *arguments
+        )
+
+    def ask(self, method: str, what: str, *arguments: Any) -> ObjectRef[Any]:
+        """Asks for a call of the hosted object's method; `what` says what it does, for those who watch."""
+        reference: ObjectRef[Any] = self._actor.call.remote(method, what, *arguments)
+        return reference
+
+    def went_down(self, cause: BaseException | str, episodes: list[str]) -> None:
+        """Keeps why, and ends what may be left of the part; the caller starts it again.
+
+        Raises:
+            PartFailed: it went down more often than it may.
+        """
+        text = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
+        self.restarts += 1
+        file = self._crashes.keep(self.name, self.restarts, text, episodes)
+        self.kill()
+        if self.restarts > self._crashes.limit:
+            raise self._crashes.given_up(self.name, text, file)
+
+    def kill(self) -> None:
+        """Ends the part's process."""
+        if self._actor is not None:
+            ray.kill(self._actor)
+
+    def read(self) -> PartStatus:
+        """What the part says of itself; never waits for it."""
+        with self._lock:
+            return self._read()
+
+    def _read(self) -> PartStatus:
+        now = time.monotonic()
+        if self._actor is not None and self._reading is None and now - self._read_at >= POLL_SECONDS:
+            self._reading, self._read_at = self._actor.pulse.remote(), now
+        if self._reading is not None and now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = now
+            self._look(self._reading)
+        beat = self._beat or Beat("starts", now - self._started, 0.0, 0.0, 0)
+        idle = self._idle.of(beat) if beat.pid else 0.0
+        kind = self.name.split("-")[0]
+        return PartStatus(self.name, kind, beat.doing, beat.since, idle, self.made, self.restarts, beat.pid)
+
+    def _look(self, reading: ObjectRef[Any]) -> None:
+        if not ray.wait([reading], timeout=0)[0]:
+            return
+        self._reading = None
+        try:
+            self._beat = ray.get(reading, timeout=CONTROL_SECONDS)
+        except RayError:  # whoever waits for its work is told the same, and restarts it
+            self._beat = None
+
+    def ask_for_stack(self) -> ObjectRef[Any] | None:
+        """Lets the part write its stack into its file under `stacks`; wait for it with a time limit."""
+        return None if self._actor is None else self._actor.dump.remote()

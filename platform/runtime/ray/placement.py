@@ -1,0 +1,92 @@
+"""A place for every part, set aside before anything starts and kept for it when it is restarted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.ray.session import ClusterError
+
+LEARNER = "learner"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A part and what it needs."""
+
+    name: str
+    resources: Resources
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The places of a run's parts, by name."""
+
+    group: PlacementGroup
+    wanted: tuple[Wanted, ...]
+
+    def options(self, name: str) -> Mapping[str, Any]:
+        """What a Ray actor of this name is made with."""
+        index = [each.name for each in self.wanted].index(name)
+        resources = self.wanted[index].resources
+        strategy = PlacementGroupSchedulingStrategy(
+            placement_group=self.group,
+            placement_group_bundle_index=index,
+            placement_group_capture_child_tasks=False,
+        )
+        return {"num_cpus": resources.cpus, "num_gpus": resources.gpus, "scheduling_strategy": strategy}
+
+    def release(self) -> None:
+        """Gives the places back; what still runs there is ended."""
+        remove_placement_group(self.group)
+
+
+def wanted_by(config: RuntimeConfig, *, actors: bool, replicas: bool) -> tuple[Wanted, ...]:
+    """The parts of a stage: the learner and its dataset actors, and where it plays, actors and reward replicas."""
+    kinds = [(LEARNER, config.learner)]
+    kinds += [(f"dataset-{index}", config.dataset) for index in range(config.datasets)]
+    kinds += [(f"actor-{index}", config.actor) for index in range(config.actors) if actors]
+    kinds += [(f"reward-{index}", config.reward.resources) for index in range(config.reward.replicas) if replicas]
+    return tuple(Wanted(name, resources) for name, resources in kinds)
+
+
+def reserve(wanted: Sequence[Wanted], config: RuntimeConfig) -> Placement:
+    """Sets a place aside for each.
+
+    Raises:
+        ClusterError: the cluster has no room for all of them within the time limit.
+    """
+    bundles = []
+    for each in wanted:
+        bundle = {"CPU": each.resources.cpus}
+        if each.resources.gpus:
+            bundle["GPU"] = each.resources.gpus
+        bundles.append(bundle)
+    group = placement_group(bundles, strategy=config.strategy)
+    if not group.wait(timeout_seconds=config.start_limit):
+        remove_placement_group(group)
+        raise ClusterError(_no_room(wanted, config))
+    return Placement(group, tuple(wanted))
+
+
+def _no_room(wanted: Sequence[Wanted], config: RuntimeConfig) -> str:
+    parts = ", ".join(f"{each.name} {_amounts(each.resources.cpus, each.resources.gpus)}" for each in wanted)
+    untyped: Any = ray
+    has, free = untyped.cluster_resources(), untyped.available_resources()
+    total = _amounts(sum(each.resources.cpus for each in wanted), sum(each.resources.gpus for each in wanted))
+    return (
+        f"no room for all parts within runtime.start_limit={config.start_limit:g} seconds. They ask for {total} "
+        f"({parts}); the cluster has {_amounts(has.get('CPU', 0), has.get('GPU', 0))}, of which "
+        f"{_amounts(free.get('CPU', 0), free.get('GPU', 0))} are free. Lower runtime.actors, or what a part asks for, "
+        "as runtime.actor.cpus=0.5, or give the cluster more"
+    )
+
+
+def _amounts(cpus: float, gpus: float) -> str:
+    return f"{cpus:g} CPUs" + (f" and {gpus:g} GPUs" if gpus else "")

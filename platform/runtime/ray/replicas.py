@@ -1,0 +1,104 @@
+"""The reward service under Ray: replicas, any of which answers any request; one that dies loses none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray import ObjectRef
+from ray.exceptions import RayError
+
+from interplay.agent.weights import Weights
+from interplay.reward.judge import Judged, LaneStates
+from interplay.runtime.crashes import PartFailed
+from interplay.runtime.ray.part import Hosted
+
+SCORES = "scores"
+
+
+@dataclass
+class Asked:
+    """A request under way."""
+
+    replica: int
+    life: int  # of the replica: how often it had been restarted
+    reference: ObjectRef[Any]
+    unroll: ObjectRef[Any]
+    states: LaneStates
+    tries: int = 1
+
+
+class Replicas:
+    """Asks the replica with the fewest requests; asks another one where it dies."""
+
+    def __init__(self, parts: Sequence[Hosted], *, retries: int) -> None:
+        self.parts = list(parts)
+        self._retries = retries
+        self._load = [0] * len(self.parts)
+        self._moved = [time.monotonic()] * len(self.parts)
+        self._weights: tuple[Any, ...] = ()  # arguments for a replica that starts: a newer version and its number
+
+    def start(self) -> None:
+        """Makes every replica."""
+        for part in self.parts:
+            part.start(*self._weights)
+
+    def ask(self, unroll: ObjectRef[Any], states: LaneStates) -> Asked:
+        """Asks for the judgement of an unroll; `unroll` refers to its message."""
+        replica = min(range(len(self.parts)), key=lambda index: (self._load[index], self.parts[index].made))
+        if not self._load[replica]:
+            self._moved[replica] = time.monotonic()
+        self._load[replica] += 1
+        part = self.parts[replica]
+        return Asked(replica, part.restarts, part.ask("judge", SCORES, unroll, states), unroll, states)
+
+    def answer(self, asked: Asked) -> Judged | Asked:
+        """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
+
+        Raises:
+            PartFailed: a replica went down more often than it may, or replicas went down over this request.
+        """
+        part = self.parts[asked.replica]
+        try:
+            judged: Judged = ray.get(asked.reference, timeout=part.patience)
+        except RayError as error:
+            if part.restarts == asked.life:  # the first of its requests to hear of it
+                self.restart(asked.replica, error)
+            if asked.tries > self._retries:
+                raise PartFailed(
+                    f"{asked.tries} replicas went down over one unroll, more than runtime.reward.retries="
+                    f"{self._retries} allows. The last one, {part.name}:\n{error}"
+                ) from error
+            again = self.ask(asked.unroll, asked.states)
+            again.tries = asked.tries + 1
+            return again
+        if part.restarts == asked.life:
+            self._load[asked.replica] -= 1
+        self._moved[asked.replica] = time.monotonic()
+        part.made += 1
+        return judged
+
+    def restart(self, replica: int, cause: BaseException | str) -> None:
+        """Makes a replica anew; its requests will be told that it went down.
+
+        Raises:
+            PartFailed: it went down more often than it may.
+        """
+        self.parts[replica].went_down(cause, [])
+        self._load[replica], self._moved[replica] = 0, time.monotonic()
+        self.parts[replica].start(*self._weights)
+
+    def stalled(self) -> list[tuple[int, float]]:
+        """The replicas that have owed an answer for too long, and for how many seconds."""
+        now = time.monotonic()
+        owing = [(index, now - self._moved[index]) for index, load in enumerate(self._load) if load]
+        return [(index, seconds) for index, seconds in owing if seconds > self.parts[index].patience]
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        """From their next request on, all replicas pay with these weights of the reward model."""
+        self._weights = (ray.put(weights), version)
+        for part in self.parts:
+            part.ask("load_version", "takes up a version", *self._weights)

@@ -1,0 +1,79 @@
+"""Scores with replicas under Ray, for programs that are not part of a run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+
+from interplay.agent.observation import Arrays
+from interplay.reward.judge import Judged, LaneStates
+from interplay.reward.scorer import ReadVersion
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.messages import Message
+from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.placement import reserve, wanted_by
+from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.session import session
+
+NAME = "reward-"
+
+
+class ReplicatedScorer:
+    """A `Scorer` in front of replicas, asked from several threads at once."""
+
+    def __init__(self, replicas: Replicas, read: ReadVersion, time_limit: float) -> None:
+        self._replicas = replicas
+        self._read = read
+        self._limit = time_limit
+        self._lock = threading.Lock()  # of the replicas' books; nobody holds it while a replica works
+
+    def score(self, arrays: Arrays, states: LaneStates) -> Judged:
+        """See `Judge.judge`.
+
+        Raises:
+            PartFailed: replicas went down over it.
+            TimeoutError: none answered in time.
+        """
+        unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
+        ends = time.monotonic() + self._limit
+        with self._lock:
+            answer: Judged | Asked = self._replicas.ask(unroll, states)
+        while isinstance(answer, Asked):
+            if not ray.wait([answer.reference], timeout=max(0.0, ends - time.monotonic()))[0]:
+                raise TimeoutError(f"no replica has answered in {self._limit:g} s")
+            with self._lock:
+                answer = self._replicas.answer(answer)
+        return answer
+
+    def load(self, checkpoint: str) -> int:
+        weights, version = self._read(checkpoint)
+        with self._lock:
+            self._replicas.load_version(weights, version)
+        return version
+
+
+@contextmanager
+def replicated(
+    make: Callable[..., Any], read: ReadVersion, config: RuntimeConfig, crashes: Crashes
+) -> Iterator[ReplicatedScorer]:
+    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready.
+
+    Raises:
+        ClusterError: there is no cluster, or no room in it.
+    """
+    wanted = [each for each in wanted_by(config, actors=False, replicas=True) if each.name.startswith(NAME)]
+    with session(config, sum(each.resources.cpus for each in wanted)):
+        placement = reserve(wanted, config)
+        parts = [Hosted(each.name, make, placement=placement, crashes=crashes, config=config) for each in wanted]
+        replicas = Replicas(parts, retries=config.reward.retries)
+        replicas.start()
+        try:
+            yield ReplicatedScorer(replicas, read, config.patience)
+        finally:
+            placement.release()

@@ -1,0 +1,111 @@
+"""A Ray cluster to work in: the one at an address, or one that is started here and ended again."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+from ray.exceptions import AuthenticationError, RayError
+
+from interplay.runtime.config import RuntimeConfig
+
+REACHABLE_SECONDS = 10.0
+
+
+class ClusterError(ValueError):
+    """There is no cluster to work in. The message says what to type."""
+
+
+@contextmanager
+def session(config: RuntimeConfig, cpus: float) -> Iterator[None]:
+    """While entered, this process is connected to a cluster; one that runs here already is used and left as it is.
+
+    A cluster that is started here gets as many CPUs as the parts ask for, if it has fewer: they are accounts only.
+
+    Args:
+        cpus: what all parts ask for together.
+
+    Raises:
+        ClusterError: it can't be reached or started.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ended = threading.Event()
+    try:
+        _connect(config, cpus, ended)
+        yield
+    finally:
+        ray.shutdown()
+        ended.set()
+
+
+def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if config.address is None:
+        count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
+        memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
+        here = {"num_cpus": count, "object_store_memory": memory, "include_dashboard": False, **quiet}
+        _within(lambda: ray.init(**here), config.start_limit, "be started here", ended)
+        return
+    if config.address.startswith("ray://"):
+        raise ClusterError(
+            f"runtime.address={config.address} is of the Ray client, which this program can't work through; give the "
+            "cluster's own, as runtime.address=HOST:6379, and start on one of its machines"
+        )
+    if config.address != "auto":
+        reach(config.address)
+    wanted = f"be reached at runtime.address={config.address}"
+    _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
+
+
+def reach(address: str) -> None:
+    """Does anything listen there? Ray itself would go on asking for a long time."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise ClusterError(f"runtime.address={address} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHABLE_SECONDS).close()
+    except OSError as error:
+        raise ClusterError(
+            f"no Ray cluster answers at runtime.address={address} ({error}); is its head running (ray start --head), "
+            "and does a firewall let this machine through? Without runtime.address a cluster is started here"
+        ) from error
+
+
+def _within(start: Callable[[], object], limit: float, wanted: str, ended: threading.Event) -> None:
+    """Calls `start` in a thread, so that it can be given up.
+
+    The thread lives until `ended`: Ray's processes ask the kernel to end them with the thread that started them.
+    """
+    raised: list[BaseException] = []
+    answered = threading.Event()
+
+    def tried() -> None:
+        try:
+            start()
+        except (RayError, ConnectionError, OSError, ValueError, RuntimeError) as error:
+            raised.append(error)
+        answered.set()
+        while not ended.wait(timeout=3600):
+            pass
+
+    threading.Thread(target=tried, name="ray-init", daemon=True).start()
+    if not answered.wait(limit):
+        raise ClusterError(f"Ray could not {wanted} within runtime.start_limit={limit:g} seconds")
+    if not raised:
+        return
+    if isinstance(raised[0], AuthenticationError):
+        raise ClusterError(
+            f"Ray could not {wanted}: {raised[0]}. The cluster asks for a token: give its own to this machine, as "
+            "RAY_AUTH_TOKEN_PATH=FILE or in ~/.ray/auth_token, and RAY_AUTH_MODE=token"
+        ) from raised[0]
+    raise ClusterError(f"Ray could not {wanted}: {raised[0]}") from raised[0]

@@ -1,0 +1,187 @@
+"""The driver's side: starts the learner, shows what it says, passes on a wish to stop, and restarts it when it dies.
+
+driver (a terminal) --- supervises ---> learner host --- owns ---> actors, dataset actors, reward replicas
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray import ObjectRef
+from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.interruption import StopRequest
+from interplay.runtime.pulse import WAITING
+from interplay.runtime.ray.learner_host import STARTS, Heard, LearnerHost, Screen, StageInside
+from interplay.runtime.ray.part import CONTROL_SECONDS, remote
+from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
+from interplay.runtime.ray.session import session
+from interplay.runtime.status import PartStatus, RunStatus
+
+logger = logging.getLogger(__name__)
+
+HEAR_SECONDS = 0.25  # between two questions to the learner
+STATUS_SECONDS = 0.5  # between two writings of status.json
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """What is to be run."""
+
+    name: str  # of the stage
+    folder: Path  # of the stage: metrics.jsonl is read there, status.json is written
+    stage: StageInside
+    wanted: tuple[Wanted, ...]
+    config: RuntimeConfig
+    crashes: Crashes
+
+
+def supervise(work: Supervised, watch: Callable[[RunStatus], None] = lambda status: None) -> None:
+    """Runs a stage under Ray to its end; `watch` sees its status every half second.
+
+    Raises:
+        ClusterError: there is no cluster, or no room in it.
+        PartFailed: a part, or the learner, went down too often.
+        Exception: what the stage raised.
+    """
+    cpus = sum(each.resources.cpus for each in work.wanted)
+    with session(work.config, cpus), StopRequest() as stop:
+        placement = reserve(work.wanted, work.config)
+        try:
+            _lives(work, placement, stop, watch)
+        finally:
+            placement.release()
+
+
+def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Callable[[RunStatus], None]) -> None:
+    for restarts in range(work.crashes.limit + 1):
+        life = _Life(work, placement, restarts, watch)
+        try:
+            life.follow(stop)
+            return
+        except _LearnerDied as died:
+            text = str(died)
+            file = work.crashes.keep(LEARNER, restarts + 1, text, [])
+            if restarts == work.crashes.limit:
+                raise work.crashes.given_up(LEARNER, text, file) from died
+            logger.warning("the learner died (see %s) and goes on from its newest checkpoint", file)
+        finally:
+            life.end()
+
+
+class _LearnerDied(Exception):
+    """Its process is gone, or stuck."""
+
+
+class _Life:
+    """One process of the learner, from its start to its end."""
+
+    def __init__(
+        self, work: Supervised, placement: Placement, restarts: int, watch: Callable[[RunStatus], None]
+    ) -> None:
+        screen = Screen(sys.stderr.isatty(), shutil.get_terminal_size().columns)
+        made = remote(LearnerHost, placement, LEARNER)
+        self._work = work
+        self._watch = watch
+        self._host: Any = made.remote(str(Path.cwd()), screen, work.config, placement, work.crashes, restarts)
+        self._hearing: ObjectRef[Any] | None = None
+        self._heard_at = time.monotonic()
+        self._heard = False
+        self._shown_at = 0.0
+        self._asked_to_stop = False
+
+    def follow(self, stop: StopRequest) -> None:
+        """Until the stage ends."""
+        ended = self._host.run.remote(self._work.stage)
+        while not ray.wait([ended], timeout=HEAR_SECONDS)[0]:
+            self._hear()
+            if stop.requested and not self._asked_to_stop:
+                self._asked_to_stop = self._ask_to_stop()
+        for _ in range(2):  # what was asked before the end, and what was said since
+            self._hear(CONTROL_SECONDS)
+        try:
+            ray.get(ended, timeout=CONTROL_SECONDS)
+        except RayTaskError as error:
+            raise error.cause from error
+        except RayActorError as error:
+            raise _LearnerDied(str(error)) from error
+
+    def end(self) -> None:
+        """Ends the process, and with it all the parts that it owns."""
+        ray.kill(self._host)
+
+    def _hear(self, timeout: float = 0.0) -> None:
+        """Shows what the learner says, if it has answered; never waits longer than `timeout`."""
+        if self._hearing is None:
+            self._hearing = self._host.hear.remote()
+        if not ray.wait([self._hearing], timeout=timeout)[0]:
+            self._stalled(time.monotonic() - self._heard_at, "does not answer", starts=not self._heard)
+            return
+        hearing, self._hearing = self._hearing, None
+        try:
+            heard: Heard = ray.get(hearing, timeout=CONTROL_SECONDS)
+        except RayError:  # `follow` is told the same, and says why
+            return
+        self._heard_at, self._heard = time.monotonic(), True
+        sys.stderr.write(heard.said)
+        sys.stderr.flush()
+        if self._heard_at - self._shown_at >= STATUS_SECONDS or timeout:
+            self._shown_at = self._heard_at
+            self._show(heard.parts)
+        learner = heard.parts[0]
+        if not learner.doing.startswith(WAITING):  # while it waits, it watches those for whom it does itself
+            self._stalled(learner.since, f"says: {learner.doing}", starts=learner.doing == STARTS)
+
+    def _stalled(self, seconds: float, what: str, *, starts: bool) -> None:
+        config = self._work.config
+        limit = config.patience if starts else config.stall_limit
+        if seconds <= limit:
+            return
+        told = f"the learner has not moved for {seconds:.0f} s (runtime.stall_limit={config.stall_limit:g}): it {what}"
+        logger.warning(told)
+        dumping = self._host.dump.remote(told)
+        where = ""
+        if ray.wait([dumping], timeout=2 * CONTROL_SECONDS)[0]:
+            where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
+        raise _LearnerDied(f"{told}{where}")
+
+    def _ask_to_stop(self) -> bool:
+        try:
+            return bool(ray.get(self._host.stop.remote(), timeout=CONTROL_SECONDS))
+        except (GetTimeoutError, RayActorError):
+            return False
+
+    def _show(self, parts: tuple[PartStatus, ...]) -> None:
+        row = _newest_row(self._work.folder / "metrics.jsonl")
+        update = int(row.pop("step", 0))
+        learner = replace(parts[0], made=update)
+        status = RunStatus(self._work.name, time.time(), update, (learner, *parts[1:]), row)
+        if self._work.folder.exists():  # which the stage makes
+            file = self._work.folder / "status.json"
+            temporary = file.with_name(f".tmp-{file.name}")
+            temporary.write_text(json.dumps(status.to_json()))
+            temporary.replace(file)
+        self._watch(status)
+
+
+def _newest_row(file: Path) -> dict[str, float]:
+    """The last whole line of a metrics file; empty where there is none."""
+    if not file.exists():
+        return {}
+    with file.open("rb") as opened:
+        opened.seek(max(0, file.stat().st_size - 65536))
+        lines = opened.read().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith(b"\n")]
+    row: dict[str, float] = json.loads(whole[-1]) if whole else {}
+    return row

@@ -1,0 +1,81 @@
+"""What the learner's process knows of the run around it: where parts are placed, and who watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.pulse import IdleShare, Pulse
+from interplay.runtime.ray.part import CONTROL_SECONDS, Hosted
+from interplay.runtime.ray.placement import LEARNER, Placement
+from interplay.runtime.status import PartStatus
+
+
+@dataclass
+class Surroundings:
+    """Made in the learner's process, once in its life."""
+
+    config: RuntimeConfig
+    placement: Placement
+    crashes: Crashes
+    restarts: int  # of the learner so far
+    pulse: Pulse = field(default_factory=Pulse)  # the learner's
+    parts: list[Hosted] = field(default_factory=list)
+    _idle: IdleShare = field(default_factory=IdleShare)
+
+    def host(self, name: str, make: Callable[..., Any]) -> Hosted:
+        """A part, not yet started."""
+        part = Hosted(name, make, placement=self.placement, crashes=self.crashes, config=self.config)
+        self.parts.append(part)
+        return part
+
+    def status(self) -> tuple[PartStatus, ...]:
+        """Every part now, the learner first."""
+        beat = self.pulse.read()
+        idle = self._idle.of(beat)
+        learner = PartStatus(LEARNER, LEARNER, beat.doing, beat.since, idle, 0, self.restarts, beat.pid)
+        return (learner, *(part.read() for part in self.parts))
+
+    def dump_stacks(self) -> dict[str, str]:
+        """Every part writes its stack into `stacks`; returns what each says that it is doing, by name."""
+        asked = {part.name: part.ask_for_stack() for part in self.parts}
+        waiting = [reference for reference in asked.values() if reference is not None]
+        answered = ray.wait(waiting, num_returns=len(waiting), timeout=CONTROL_SECONDS)[0] if waiting else []
+        says = {}
+        for name, reference in asked.items():
+            says[name] = f"has not answered in {CONTROL_SECONDS:g} s"
+            if reference in answered:
+                try:
+                    says[name] = str(ray.get(reference, timeout=CONTROL_SECONDS))
+                except RayError as error:
+                    says[name] = f"is gone: {type(error).__name__}"
+        return says
+
+    def keep_blocked(self, told: str, says: Mapping[str, str]) -> Path:
+        """Writes down who is blocked by whom, beside the stacks; returns their folder."""
+        self.stacks.mkdir(parents=True, exist_ok=True)
+        lines = [told, *(f"{name} {said}" for name, said in says.items())]
+        (self.stacks / "blocked.txt").write_text("\n".join(lines) + "\n")
+        return self.stacks
+
+    @property
+    def stacks(self) -> Path:
+        """Where every part writes its stack."""
+        return self.crashes.folder / "stacks"
+
+    def close(self) -> None:
+        """Ends every part."""
+        for part in self.parts:
+            part.kill()
+
+
+def restarts_of(parts: Iterable[Hosted]) -> int:
+    """All restarts of these parts."""
+    return sum(part.restarts for part in parts)

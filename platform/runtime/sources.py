@@ -1,0 +1,67 @@
+"""Where a trainee's data comes from, whatever the runtime: played unrolls with their pay, and demonstrated ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from interplay.actors.returns import Ended
+from interplay.actors.unroll import Unroll
+from interplay.agent.weights import Weights
+from interplay.learner.learner import Played
+from interplay.runtime.accounts import Account
+from interplay.runtime.ledger import Taken
+
+
+class PlayedBatch(NamedTuple):
+    """What one update learns from. Its arrays are refilled after the next is taken."""
+
+    played: Played
+    ended: Ended  # the episodes that ended in it
+    taken: tuple[Taken, ...]  # the unrolls that it consists of
+
+
+class DemonstratedBatch(NamedTuple):
+    """Demonstrations for one update. The arrays are refilled after the next is taken."""
+
+    unroll: Unroll
+    taken: tuple[Taken, ...]
+
+
+class PlayedSource(Protocol):
+    """Delivers what agents played, paid."""
+
+    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> PlayedBatch:
+        """The next batch.
+
+        Args:
+            weights: makes a copy of those that learn, as they are now.
+            version: of these weights: how many batches they have learned from.
+            ahead: work for the next batch may begin; not before a checkpoint where that would change its state.
+        """
+
+    def account(self) -> Account:
+        """How the making of batches goes."""
+
+    def state(self) -> dict[str, Any]:
+        """What a resume needs, as after the batch that was taken last."""
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on from what `state` returned; before the first `take`."""
+
+    def close(self) -> None:
+        """Ends what works in the background."""
+
+
+class DemonstratedSource(Protocol):
+    """Delivers demonstrations; see `PlayedSource`."""
+
+    def take(self, *, ahead: bool) -> DemonstratedBatch: ...
+
+    def account(self) -> Account: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load_state(self, state: Mapping[str, Any]) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,117 @@
+"""Where the parts of a training stage run: the same plain classes, here in this process or in others under Ray."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.agent.observation import Layout
+from interplay.episodes.catalogue import Where
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.device import find_device
+from interplay.learner.learner import LearnerConfig
+from interplay.reward.augmentation import AugmentationConfig
+from interplay.runtime.inline import InlineDemonstrated
+from interplay.runtime.messages import ReadingPart
+from interplay.runtime.sources import DemonstratedSource
+from interplay.stages.parts import ALONE, Share, dataset_actor
+from interplay.stages.run import Run
+
+if TYPE_CHECKING:
+    from interplay.runtime.ray.surroundings import Surroundings
+
+Stage = Callable[[Run], None]
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """What demonstrations a stage reads."""
+
+    stage: str
+    snapshot: Path
+    layout: Layout
+    vocabulary: Vocabulary
+    config: DatasetConfig
+    where: Where | None = None
+    augmentation: AugmentationConfig | None = None
+
+
+def placed(stage: Stage, name: str, run: Run) -> None:
+    """Runs a training stage where `runtime` says.
+
+    Raises:
+        ClusterError: there is no cluster to run in.
+        PartFailed: a part of it went down too often.
+        Exception: what the stage raises.
+    """
+    config = run.config.runtime
+    if config.kind == "in_process":
+        stage(run)
+        return
+    # Ray takes half a second to import; only who asks for it waits for that.
+    from interplay.runtime.ray.placement import wanted_by
+    from interplay.runtime.ray.supervision import Supervised, supervise
+
+    plays = name == "reinforce"
+    reinforce = run.config.reinforce
+    judged = reinforce.reward == "ibt" or reinforce.learner.objective.weights.gate_kl > 0
+    work = Supervised(
+        name=name,
+        folder=run.stage(name).path,
+        stage=partial(_inside, stage, run),
+        wanted=wanted_by(config, actors=plays, replicas=plays and judged),
+        config=config,
+        crashes=run.crashes,
+    )
+    supervise(work)
+
+
+def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> DemonstratedSource:
+    """What reads demonstrations for the learner. `overlap`: in process, one unroll ahead of it."""
+    if run.around is None:
+        return InlineDemonstrated(_reader(run, what, ALONE), overlap)
+    from interplay.runtime.ray.demonstrated import DemonstratedStream
+
+    of = run.config.runtime.datasets
+    if what.config.lanes % of or what.config.lanes < 2 * of:
+        raise ValueError(
+            f"runtime.datasets={of} dataset actors can't share {what.stage}.dataset.lanes={what.config.lanes}: each "
+            "gets as many, and at least 2; lower runtime.datasets, or give a multiple of it as lanes"
+        )
+    here = dataclasses.replace(run, around=None)
+    makes = [partial(_reading_part, here, what, Share(index, of)) for index in range(of)]
+    parts = [run.around.host(f"dataset-{index}", make) for index, make in enumerate(makes)]
+    return DemonstratedStream(parts, run.around, pinned=pinned(getattr(run.config, what.stage).learner))
+
+
+def pinned(learner: LearnerConfig) -> bool:
+    """Are batches copied to a GPU?"""
+    return find_device(learner.device).type == "cuda"
+
+
+def _reading_part(run: Run, what: Demonstrations, share: Share, after: bytes | None) -> ReadingPart:
+    return ReadingPart(_reader(run, what, share), after)
+
+
+def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
+    return dataset_actor(
+        run,
+        what.stage,
+        Snapshot(what.snapshot),
+        what.layout,
+        what.vocabulary,
+        dataclasses.replace(what.config, lanes=what.config.lanes // share.of),
+        where=what.where,
+        augmentation=what.augmentation,
+        share=share,
+    )
+
+
+def _inside(stage: Stage, run: Run, around: Surroundings) -> None:
+    stage(dataclasses.replace(run, around=around))

@@ -1,0 +1,81 @@
+"""Serves the run's reward model to other programs, until it is asked to stop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from interplay.agent.weights import Weights
+from interplay.learner.agents import identity, load_agent, same_agent
+from interplay.learner.checkpoint import Checkpoint, read
+from interplay.learner.device import find_device
+from interplay.reward.judge import Judge
+from interplay.reward.scorer import LocalScorer, ReadVersion
+from interplay.reward.service import RewardService
+from interplay.reward.serving import Scorer, serve
+from interplay.runtime.interruption import StopRequest
+from interplay.runtime.messages import JudgingPart
+from interplay.stages.parts import checkpoint_of
+from interplay.stages.run import Run
+
+LONGEST_STOP = 10.0
+
+
+def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
+    """Serves until a signal asks to stop; `tell` gets the host and port once it listens.
+
+    Raises:
+        CheckpointError: there is no reward model.
+        ValueError: it can't listen there.
+    """
+    found = checkpoint_of(run, "reward")
+    model, vocabulary = load_agent(found.path)
+    version = found.step
+
+    def about() -> dict[str, Any]:
+        return {"version": version, "vocabulary": vocabulary.to_json(), "lanes_state": ["hidden", "cell"]}
+
+    def read_version(path: str) -> tuple[Weights, int]:
+        nonlocal version
+        newer = read(Path(path))
+        same_agent(newer, identity(model, vocabulary))
+        version = newer.step
+        return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
+
+    with _scorer(run, found, read_version) as scorer, StopRequest() as stop:
+        server = serve(scorer, about, model.layout, run.config.serve)
+        thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
+        thread.start()
+        try:
+            tell(str(server.server_address[0]), server.server_address[1])
+            while not stop.requested and thread.is_alive():
+                thread.join(0.2)
+        finally:
+            server.shutdown()
+            thread.join(LONGEST_STOP)
+            server.server_close()
+
+
+def _scorer(run: Run, found: Checkpoint, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
+    if run.config.runtime.kind == "in_process":
+        return nullcontext(LocalScorer(_judge(found.path, found.step), read_version))
+    # Ray takes half a second to import; only who asks for it waits for that.
+    from interplay.runtime.ray.scorer import replicated
+
+    make = partial(_judging_part, found.path.resolve(), found.step)
+    return replicated(make, read_version, run.config.runtime, run.crashes)
+
+
+def _judge(path: Path, version: int) -> Judge:
+    return Judge(service=RewardService(load_agent(path)[0].to(find_device("auto"))), reference=None, version=version)
+
+
+def _judging_part(path: Path, version: int, newer: Weights | None = None, number: int = 0) -> JudgingPart:
+    judge = _judge(path, version)
+    if newer is not None:
+        judge.load_version(newer, number)
+    return JudgingPart(judge)

@@ -1,0 +1,51 @@
+"""The learner's benchmark measures pictures like the Playhouse's, and counts arithmetic by the frame."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.world import Playhouse
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("learner_benchmark", ROOT / "benchmarks" / "learner.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["learner_benchmark"] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_shows_what_the_playhouse_shows(benchmark: ModuleType) -> None:
+    world = Playhouse(PlayhouseConfig())
+    for part in ("image", "vector", "movement", "utterances", "frames_per_step"):
+        assert getattr(benchmark.SPEC, part) == getattr(world.spec, part), part
+    world.close()
+
+
+def test_every_way_is_measured_on_the_same_work(benchmark: ModuleType) -> None:
+    plan = benchmark.Plan("cpu", ("nano",), ("fp32", "bf16"), steps=2, lanes=2, updates=2, recompute=None)
+    rows = list(benchmark.measured(plan, "nano", {"fp32": 1e10, "bf16": 1e12}, profiled=False))
+    assert [row.way for row in rows] == ["fp32", "bf16"]
+    for row, rate in zip(rows, (1e10, 1e12), strict=True):
+        assert row.frames == pytest.approx(2 * 5 / row.best)  # two rows of two played lanes, three of demonstrated ones
+        assert row.share == pytest.approx(row.frames * row.gflop * 1e9 / rate)
+        assert row.best <= row.median
+    assert rows[0].gflop == rows[1].gflop > 0.01
+    assert rows[0].apart == 0 < rows[1].apart < 0.1
+
+
+def test_the_profile_names_what_takes_most(benchmark: ModuleType) -> None:
+    learner = benchmark.learner_of("nano", 2)
+    table = benchmark.largest(learner, benchmark.unrolls(learner.agent, 2, 2), updates=1)
+    assert "convolution" in table
+    assert "Self CPU" in table

@@ -1,0 +1,58 @@
+"""The experts of throwing, pushing, touching, hitting and standing, on the real house through actions alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.world import Playhouse
+from interplay.env.task import InfeasibleTask
+from interplay.env.world import Start
+
+KINDS = ("throw", "throw_out", "push", "push_with", "touch_with", "hit", "stand", "stand_between", "go_room")
+EPISODES, STEPS = 5, 120
+
+
+@pytest.fixture(scope="module")
+def world() -> Playhouse:
+    return Playhouse(PlayhouseConfig())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_asked_is_done(world: Playhouse, kind: str) -> None:
+    seed, solved = 0, []
+    while len(solved) < EPISODES:
+        seed += 1
+        world.reset(Start(seed=seed), see=())
+        try:
+            task = world.tasks().sample(kind, np.random.default_rng(seed))
+        except InfeasibleTask:
+            continue
+        expert, levels = task.expert(world), [task.progress(world.facts())]
+        while not task.success(world.facts(), []) and len(levels) <= STEPS:
+            action = expert.act(world)
+            assert (action.movement == action.movement[0]).all(), "one action is held over the step"
+            world.step({"solver": action}, see=())
+            levels.append(task.progress(world.facts()))
+        solved.append(task.success(world.facts(), []))
+        assert (levels[-1] == 1.0) == solved[-1]
+        assert max(before - after for before, after in pairwise(levels)) < 0.7, "progress is not lost for nothing"
+        expert.act(world)
+        assert expert.finished == solved[-1]
+    assert solved == [True] * EPISODES
+
+
+def test_touches_and_blows_do_without_an_arm_that_stretches() -> None:
+    plain = Playhouse(PlayhouseConfig(components=("forward", "yaw", "pitch", "grasp")))
+    for kind in ("touch_with", "hit"):
+        plain.reset(Start(seed=3), see=())
+        task = plain.tasks().sample(kind, np.random.default_rng(3))
+        expert = task.expert(plain)
+        for _ in range(STEPS):
+            plain.step({"solver": expert.act(plain)}, see=())
+            if task.success(plain.facts(), []):
+                break
+        assert task.success(plain.facts(), []), kind

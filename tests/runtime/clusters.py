@@ -1,0 +1,40 @@
+"""A small Ray cluster for tests, and runs in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import ray
+from tiny_runs import tiny
+
+SMALL = (
+    "runtime=ray",
+    *(f"runtime.{part}.cpus=0.2" for part in ("learner", "actor", "dataset", "reward.resources")),
+    "runtime.start_limit=60",
+    "tracking.wandb=disabled",
+)
+
+
+@contextmanager
+def cluster() -> Iterator[None]:
+    """One that this process is connected to; runs find it by themselves."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(
+        num_cpus=2,
+        object_store_memory=80 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def small(root: Path, *more: str) -> list[str]:
+    """The settings of a tiny run under Ray."""
+    return tiny(root, *SMALL, *more)

@@ -1,0 +1,52 @@
+"""The bound on lag, played through: whatever comes in whichever order, nothing is late and nothing is stuck."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interplay.runtime.backpressure import choose, may_ask, owed
+
+
+@given(
+    joined=st.integers(1, 4),
+    max_lag=st.integers(0, 5),
+    ahead=st.integers(1, 3),
+    seed=st.randoms(use_true_random=False),
+)
+def test_nothing_is_late_and_nothing_is_stuck(joined: int, max_lag: int, ahead: int, seed: object) -> None:
+    """A learner, and actors that answer in any order: 40 batches, of which `ahead` may be put together beforehand."""
+    batch = learned = 0
+    outstanding: list[tuple[int, bool]] = []
+    limits = {"joined": joined, "max_lag": max_lag}
+    for _ in range(2000):
+        while len(outstanding) < 12 and may_ask([v for v, _ in outstanding], learned, batch=batch, **limits):
+            outstanding.append((learned, False))
+        waiting = [index for index, (_, ready) in enumerate(outstanding) if not ready]
+        if waiting:
+            index = seed.choice(waiting)  # type: ignore[attr-defined]
+            outstanding[index] = (outstanding[index][0], True)
+        chosen = choose(outstanding, batch=batch, **limits) if batch - learned < ahead else None
+        if chosen is not None:
+            assert len(set(chosen)) == joined
+            assert all(outstanding[index][1] and batch - outstanding[index][0] <= max_lag for index in chosen)
+            outstanding = [each for index, each in enumerate(outstanding) if index not in chosen]
+            batch += 1
+        elif learned < batch:
+            learned += 1
+        if learned == 40:
+            return
+    raise AssertionError(f"stuck at batch {batch} with {outstanding}")
+
+
+def test_a_batch_waits_for_what_is_due() -> None:
+    ready = [(0, False), (2, True), (2, True)]
+    assert choose(ready, batch=3, joined=1, max_lag=4) == [1]
+    assert choose(ready, batch=4, joined=1, max_lag=4) is None  # the first is due now
+    assert owed([0, 2, 2], batch=4, joined=1, max_lag=4) == 1
+
+
+def test_no_lag_is_lockstep() -> None:
+    assert may_ask([7], 7, batch=7, joined=2, max_lag=0)
+    assert not may_ask([7, 7], 7, batch=7, joined=2, max_lag=0)
+    assert not may_ask([], 7, batch=8, joined=2, max_lag=0)  # that batch is put together; it waits for its weights

@@ -1,0 +1,139 @@
+"""What the runtime keeps books of: ledger, pulses, shares of time, joined batches, states of lanes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from interplay.actors.portable import from_bytes, to_bytes
+from interplay.actors.returns import EpisodeReturns
+from interplay.env.settings import SettingsError
+from interplay.launch.compose import compose
+from interplay.learner.checkpoint import CheckpointError
+from interplay.reward.judge import LaneStates
+from interplay.runtime.accounts import Account, Flow
+from interplay.runtime.buffers import Buffers
+from interplay.runtime.config import Resources
+from interplay.runtime.lane_states import LaneRecord, merged, split
+from interplay.runtime.ledger import Ledger, Taken, read_ledger
+from interplay.runtime.pulse import IdleShare, Pulse
+from interplay.stages.training import _Averages
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_ledger_drops_what_is_lived_through_again(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    for update in (1, 2, 3):
+        ledger.write(update, played=[Taken(0, update - 1, update)], demonstrated=[Taken(1, update)])
+    with (tmp_path / "ledger.jsonl").open("a") as file:
+        file.write('{"update": 4, "pla')  # as a kill leaves it
+    ledger.go_on_from(2)
+    ledger.write(3)
+    rows = read_ledger(tmp_path / "ledger.jsonl")
+    assert [row.update for row in rows] == [1, 2, 3]
+    assert rows[1].played == (Taken(0, 1, 2),) and rows[1].demonstrated == (Taken(1, 2),) and not rows[2].played
+
+
+def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
+    clock = Clock()
+    pulse, share = Pulse(clock), IdleShare()
+    clock.now = 1.0
+    with pulse.doing("plays"):
+        clock.now = 4.0
+        beat = pulse.read()
+        assert (beat.doing, beat.since, beat.busy, beat.alive) == ("plays", 3.0, 3.0, 4.0)
+        assert share.of(beat) == pytest.approx(0.25)
+    clock.now = 6.0
+    beat = pulse.read()
+    assert (beat.doing, beat.since, beat.busy) == ("waits", 2.0, 3.0)
+    assert share.of(beat) == 1.0  # since the last reading
+    pulse.waits("for unrolls")
+    clock.now = 8.0
+    assert pulse.read().busy == 3.0
+    pulse.works("learns")
+    clock.now = 10.0
+    assert share.of(pulse.read()) == pytest.approx(0.5)
+
+
+def test_a_flow_reads_shares_since_the_last_reading() -> None:
+    clock, accounts = Clock(), [Account(1.0, 2, 2**20, 1, {"actor": 0.5}), Account(0.5, 0, 0, 2)]
+    flow = Flow(clock, played=lambda: accounts[0], demonstrated=lambda: accounts[1])
+    clock.now = 3.0
+    found = flow.metrics()
+    assert found["learner_idle"] == pytest.approx(0.5)
+    assert (found["played_ready"], found["demonstrated_ready"], found["restarts"]) == (2, 0, 3)
+    assert found["object_store_mb"] == 1.0 and found["actor_idle"] == 0.5
+    clock.now = 5.0
+    assert flow.metrics()["learner_idle"] == 0.0
+
+
+def test_the_largest_lag_between_two_logs_is_logged_and_not_a_mean() -> None:
+    averages = _Averages()
+    for lag in (1.0, 3.0, 2.0):
+        averages.add({"lag": lag, "lag_max": lag})
+    assert averages.take() == {"lag": 2.0, "lag_max": 3.0}
+    averages.add({"lag_max": 1.0})
+    assert averages.take() == {"lag_max": 1.0}
+
+
+def test_batches_are_joined_in_buffers_that_are_used_again() -> None:
+    buffers = Buffers(2)
+    blocks = [{"x": np.full((3, lanes, 2), value, np.int8)} for value, lanes in ((1, 2), (2, 1))]
+    number, arrays = buffers.join(blocks)
+    np.testing.assert_array_equal(arrays["x"][..., 0], [[1, 1, 2]] * 3)
+    other, others = buffers.join(blocks[::-1])
+    assert buffers.free == 0 and other != number and others["x"] is not arrays["x"]
+    buffers.give_back(number)
+    again, same = buffers.join(blocks)
+    assert again == number and same["x"] is arrays["x"]
+
+
+def record(number: int, lanes: int) -> LaneRecord:
+    sums = EpisodeReturns(lanes)
+    sums.load_state(torch.full((lanes,), float(number)))
+    state = {name: np.full((lanes, 4), number, np.float32) for name in ("hidden", "cell")}
+    return LaneRecord(number, to_bytes({"turn": number}), LaneStates(state, state), sums)
+
+
+@pytest.mark.parametrize("actors", [1, 3])
+def test_the_states_of_lanes_go_through_a_checkpoint(actors: int) -> None:
+    gate = {"weight": np.arange(3.0)}
+    saved = from_bytes(to_bytes(merged([record(index + 1, 2) for index in range(actors)], gate)))
+    loaded = split(saved, actors, 2)
+    assert [each.number for each in loaded] == [index + 1 for index in range(actors)]
+    again = merged(loaded, gate)
+    assert str(again) == str(saved)
+    with pytest.raises(CheckpointError, match=f"is of {actors} actors with 2 lanes each, this run has 5 with 2"):
+        split(saved, 5, 2)
+
+
+def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
+    saved = from_bytes(to_bytes(merged([record(1, 2), LaneRecord.fresh(2)], None)))
+    _, fresh = split(saved, 2, 2)
+    assert (fresh.number, fresh.after, fresh.states) == (0, None, LaneStates())
+
+
+def told(*typed: str) -> str:
+    with pytest.raises(SettingsError) as raised:
+        compose(["env=room", *typed])
+    return str(raised.value)
+
+
+def test_what_ray_needs_is_refused_without_it() -> None:
+    assert "runtime.actors, runtime.reward: of use under Ray only; add runtime=ray" in told(
+        "runtime.actors=4", "runtime.reward.replicas=2"
+    )
+    assert "set runtime.max_lag=0" in told("runtime=ray", "runtime.overlap=false")
+    assert "set runtime.joined to a number that divides it" in told("runtime=ray", "runtime.actors=5")
+    assert "runtime.buffers is at least 2" in told("runtime=ray", "runtime.buffers=1")
+    config = compose(["env=room", "runtime=ray", "runtime.actors=4", "runtime.actor.cpus=0.5"]).runtime
+    assert (config.side_by_side, config.actor) == (4, Resources(cpus=0.5))

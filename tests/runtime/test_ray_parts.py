@@ -1,0 +1,162 @@
+"""Parts in processes of their own: none of what they make is lost with them, and why they went down is kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray
+import toys
+from clusters import cluster
+
+from interplay.reward.judge import Judged, LaneStates
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.ray.line import Line
+from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.placement import Wanted, reserve
+from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.session import ClusterError, reach
+from interplay.runtime.ray.stalls import restart_stalled
+from interplay.runtime.ray.surroundings import Surroundings
+
+LONG = 60.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with cluster():
+        ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
+        yield
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Iterator[Surroundings]:
+    """Room for three parts."""
+    config = RuntimeConfig("ray", start_limit=30, stall_limit=30)
+    placement = reserve([Wanted(f"actor-{index}", Resources(cpus=0.2)) for index in range(3)], config)
+    crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=2)
+    surroundings = Surroundings(config, placement, crashes, 0)
+    yield surroundings
+    surroundings.close()
+    placement.release()
+
+
+def line_of(part: Hosted) -> Line:
+    line = Line(0, part, number=0, after=None)
+    line.start()
+    return line
+
+
+def received(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
+    """The numbers of the next so many unrolls, two of which are in flight; the part is restarted where it dies."""
+    found: list[int] = []
+    ends = time.monotonic() + LONG
+    while len(found) < count:
+        assert time.monotonic() < ends, f"only {found} in {LONG} s"
+        while len(line.in_flight) < 2:
+            line.ask(0, "makes")
+        watch()
+        if not ray.wait([line.in_flight[0].reference], timeout=0.1)[0]:
+            continue
+        call = line.receive()
+        if call is None:
+            line.restart(lambda call: line.part.ask("unroll", "makes", call.number))
+            continue
+        assert call.message is not None
+        np.testing.assert_array_equal(call.message.arrays["row"], call.number)
+        found.append(call.number)
+    return found
+
+
+def beat(part: Hosted) -> int:
+    """The part's process, once it says so."""
+    ends = time.monotonic() + LONG
+    while not part.read().pid and time.monotonic() < ends:
+        time.sleep(0.05)
+    return part.read().pid
+
+
+def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings) -> None:
+    line = line_of(around.host("actor-0", toys.Counter))
+    assert received(line, 3) == [0, 1, 2]
+    pid = beat(line.part)
+    os.kill(pid, signal.SIGKILL)
+    assert received(line, 3) == [3, 4, 5]
+    told = (around.crashes.folder / "actor-0.txt").read_text()
+    assert "1 of at most 2 times" in told and "seed 7, config abc" in told
+    assert "episode-" in told and f"pid: {pid}" in told
+    assert beat(line.part) != pid and line.part.restarts == 1
+
+
+def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: Surroundings, tmp_path: Path) -> None:
+    line = line_of(around.host("actor-1", partial(toys.Stumbler, tmp_path / "scar")))
+    assert received(line, 4) == [0, 1, 2, 3]
+    told = (around.crashes.folder / "actor-1.txt").read_text()
+    assert told.strip().endswith("ArithmeticError: stumbled over unroll 2") and "toys.py" in told
+    assert "episode-1" in told  # the last that it made
+
+
+def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> None:
+    line = line_of(around.host("actor-0", partial(toys.Stumbler, Path("/nowhere/scar"))))  # it can't be written down
+    with pytest.raises(PartFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'$"):
+        received(line, 4)
+    assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
+
+
+def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundings, tmp_path: Path) -> None:
+    around.config = replace(around.config, stall_limit=5.0)
+    other = around.host("actor-1", toys.Counter)
+    other.start(None)
+    assert beat(other)
+    line = line_of(around.host("actor-0", partial(toys.Sleeper, tmp_path / "scar")))
+
+    def watch() -> None:
+        restart_stalled(around, {line: lambda call: line.part.ask("unroll", "makes", call.number)}, "an unroll")
+
+    assert received(line, 1) == [0]
+    assert received(line, 3, watch) == [1, 2, 3]
+    told = (around.crashes.folder / "actor-0.txt").read_text()
+    assert "the learner has waited" in told and "from actor-0, which says: makes" in told
+    assert "sleep_over_it" in told
+    stacks = around.crashes.folder / "stacks"
+    assert "from actor-0" in (stacks / "blocked.txt").read_text()
+    assert "Thread" in (stacks / "actor-1.txt").read_text()
+
+
+def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
+    line = line_of(around.host("actor-0", toys.Counter))
+    parts = [around.host(f"actor-{index}", toys.Doubler) for index in (1, 2)]
+    replicas = Replicas(parts, retries=3)
+    replicas.start()
+    states = LaneStates()
+    for number in range(6):
+        if number == 2:
+            os.kill(beat(parts[0]), signal.SIGKILL)
+        if number == 4:
+            replicas.load_version({}, 9)
+        call = line.ask(0, "makes")
+        assert ray.wait([call.reference], timeout=LONG)[0]
+        assert line.receive() is call
+        answer: Judged | Asked = replicas.ask(call.reference, states)
+        while isinstance(answer, Asked):
+            assert ray.wait([answer.reference], timeout=LONG)[0]
+            answer = replicas.answer(answer)
+        assert answer.reward is not None and (answer.reward == 2 * number).all()
+        assert answer.version == (9 if number >= 4 else 0)
+        states = answer.states
+        assert states.payment is not None and states.payment["count"] == number + 1
+    assert [part.restarts for part in parts] == [1, 0]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere"])
+def test_a_cluster_out_of_reach_is_told_at_once(address: str) -> None:
+    with pytest.raises(ClusterError, match=r"runtime\.address="):
+        reach(address)

@@ -1,0 +1,274 @@
+"""Whole runs under Ray: equal to the same run in process, exact over every kind of kill, bounded in their lag."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from clusters import cluster, small
+from tiny_runs import interplay, opened, refused, rows, tiny
+
+from interplay.launch.cli import main
+from interplay.learner import checkpoint
+from interplay.learner.agents import load_agent
+from interplay.reward.service import RewardService
+from interplay.runtime.interruption import StopRequest
+from interplay.runtime.ledger import LedgerRow, Taken, read_ledger
+from interplay.stages.playing import follower
+from interplay.stages.serving import serve_reward
+
+LONG = 120.0  # seconds; the longest that anything here may take
+LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with cluster():
+        yield
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run up to its reward model."""
+    root = tmp_path_factory.mktemp("prepared")
+    for verb in ("collect", "clone", "collect-agent", "mark", "reward"):
+        interplay(verb, tiny(root))
+    return root
+
+
+def copied(prepared: Path, to: Path) -> Path:
+    shutil.copytree(prepared / "run", to / "run")
+    return to
+
+
+def same(one: Any, other: Any, where: str = "") -> None:
+    """Two nests of plain values and tensors are equal, bit for bit."""
+    if isinstance(one, dict):
+        assert set(one) == set(other), where
+        for key in one:
+            same(one[key], other[key], f"{where}/{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            same(mine, theirs, f"{where}/{index}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), where
+    elif isinstance(one, np.ndarray):
+        assert np.array_equal(one, other, equal_nan=True), where
+    else:
+        assert one == other, where
+
+
+def same_stage(one: Path, other: Path) -> None:
+    """Two stages have learned the same, from the same, and say so under the same names."""
+    mine, theirs = (checkpoint.read(folder / "checkpoints") for folder in (one, other))
+    assert mine.step == theirs.step
+    same(mine.weights(), theirs.weights(), "agent.pt")
+    same(mine.training(), theirs.training(), "training.pt")
+    assert read_ledger(one / "ledger.jsonl") == read_ledger(other / "ledger.jsonl")
+
+
+PAID = {
+    "by a model": (),
+    "by the truth": ("reinforce.reward=scripted", "reinforce.actor.progress=true"),  # the gate is asked all the same
+    "by the world": ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0"),  # nobody is asked
+}
+
+
+@pytest.mark.parametrize("paid", PAID.values(), ids=PAID)
+def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
+    prepared: Path, tmp_path: Path, paid: tuple[str, ...]
+) -> None:
+    inline, under_ray = (copied(prepared, tmp_path / name) for name in ("inline", "ray"))
+    interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.passes=2", *paid))
+    interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
+    same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
+    here, there = (rows(root / "run/reinforce/metrics.jsonl") for root in (inline, under_ray))
+    learned = ("loss", "gradient_norm", "reward_mean", "lag", "lag_max", "heldout_return")
+    assert [{key: row.get(key) for key in learned} for row in here] == [
+        {key: row.get(key) for key in learned} for row in there
+    ]
+    mine, theirs = (
+        [set(json.loads(line)) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
+        for root in (inline, under_ray)
+    )
+    assert mine == theirs  # the same names in every runtime
+
+
+def test_demonstrations_do_not_depend_on_where_they_are_read(prepared: Path, tmp_path: Path) -> None:
+    for stage in ("clone", "reward"):
+        root = copied(prepared, tmp_path / stage)
+        shutil.rmtree(root / "run" / stage)
+        interplay(stage, small(root))
+        same_stage(prepared / "run" / stage, root / "run" / stage)
+
+
+def numbers(ledger: list[LedgerRow], of: Callable[[LedgerRow], tuple[Taken, ...]]) -> dict[int, list[int]]:
+    """By actor: the numbers of its unrolls, in the order in which they were learned from."""
+    found: dict[int, list[int]] = {}
+    for row in ledger:
+        for taken in of(row):
+            found.setdefault(taken.actor, []).append(taken.number)
+    return found
+
+
+def exact(folder: Path, updates: int) -> None:
+    """Every update is there once, and every unroll of every actor in turn, none lost and none twice."""
+    ledger = read_ledger(folder / "ledger.jsonl")
+    assert [row.update for row in ledger] == list(range(1, updates + 1))
+    for of in (lambda row: row.played, lambda row: row.demonstrated):
+        for actor, delivered in numbers(ledger, of).items():
+            assert delivered == list(range(len(delivered))), actor
+
+
+class Killer(threading.Thread):
+    """Kills the named parts, each once it has a process and something has been learned; waits for its successor."""
+
+    def __init__(self, folder: Path, victims: tuple[str, ...]) -> None:
+        super().__init__(daemon=True)
+        self._folder, self._victims = folder, victims
+        self.killed: dict[str, int] = {}
+
+    def run(self) -> None:
+        for victim in self._victims:
+            before = self._until(victim, lambda pid: pid > 0)
+            os.kill(before, signal.SIGKILL)
+            self.killed[victim] = before
+            self._until(victim, lambda pid, before=before: pid not in (0, before))  # type: ignore[misc]
+
+    def _until(self, victim: str, is_it: Callable[[int], bool]) -> int:
+        ends = time.monotonic() + LONG
+        while time.monotonic() < ends:
+            time.sleep(0.05)
+            file = self._folder / "status.json"
+            status = json.loads(file.read_text()) if file.exists() else {"parts": [], "update": 0}
+            pids = {part["name"]: part["pid"] for part in status["parts"]}
+            saved = checkpoint.latest(self._folder / "checkpoints") is not None
+            if saved and is_it(pids.get(victim, 0)):
+                return int(pids[victim])
+        raise AssertionError(f"{victim} did not come in {LONG} s")
+
+
+def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
+    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes = ("runtime.actors=2", "runtime.datasets=2", "reinforce.dataset.lanes=4", "reinforce.training.updates=60")
+    settings = (*LOCKSTEP, *sizes)
+    quiet, chaos = (copied(prepared, tmp_path / name) for name in ("quiet", "chaos"))
+    interplay("reinforce", small(quiet, *settings))
+    folder = chaos / "run/reinforce"
+    killer = Killer(folder, ("actor-0", "dataset-1", "reward-0", "learner"))
+    killer.start()
+    interplay("reinforce", small(chaos, *settings))
+    killer.join(LONG)
+    assert set(killer.killed) == {"actor-0", "dataset-1", "reward-0", "learner"}
+    exact(folder, 60)
+    same_stage(quiet / "run/reinforce", folder)
+    for victim, pid in killer.killed.items():
+        kept = (chaos / "run/crashes" / f"{victim}.txt").read_text()
+        assert str(pid) in kept and "seed 1, config " in kept, kept
+    assert "the learner died" in caplog.text and "learner.txt" in caplog.text
+
+
+def test_lag_is_bounded_and_nothing_is_lost(prepared: Path, tmp_path: Path) -> None:
+    root = copied(prepared, tmp_path)
+    bound = ("runtime.actors=3", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
+    interplay("reinforce", small(root, *bound, "reinforce.training.updates=20"))
+    exact(root / "run/reinforce", 20)
+    ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
+    lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
+    assert 0 < max(lags) <= 2 and min(lags) >= 0
+    logged = [row["lag_max"] for row in rows(root / "run/reinforce/metrics.jsonl")]
+    assert logged == lags
+    assert set(numbers(ledger, lambda row: row.played)) == {0, 1, 2}
+
+
+def test_a_wish_to_stop_reaches_the_learner(prepared: Path, tmp_path: Path) -> None:
+    root = copied(prepared, tmp_path)
+    folder = root / "run/reinforce"
+
+    def ask() -> None:
+        ends = time.monotonic() + LONG
+        while time.monotonic() < ends and not (folder / "metrics.jsonl").exists():
+            time.sleep(0.05)
+        StopRequest.ask()
+
+    threading.Thread(target=ask, daemon=True).start()
+    settings = small(root, "reinforce.training.updates=400", "reinforce.training.checkpoint_every=400")
+    assert main(["reinforce", *settings]) == 130
+    found = checkpoint.latest(folder / "checkpoints")
+    assert found is not None and 0 < found.step < 400
+    exact(folder, found.step)
+    interplay("reinforce", small(root, f"reinforce.training.updates={found.step + 2}"))
+    exact(folder, found.step + 2)
+
+
+def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
+    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(prepared, tmp_path)
+    shutil.rmtree(root / "run/clone")
+    for episode in (root / "run/store/episodes").rglob("*.npz"):
+        episode.write_bytes(b"damaged")
+    assert main(["clone", *small(root, "runtime.restarts=1")]) == 1
+    said = capsys.readouterr().err
+    assert "more often than runtime.restarts=1 allows" in said
+    assert said.strip().splitlines()[-1].startswith("interplay.episodes.encoding.DamagedEpisode")
+    assert (root / "run/crashes/dataset-0.txt").read_text().count("went down, ") == 2
+
+
+def test_a_newer_reward_model_is_found_once(prepared: Path, tmp_path: Path) -> None:
+    run = opened(small(copied(prepared, tmp_path)))
+    newer = follower(run, every=0.0)
+    assert newer() is None
+    old = checkpoint.read(run.stage("reward").checkpoints)
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
+    doubled = {name: 2 * tensor for name, tensor in old.weights().items()}
+    checkpoint.save(old.path.parent, step=9, description=described, weights=doubled, training={})
+    found = newer()
+    assert found is not None and found[1] == 9
+    assert all(np.array_equal(found[0][name], tensor.numpy()) for name, tensor in doubled.items())
+    assert newer() is None
+
+
+def test_replicas_serve_other_programs(prepared: Path, tmp_path: Path) -> None:
+    run = opened(small(copied(prepared, tmp_path), "runtime.reward.replicas=2", "serve.port=0"))
+    ports: list[int] = []
+    serving = threading.Thread(target=serve_reward, args=(run, lambda host, port: ports.append(port)), daemon=True)
+    serving.start()
+    ends = time.monotonic() + LONG
+    while not ports and time.monotonic() < ends:
+        time.sleep(0.05)
+    model, _ = load_agent(run.stage("reward").checkpoints)
+    arrays = {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)}
+    body = io.BytesIO()
+    np.savez(body, **arrays)
+    connection = HTTPConnection("127.0.0.1", ports[0], timeout=LONG)
+    connection.request("POST", "/score", body.getvalue())
+    answer = connection.getresponse()
+    with np.load(io.BytesIO(answer.read())) as scored:
+        service = RewardService(model)
+        expected = service.score(arrays, service.initial_state(2))
+        np.testing.assert_array_equal(scored["reward"], expected.reward)
+    assert (answer.status, answer.getheader("X-Reward-Version")) == (200, "4")
+    StopRequest.ask()
+    serving.join(LONG)
+    assert not serving.is_alive()
+
+
+def test_no_room_is_told_at_once(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = copied(prepared, tmp_path)
+    said = refused("reinforce", small(root, "runtime.actor.cpus=40", "runtime.start_limit=2"), capsys)
+    assert "the cluster has 2 CPUs" in said and "actor-1 40 CPUs" in said and "runtime.actor.cpus=0.5" in said

@@ -1,0 +1,69 @@
+"""Parts without a network, for tests of what hosts them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from interplay.reward.judge import Judged, LaneStates
+from interplay.runtime.messages import Message
+
+
+class Counter:
+    """Makes unrolls that hold their own number, and goes on after the one whose state is given."""
+
+    def __init__(self, after: bytes | None) -> None:
+        self._made = 0 if after is None else int(after) + 1
+
+    def unroll(self, number: int) -> Message:
+        assert number == self._made, (number, self._made)
+        self._made += 1
+        return Message(number, {"row": np.full((2, 3), number)}, {}, 0, [f"episode-{number}"], str(number).encode())
+
+
+class Stumbler(Counter):
+    """Raises at unroll 2, the first time: that it has stumbled is written down in a file."""
+
+    def __init__(self, scar: Path, after: bytes | None) -> None:
+        super().__init__(after)
+        self._scar = scar
+
+    def unroll(self, number: int) -> Message:
+        if number == 2 and not self._scar.exists():
+            self._scar.touch()
+            raise ArithmeticError("stumbled over unroll 2")
+        return super().unroll(number)
+
+
+class Sleeper(Counter):
+    """Sleeps over unroll 1, the first time."""
+
+    def __init__(self, scar: Path, after: bytes | None) -> None:
+        super().__init__(after)
+        self._scar = scar
+
+    def unroll(self, number: int) -> Message:
+        if number == 1 and not self._scar.exists():
+            self._scar.touch()
+            self.sleep_over_it()
+        return super().unroll(number)
+
+    def sleep_over_it(self) -> None:
+        time.sleep(300)
+
+
+class Doubler:
+    """A reward replica that pays every row twice its number, and counts the lanes' unrolls in their state."""
+
+    def __init__(self, *version: object) -> None:
+        self._version = int(str(version[1])) if version else 0
+
+    def judge(self, message: Message, states: LaneStates) -> Judged:
+        before = 0 if states.payment is None else int(states.payment["count"])
+        counted = LaneStates({"count": np.array(before + 1)})
+        return Judged(2 * message.arrays["row"].astype(np.float32), None, counted, self._version)
+
+    def load_version(self, weights: object, version: int) -> None:
+        self._version = version
