@@ -247,7 +247,7 @@ class WorldConformance(ABC):
         kinds = dict.fromkeys((*source.kinds, *source.probes, *source.on_request))
         return tuple(kind for kind in kinds if kind not in self.ruled_out)
 
-    def _sample(self, world: World, kind: str, tries: int = 50) -> Task:
+    def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
         """A task of this kind in the first seeded episode that has one."""
         for seed in range(tries):
             world.reset(Start(seed=seed))

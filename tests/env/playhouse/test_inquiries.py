@@ -136,6 +136,18 @@ def test_counts_are_right(asked: dict[str, list[tuple[HouseFacts, Inquiry]]]) ->
     assert read >= 10
 
 
+def test_what_may_be_missing_is_looked_for_in_the_whole_room_or_at_its_place(
+    asked: dict[str, list[tuple[HouseFacts, Inquiry]]],
+) -> None:
+    for cue in ("count", "exist", "yes_no_numbers"):
+        for facts, task in asked[cue]:
+            assert task.room in {None, *(room.name for room in facts.rooms)}
+            assert task.room is not None or task.about, task.instruction
+            if task.answer in ("zero", "no") and task.room is None:
+                place = facts.things[task.about[0]]
+                assert place.category in task.instruction, "it looks where such a thing would be"
+
+
 def test_a_count_may_be_said_in_several_ways(asked: dict[str, list[tuple[HouseFacts, Inquiry]]]) -> None:
     for _, task in asked["count"]:
         number = NUMBERS.index(task.answer)

@@ -12,7 +12,7 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
-from interplay.env.playhouse.errands.describing import groups, so_many
+from interplay.env.playhouse.errands.describing import ANY, groups, so_many
 from interplay.env.playhouse.errands.moving import Moving
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, landings_before, reachable
@@ -94,7 +94,8 @@ def draw_bring(asking: Asking, rng: np.random.Generator) -> Bring:
         (words, things, number)
         for number in (2, 3)
         for words, things in groups(facts, number)
-        if all(_elsewhere(asking, thing) for thing in things)
+        if words != ANY
+        and all(_elsewhere(asking, thing) for thing in things)
         and sum(not asking.laden(thing) for thing in things) >= number
     ]
     if several and rng.random() < 0.5:

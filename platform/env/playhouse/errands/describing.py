@@ -8,6 +8,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import NUMBERS, plural
 
+ANY = "things"
 SHAPES = ("round", "rectangular", "pointy", "eatable")
 
 
@@ -19,6 +20,7 @@ def groups(facts: HouseFacts, least: int) -> list[tuple[str, tuple[Thing, ...]]]
         described[plural(category)] = queries.matching(facts, category=category)
     for colour in dict.fromkeys(thing.colour for thing in loose):
         described[f"{colour} things"] = queries.matching(facts, colour=colour)
+    described[ANY] = loose
     for shape in SHAPES:
         described[f"{shape} things"] = queries.matching(facts, attribute=shape)
     found = []

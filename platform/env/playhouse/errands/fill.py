@@ -12,7 +12,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import BIN
 from interplay.env.playhouse.choosing import one_of
-from interplay.env.playhouse.errands.describing import groups, so_many
+from interplay.env.playhouse.errands.describing import ANY, groups, so_many
 from interplay.env.playhouse.errands.put import Put
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.landing import WORSE, Landing, landings_in
@@ -63,6 +63,11 @@ def _room_for(facts: HouseFacts, container: Thing, things: tuple[Thing, ...], nu
     return len(fitting) >= number
 
 
+def _others(things: tuple[Thing, ...], container: Thing) -> tuple[Thing, ...]:
+    """Those that are neither the container nor in it."""
+    return tuple(t for t in things if t.index != container.index and not queries.inside(t, container))
+
+
 def _with(facts: HouseFacts, thing: Thing) -> HouseFacts:
     """The same moment with one thing elsewhere."""
     return replace(facts, things=tuple(thing if other.index == thing.index else other for other in facts.things))
@@ -77,8 +82,8 @@ def draw_fill(asking: Asking, rng: np.random.Generator) -> Fill:
         for container in bins
         for number in (2, 3)
         for words, things in groups(facts, number)
-        if container not in things
-        and len(outside := tuple(thing for thing in things if not queries.inside(thing, container))) >= number
+        if (container not in things or words == ANY)
+        and len(outside := _others(things, container)) >= number
         and _room_for(facts, container, outside, number)
     ]
     why = "no bin that can be named has room for two things of one description"
