@@ -123,3 +123,22 @@ class InlineDemonstrated:
     def _make(self) -> Unroll:
         with self._pulse.doing("reads"):
             return self._dataset.unroll()
+
+
+class NoDemonstrations:
+    """For a learner that learns nothing from demonstrations: none are read."""
+
+    def take(self, *, ahead: bool) -> DemonstratedBatch:
+        return DemonstratedBatch(None, ())
+
+    def account(self) -> Account:
+        return Account()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        assert not state, "no demonstrations, nothing to go on with"
+
+    def close(self) -> None:
+        pass
