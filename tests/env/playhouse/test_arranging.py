@@ -98,6 +98,17 @@ def test_words_are_true_of_what_may_be_used() -> None:
         assert "the blue objects" not in task.instruction, "a ball does not stack"
 
 
+def test_what_the_setter_holds_is_none_of_those_that_may_be_used_and_what_the_solver_holds_is_one() -> None:
+    for role, usable in (("setter", False), ("solver", True)):
+        body = replace(ROOM.bodies[role], holding=2)
+        held = replace(moved(ROOM, 2, held_by=role), bodies={**ROOM.bodies, role: body})
+        asked = [ask(kind, seed, held) for kind in ("tower", "group") for seed in range(30)]
+        white = [task for task in asked if "the white objects" in task.instruction]
+        assert bool(white) == usable and all(task.among == (2, 3) for task in white)
+        assert any(2 in task.among for task in asked) == usable
+        assert any("two blocks" in task.instruction and len(task.among) == 2 + usable for task in asked)
+
+
 def test_a_row_by_size_is_asked_of_clearly_different_things() -> None:
     ordered = [task for seed in range(60) if (task := ask("row", seed)).shape == "ordered row"]
     assert 5 < len(ordered) < 30

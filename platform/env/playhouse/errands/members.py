@@ -30,12 +30,13 @@ def described(
     """Things of a colour, of a category, of an attribute, or any.
 
     All of them, where there are as many as `counts` allows and all of them fit; with `some`, also so many of them,
-    where the words are true of more and as many fit.
+    where the words are true of more and as many fit. What another player holds is none of those that may be used.
     """
-    loose = [thing for thing in asking.facts.things if not thing.furniture and thing.held_by is None]
+    loose = [thing for thing in asking.facts.things if not thing.furniture]
     found: list[Members] = []
     for noun, things in _nouns(loose):
-        indices, usable = tuple(thing.index for thing in things), sum(map(fits, things))
+        free = [thing for thing in things if thing.held_by in (None, asking.solver)]
+        indices, usable = tuple(thing.index for thing in free), sum(map(fits, free))
         if len(things) > MOST:
             continue
         if len(things) in counts and usable == len(things) and len(things) < len(loose):
