@@ -1,4 +1,4 @@
-"""One thing and then another: done once both are, half of the progress each, and told off in one sentence."""
+"""One thing and then another: done once both are, half of the progress each, and asked for in one sentence."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PHRASES |= {
         "get the {thing} for me",
         "carry the {thing} over to me",
         "come here with the {thing}",
-        "I would like to have the {thing} here",
+        "i would like to have the {thing} here",
     ),
     "bring several": (
         "bring me {things}",
@@ -35,7 +35,7 @@ PHRASES |= {
         "get {things} for me",
         "carry {things} over to me",
         "collect {things} and bring them here",
-        "I would like to have {things} here",
+        "i would like to have {things} here",
     ),
 }
 
@@ -75,20 +75,14 @@ class Bring(Moving):
         return replace(super().measured(facts), origins=origins)
 
 
-def needs_setter(asking: Asking, kind: str) -> None:
-    """Raises InfeasibleTask where the setter is not in the house, or the solver can not carry as it must."""
-    asking.needs(kind, "push", "strafe")
-    if not asking.setter_here:
-        raise InfeasibleTask(f"no task of kind {kind!r} can be done here: set env.setter_visible=true")
-
-
 def _elsewhere(asking: Asking, thing: Thing) -> bool:
     return math.dist(asking.facts.bodies[asking.setter].position, thing.xy) > ELSEWHERE
 
 
 def draw_bring(asking: Asking, rng: np.random.Generator) -> Bring:
     """One thing, or where there are enough of a description, half of the time two or three of them."""
-    needs_setter(asking, "bring")
+    asking.needs("bring", "push", "strafe")
+    asking.needs_setter("bring")
     facts, setter = asking.facts, asking.setter
     several = [
         (words, things, number)
