@@ -125,6 +125,8 @@ def test_counts_are_right(asked: dict[str, list[tuple[HouseFacts, Inquiry]]]) ->
         for colour in (None, *COLOURS):
             for category in CATEGORIES:
                 many = f"{colour} {plural(category)}" if colour else plural(category)
+                if many not in task.instruction:
+                    continue
                 said = re.search(
                     rf"(?:the|many|of) {many}(?: here| in \w+ \w+( room)?| are there|$| can| do)", task.instruction
                 )
