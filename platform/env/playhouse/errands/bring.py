@@ -12,7 +12,7 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
-from interplay.env.playhouse.errands.describing import ANY, groups, so_many
+from interplay.env.playhouse.errands.members import ANY, alike, so_many
 from interplay.env.playhouse.errands.moving import Moving
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, landings_before, reachable
@@ -87,7 +87,7 @@ def draw_bring(asking: Asking, rng: np.random.Generator) -> Bring:
     several = [
         (words, things, number)
         for number in (2, 3)
-        for words, things in groups(facts, number)
+        for words, things in alike(facts, number)
         if words != ANY
         and all(_elsewhere(asking, thing) for thing in things)
         and sum(not asking.laden(thing) for thing in things) >= number
