@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 from house_scenes import SPEC, StillHouse, house, one_room, thing
+from seeded_tasks import asked
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.codec import COMPONENTS
@@ -188,16 +189,8 @@ def test_a_confused_solver_would_do_something_else(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_done_in_furnished_houses_and_progress_ends_at_one(kind: str) -> None:
-    world, done, seed = Playhouse(PlayhouseConfig()), 0, 700
-    for _ in range(4):
-        while True:
-            seed += 1
-            world.reset(Start(seed=seed), see=())
-            try:
-                task = world.tasks().sample(kind, np.random.default_rng(seed))
-            except InfeasibleTask:
-                continue
-            break
+    world, done = Playhouse(PlayhouseConfig()), 0
+    for task in asked(world, kind, 4, seed=700):
         expert = task.expert(world)
         for _ in range(PlayhouseTasks.limits[kind]):
             action = expert.act(world)
