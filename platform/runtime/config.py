@@ -79,8 +79,8 @@ class RuntimeConfig:
                 raise ValueError(f"runtime.{name}.gpus is 0: it works on the CPU, got {getattr(self, name).gpus:g}")
         if self.learners > 1 and self.learner.gpus % 1:
             raise ValueError(
-                f"runtime.learner.gpus={self.learner.gpus:g}: no two of runtime.learners={self.learners} can share a GPU; "
-                "set runtime.learner.gpus=1, or 0 on the CPU"
+                f"runtime.learner.gpus={self.learner.gpus:g}: no two of runtime.learners={self.learners} can share a "
+                "GPU; set runtime.learner.gpus=1, or 0 on the CPU"
             )
         if self.buffers < 2:
             raise ValueError(f"runtime.buffers is at least 2, one in use and one being filled; got {self.buffers}")

@@ -77,8 +77,9 @@ class FollowingPart:
 
     def load(self, weights: Weights, state: Mapping[str, Any]) -> None:
         """Goes on from the weights and the state that the first rank loads."""
-        self._agent.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
-        self._joined.load_state(state)
+        with _ends_where_it_fails():
+            self._agent.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+            self._joined.load_state(state)
 
     @property
     def _joined(self) -> Learner:

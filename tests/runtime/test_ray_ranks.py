@@ -1,21 +1,34 @@
-"""A learner of two ranks under Ray: it learns what one learner does, and outlives the death of either."""
+"""A learner of two ranks under Ray: it learns what one learner does, and outlives the death of a rank."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from clusters import cluster, small
-from tiny_runs import interplay, rows, tiny
+from killer import LONG, Killer
+from outcomes import exact, same_stage
+from street import Street, tiny_agent
+from tiny_runs import interplay, refused, rows, tiny
 
+from interplay.launch.compose import compose
 from interplay.learner import checkpoint
+from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.ranks import RankLost
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes
 from interplay.runtime.ledger import read_ledger
+from interplay.runtime.ray.leading import lead
+from interplay.runtime.ray.placement import reserve, wanted_by
+from interplay.runtime.ray.surroundings import Surroundings
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
-CHEAP = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0", "reinforce.heldout_every=100")
+WEIGHTS = "reinforce.learner.objective.weights"
+PAID_BY_THE_WORLD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.heldout_every=100")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,7 +39,7 @@ def _cluster() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run up to its clone, which one learner made in process."""
+    """A run up to its clone."""
     root = tmp_path_factory.mktemp("prepared")
     for verb in ("collect", "clone"):
         interplay(verb, tiny(root))
@@ -38,25 +51,94 @@ def copied(prepared: Path, to: Path) -> Path:
     return to
 
 
-def close(one: Path, other: Path) -> None:
-    """Two stages have learned the same but for rounding, from the same unrolls."""
-    assert read_ledger(one / "ledger.jsonl") == read_ledger(other / "ledger.jsonl")
-    mine, theirs = (checkpoint.read(folder / "checkpoints") for folder in (one, other))
-    for name, weights in mine.weights().items():
-        torch.testing.assert_close(weights, theirs.weights()[name], rtol=1e-4, atol=1e-5, msg=name)
-    for key, here in mine.training()["learner"].items():
-        there = theirs.training()["learner"][key]
-        print(key, [(a - b).abs().max() for a, b in zip(here, there)] if key == "dataset_state" else None)
-    for here, there in zip(rows(one / "metrics.jsonl"), rows(other / "metrics.jsonl"), strict=True):
-        print([(k, here[k], there.get(k)) for k in here if here[k] != there.get(k)])
-
-
 def test_two_ranks_learn_what_one_learner_does(prepared: Path, tmp_path: Path) -> None:
-    root = copied(prepared, tmp_path / "two")
-    shutil.rmtree(root / "run/clone")
-    interplay("clone", small(root, *TWO))
-    close(prepared / "run/clone", root / "run/clone")
-    one, two = (copied(prepared, tmp_path / name) for name in ("alone", "ranks"))
-    interplay("reinforce", tiny(one, "runtime.overlap=false", *CHEAP))
-    interplay("reinforce", small(two, *TWO, *CHEAP))
-    close(one / "run/reinforce", two / "run/reinforce")
+    """But for rounding. One learner under Ray is the one in process bit for bit: see `test_ray_runs`."""
+    roots = [copied(prepared, tmp_path / name) for name in ("one", "two")]
+    interplay("reinforce", tiny(roots[0], "runtime.overlap=false", *PAID_BY_THE_WORLD))
+    interplay("reinforce", small(roots[1], *TWO, *PAID_BY_THE_WORLD))
+    one, two = (root / "run/reinforce" for root in roots)
+    assert read_ledger(one / "ledger.jsonl") == read_ledger(two / "ledger.jsonl")
+    mine, theirs = (checkpoint.read(folder / "checkpoints") for folder in (one, two))
+    begun = checkpoint.read(prepared / "run/clone/checkpoints").weights()
+    assert any(not torch.equal(mine.weights()[name], begun[name]) for name in begun)
+    for name, weights in mine.weights().items():
+        torch.testing.assert_close(theirs.weights()[name], weights, rtol=1e-4, atol=1e-5, msg=name)
+    learned = [stage.training()["learner"] for stage in (mine, theirs)]
+    assert torch.equal(learned[0]["generator"], learned[1]["generator"])
+    for of_one, of_two in zip(learned[0]["dataset_state"], learned[1]["dataset_state"], strict=True):
+        torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
+    for here, there in zip(rows(one / "metrics.jsonl"), rows(two / "metrics.jsonl"), strict=True):
+        assert set(here) == set(there)
+        for name in ("loss", "gradient_norm", "css", "value", "movement_policy"):
+            assert there[name] == pytest.approx(here[name], rel=1e-4, abs=1e-5), name
+        assert [here[name] for name in ("reward_mean", "lag", "steps")] == [
+            there[name] for name in ("reward_mean", "lag", "steps")
+        ]
+
+
+def test_a_killed_rank_costs_nothing_that_was_saved(
+    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is shown here, so a rank has no lanes of demonstrations, either."""
+    nothing_shown = [f"{WEIGHTS}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
+    lasting = ("reinforce.training.updates=20", "reinforce.training.checkpoint_every=2")
+    settings = (*TWO, *PAID_BY_THE_WORLD, *nothing_shown, *lasting)
+    quiet, chaos = (copied(prepared, tmp_path / name) for name in ("quiet", "chaos"))
+    interplay("reinforce", small(quiet, *settings))
+    folder = chaos / "run/reinforce"
+    killer = Killer(folder, ("rank-1",))
+    killer.start()
+    interplay("reinforce", small(chaos, *settings))
+    killer.join(LONG)
+    assert set(killer.killed) == {"rank-1"}
+    exact(folder, 20)
+    same_stage(quiet / "run/reinforce", folder)
+    kept = (chaos / "run/crashes/rank-1.txt").read_text()
+    assert str(killer.killed["rank-1"]) in kept and "1 of at most" in kept, kept
+    assert "rank-1 is lost" in (chaos / "run/crashes/learner.txt").read_text()
+    assert "goes on from its newest checkpoint" in caplog.text
+
+
+def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
+    config = RuntimeConfig("ray", learners=2, start_limit=60, learner=Resources(cpus=0.2))
+    placement = reserve(wanted_by(config, datasets=False, actors=False, replicas=False), config)
+    around = Surroundings(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2), 0)
+    generator = torch.Generator().manual_seed(1)
+    learner = lead(tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, surroundings=around)
+    try:
+        state = learner.state()
+        assert [len(part) for part in state["dataset_state"]] == [4, 4]
+        learner.load_state(state)
+        own = partial(Learner.state, learner)  # an exchange, in which the other has no part
+        with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost"):
+            learner._followers.together("load", "loads", [({}, {})], own)
+        assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
+    finally:
+        learner.peers.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
+        around.close()
+        placement.release()
+
+
+def test_lanes_that_ranks_cannot_share_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("clone", small(tmp_path, "runtime.learners=2", "clone.dataset.lanes=3"), capsys, 2)
+    assert "runtime.learners=2 ranks can't share clone.dataset.lanes=3" in said
+    assert "reinforce" not in said
+    three = ("runtime.learners=2", "runtime.joined=1", "reinforce.actor.lanes=3")
+    said = refused("reinforce", small(tmp_path, *three), capsys, 2)
+    assert "runtime.learners=2 ranks can't share reinforce.actor.lanes=3" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("runtime=ray", "runtime.learners=0"), "runtime.learners is at least 1, got 0"),
+        (
+            ("runtime=ray", "runtime.learners=2", "runtime.learner.gpus=0.5"),
+            "share a GPU; set runtime.learner.gpus=1",
+        ),
+        (("runtime.learners=2",), "runtime.learners: of use under Ray only"),
+    ],
+)
+def test_ranks_that_cannot_be_are_refused(settings: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compose(["env=room", *settings])
