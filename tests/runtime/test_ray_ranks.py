@@ -100,7 +100,7 @@ def test_a_killed_rank_costs_nothing_that_was_saved(
 
 
 def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
-    config = RuntimeConfig("ray", learners=2, start_limit=60, learner=Resources(cpus=0.2))
+    config = RuntimeConfig("ray", learners=2, start_limit=60, stall_limit=20, learner=Resources(cpus=0.2))
     placement = reserve(wanted_by(config, datasets=False, actors=False, replicas=False), config)
     around = Surroundings(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2), 0)
     generator = torch.Generator().manual_seed(1)
@@ -110,8 +110,9 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
         assert [len(part) for part in state["dataset_state"]] == [4, 4]
         learner.load_state(state)
         own = partial(Learner.state, learner)  # an exchange, in which the other has no part
-        with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost"):
+        with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost") as lost:
             learner._followers.together("load", "loads", [({}, {})], own)
+        assert "closed by peer" in str(lost.value)  # and not waited for in vain
         assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
     finally:
         learner.peers.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
