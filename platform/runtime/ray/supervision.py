@@ -19,6 +19,7 @@ import ray
 from ray import ObjectRef
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
+from interplay.learner.ranks import RankLost
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.interruption import StopRequest
@@ -81,7 +82,7 @@ def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Cal
 
 
 class _LearnerDied(Exception):
-    """Its process is gone, or stuck."""
+    """Its process is gone, or stuck, or has lost one of its ranks."""
 
 
 class _Life:
@@ -113,6 +114,8 @@ class _Life:
         try:
             ray.get(ended, timeout=CONTROL_SECONDS)
         except RayTaskError as error:
+            if isinstance(error.cause, RankLost):
+                raise _LearnerDied(str(error.cause)) from error
             raise error.cause from error
         except RayActorError as error:
             raise _LearnerDied(str(error)) from error
