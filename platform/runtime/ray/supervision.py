@@ -17,7 +17,7 @@ from typing import Any
 
 import ray
 from ray import ObjectRef
-from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+from ray.exceptions import RayError, RayTaskError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
@@ -70,7 +70,7 @@ def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Cal
         try:
             life.follow(stop)
             return
-        except _LearnerDied as died:
+        except LearnerDied as died:
             text = str(died)
             file = work.crashes.keep(LEARNER, restarts + 1, text, [])
             if restarts == work.crashes.limit:
@@ -80,8 +80,15 @@ def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Cal
             life.end()
 
 
-class _LearnerDied(Exception):
+class LearnerDied(Exception):
     """Its process is gone, or stuck."""
+
+
+def told_by(error: RayError) -> BaseException:
+    """What the stage raised; or that its process is gone: killed, out of memory, lost with its node."""
+    if isinstance(error, RayTaskError):
+        return error.cause
+    return LearnerDied(f"{type(error).__name__}: {error}")
 
 
 class _Life:
@@ -100,6 +107,7 @@ class _Life:
         self._heard = False
         self._shown_at = 0.0
         self._asked_to_stop = False
+        self._unwritten = False
 
     def follow(self, stop: StopRequest) -> None:
         """Until the stage ends."""
@@ -112,10 +120,8 @@ class _Life:
             self._hear(CONTROL_SECONDS)
         try:
             ray.get(ended, timeout=CONTROL_SECONDS)
-        except RayTaskError as error:
-            raise error.cause from error
-        except RayActorError as error:
-            raise _LearnerDied(str(error)) from error
+        except RayError as error:
+            raise told_by(error) from error
 
     def end(self) -> None:
         """Ends the process, and with it all the parts that it owns."""
@@ -153,13 +159,16 @@ class _Life:
         dumping = self._host.dump.remote(told)
         where = ""
         if ray.wait([dumping], timeout=2 * CONTROL_SECONDS)[0]:
-            where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
-        raise _LearnerDied(f"{told}{where}")
+            try:
+                where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
+            except RayError as error:
+                where = f"; its stacks could not be kept: {error}"
+        raise LearnerDied(f"{told}{where}")
 
     def _ask_to_stop(self) -> bool:
         try:
             return bool(ray.get(self._host.stop.remote(), timeout=CONTROL_SECONDS))
-        except (GetTimeoutError, RayActorError):
+        except RayError:  # not there yet, or gone: asked again
             return False
 
     def _show(self, parts: tuple[PartStatus, ...]) -> None:
@@ -168,11 +177,19 @@ class _Life:
         learner = replace(parts[0], made=update)
         status = RunStatus(self._work.name, time.time(), update, (learner, *parts[1:]), row)
         if self._work.folder.exists():  # which the stage makes
-            file = self._work.folder / "status.json"
-            temporary = file.with_name(f".tmp-{file.name}")
+            self._write(status)
+        self._watch(status)
+
+    def _write(self, status: RunStatus) -> None:
+        file = self._work.folder / "status.json"
+        temporary = file.with_name(f".tmp-{file.name}")
+        try:
             temporary.write_text(json.dumps(status.to_json()))
             temporary.replace(file)
-        self._watch(status)
+        except OSError as error:  # a full disk; whether learning can go on is for the learner to say
+            if not self._unwritten:
+                logger.warning("%s can't be written (%s); the run goes on, and can't be watched", file, error)
+            self._unwritten = True
 
 
 def _newest_row(file: Path) -> dict[str, float]:
