@@ -26,8 +26,8 @@ LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
 def typed(text: str) -> list[list[str]]:
-    """The `interplay` and `make` lines of a page's bash blocks, and inline `interplay VERB`s, as words; and what is given
-    to the job of Slurm, as it types it."""
+    """The `interplay` and `make` lines of a page's bash blocks, and inline `interplay VERB`s, as words. What is given
+    to the job of Slurm counts as what that types."""
     lines = [line for block in BLOCK.findall(text) for line in block.replace("\\\n", " ").splitlines()]
     lines += re.findall(r"`((?:interplay|make) [^`\n]+)`", text)
     words = [_command(shlex.split(line, comments=True)) for line in lines]

@@ -87,7 +87,8 @@ class LearnerDied(Exception):
 def told_by(error: RayError) -> BaseException:
     """What the stage raised; or that its process is gone: killed, out of memory, lost with its node."""
     if isinstance(error, RayTaskError):
-        return error.cause
+        raised: BaseException = error.cause
+        return raised
     return LearnerDied(f"{type(error).__name__}: {error}")
 
 
