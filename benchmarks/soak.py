@@ -41,7 +41,7 @@ MEGABYTE = 1 << 20
 FLAT = 3.0  # MB by which memory may grow in the second half: a larger house may come, but nothing may pile up
 MUJOCO_LOG = "MUJOCO_LOG.TXT"  # MuJoCo writes it into the working directory
 SUNK = 0.85  # of the lowest that a thing's middle may be: what is lower is sunk in the floor
-STAYS = 8  # steps for which a thing has to be where it can not be
+STAYS = 30  # steps, 8 s: a hand or a foot presses things into cushions and floors for less, and they come out again
 DIP = 0.05  # metres under the floor that the middle of what is thrown at it may be for a moment
 BESIDE = 0.25  # metres beside a doorway: what turns a corner within a step seems to pass there
 KEEN = 0.7  # of the steps in which a player goes for a thing and grasps; in the others it does anything
@@ -58,6 +58,7 @@ class Soaked:
     spent: int  # ... at whose end something has just been thrown or lost
     fastest: float  # metres a second
     escaped: tuple[str, ...]  # who, and when
+    pressed: int  # steps for which a thing was pressed into something, at most
     warnings: tuple[str, ...]
     seconds: float
     megabytes: float  # of this process, afterwards
@@ -76,6 +77,7 @@ class Watch:
         self._names = (*names, "setter", "solver")
         self._least = np.array([SUNK * _lowest(thing) for thing in house.objects])
         self._low_for = self._within_for = np.zeros(len(names), dtype=int)  # steps
+        self.pressed = 0  # steps, at most so far
         solid = [g for g in range(model.ngeom) if model.geom_bodyid[g] == 0 and model.geom_type[g] == BOX]
         half = np.array([np.abs(_matrix(model.geom_quat[g])) @ model.geom_size[g] for g in solid])
         self._solid_low, self._solid_high = model.geom_pos[solid] - half, model.geom_pos[solid] + half
@@ -94,9 +96,9 @@ class Watch:
         spots, inside = self._spots()
         middles = np.column_stack([spots[:-2], heights])
         within = ((middles[:, None] > self._solid_low) & (middles[:, None] < self._solid_high)).all(axis=2)
-        # Feet and hands press things a little into floors and boards, and what lands goes deeper for a moment.
         self._low_for = np.where(heights < self._least, self._low_for + 1, 0)
         self._within_for = np.where(within.any(axis=1), self._within_for + 1, 0)
+        self.pressed = max(self.pressed, int(self._low_for.max()), int(self._within_for.max()))
         found = {
             "outside": ~inside.any(axis=1),
             "through a wall": ~(inside & self._rooms_before).any(axis=1) & ~self._by_a_door(spots),
@@ -195,6 +197,7 @@ def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
         spent=spent,
         fastest=fastest,
         escaped=tuple(lost),
+        pressed=watch.pressed,
         warnings=tuple(warned),
         seconds=time.perf_counter() - started,
         megabytes=resident(),
@@ -236,12 +239,12 @@ def main() -> int:
     rows: list[Soaked] = []
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        print(f"{'house':>6}{'objects':>9}{'held':>8}{'thrown':>8}{'fastest':>9}{'ms/step':>9}{'MB':>8}")
+        print(f"{'house':>6}{'objects':>9}{'held':>8}{'thrown':>8}{'fastest':>9}{'pressed':>9}{'ms/step':>9}{'MB':>8}")
         for row in all_houses(PlayhouseConfig(rooms=(1, 5)), typed.houses, typed.steps, typed.first):
             rows.append(row)
             print(
                 f"{row.seed:6}{row.objects:9}{row.grasps / row.steps / 2:8.0%}{row.spent:8}"
-                f"{row.fastest:9.1f}{row.seconds / row.steps * 1e3:9.2f}{row.megabytes:8.1f}",
+                f"{row.fastest:9.1f}{row.pressed:9}{row.seconds / row.steps * 1e3:9.2f}{row.megabytes:8.1f}",
                 *row.escaped[:1], *row.warnings, flush=True,
             )  # fmt: skip
         found = faults(rows, Path(folder) / MUJOCO_LOG)

@@ -316,7 +316,7 @@ def main() -> None:
     report: dict[str, object] = {}
     for size in told.size or ["small"]:
         plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
-        report[size] = contest(plan, ["interplay", "loop", *told.peer], told.runs)
+        report[size] = contest(plan, ["interplay", "interplay_ray", "loop", *told.peer], told.runs)
     if told.scaling:
         slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
         report["scaling"] = scaling(slow, (1, 2, 4, 8, 16))

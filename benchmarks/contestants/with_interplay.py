@@ -50,7 +50,6 @@ def words_of(told: Settings, runtime: str) -> list[str]:
         f"reinforce.actor.steps={told.unroll}",
         "reinforce.actor.episode_steps=200",
         f"reinforce.dataset.steps={told.unroll}",
-        "reinforce.dataset.lanes=2",
         *(f"reinforce.learner.objective.weights.{name}=0" for name in ("movement_cloning", "language_cloning", "css")),
         "reinforce.learner.objective.weights.gate_kl=0",
         f"runtime={runtime}",

@@ -47,6 +47,11 @@ class LossWeights:
                 f"all loss weights are 0, so there is nothing to learn; give one of {', '.join(vars(self))} a weight"
             )
 
+    @property
+    def needs_demonstrations(self) -> bool:
+        """Does a policy learn anything from demonstrations?"""
+        return bool(self.movement_cloning or self.language_cloning or self.css)
+
 
 @dataclass(frozen=True)
 class ObjectiveConfig:

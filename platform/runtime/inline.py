@@ -130,6 +130,25 @@ class InlineDemonstrated:
             return self._dataset.unroll()
 
 
+class NoDemonstrations:
+    """For a learner that learns nothing from demonstrations: none are read."""
+
+    def take(self, *, ahead: bool) -> DemonstratedBatch:
+        return DemonstratedBatch(None, ())
+
+    def account(self) -> Account:
+        return Account()
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        assert not state, "no demonstrations, nothing to go on with"
+
+    def close(self) -> None:
+        pass
+
+
 def _of_several(kind: str, count: int) -> CheckpointError:
     return CheckpointError(
         f"the checkpoint is of a run under Ray with runtime.{kind}={count}, and only one plays or reads in process; go "

@@ -24,7 +24,7 @@ class PlayedBatch(NamedTuple):
 class DemonstratedBatch(NamedTuple):
     """Demonstrations for one update. The arrays are refilled after the next is taken."""
 
-    unroll: Unroll
+    unroll: Unroll | None  # None where nothing is learned from demonstrations
     taken: tuple[Taken, ...]
 
 

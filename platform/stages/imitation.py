@@ -44,6 +44,7 @@ class Imitation:
 
     def step(self, ahead: bool) -> Mapping[str, float]:
         unroll, taken = self.demonstrated.take(ahead=ahead)
+        assert unroll is not None, "imitation learns from demonstrations alone"
         metrics = self.learner.update(demonstrated=unroll)
         self.ledger.write(self.learner.updates, demonstrated=taken)
         metrics |= self._flow.metrics()

@@ -62,12 +62,15 @@ def placed(stage: Stage, name: str, run: Run) -> None:
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
-    judged = reinforce.reward == "ibt" or reinforce.learner.objective.weights.gate_kl > 0
+    weights = reinforce.learner.objective.weights
+    judged = reinforce.reward == "ibt" or weights.gate_kl > 0
     work = Supervised(
         name=name,
         folder=run.stage(name).path,
         stage=partial(_inside, stage, run),
-        wanted=wanted_by(config, actors=plays, replicas=plays and judged),
+        wanted=wanted_by(
+            config, actors=plays, replicas=plays and judged, datasets=not plays or weights.needs_demonstrations
+        ),
         config=config,
         crashes=run.crashes,
     )

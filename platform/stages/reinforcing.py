@@ -10,6 +10,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent
 from interplay.learner.learner import Learner
+from interplay.runtime.inline import NoDemonstrations
 from interplay.runtime.seeding import torch_stream
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.placing import Demonstrations, demonstrated_source
@@ -48,23 +49,19 @@ def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
     """The agent from where it starts, and everything around it."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
+    shown, where = config.learner.objective.weights.needs_demonstrations, Where(split="train", kinds=PEOPLE)
+    what = Demonstrations(STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, where)
     return Reinforcement(
         agent=agent,
         vocabulary=vocabulary,
         learner=Learner(
             agent,
             config.learner,
-            dataset_lanes=config.dataset.lanes,
+            dataset_lanes=config.dataset.lanes if shown else 0,
             generator=torch_stream(run.seed, STAGE, "learner"),
         ),
         played=played_source(run, snapshot.path),
-        demonstrated=demonstrated_source(
-            run,
-            Demonstrations(
-                STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, Where(split="train", kinds=PEOPLE)
-            ),
-            overlap=False,
-        ),
+        demonstrated=demonstrated_source(run, what, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
         passes=config.passes,

@@ -165,3 +165,19 @@ def test_another_agent_or_other_settings_are_refused(
     (root / "run" / "clone" / "stage.json").unlink()  # as where somebody clears the way by hand
     told = refused("clone", tiny(root, "agent.width=32"), capsys)
     assert "agent.width is 16 there, 32 here" in told
+
+
+def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_same(
+    prepared: Path, tmp_path: Path
+) -> None:
+    shown = ("movement_cloning", "language_cloning", "css")
+    unshown = [f"reinforce.learner.objective.weights.{name}=0" for name in shown]
+    straight, resumed = (copied(prepared, tmp_path / name, "reinforce") for name in ("straight", "resumed"))
+    interplay("reinforce", [*twenty(straight, "reinforce", False), *unshown])
+    half = [*twenty(resumed, "reinforce", False), *unshown]
+    interplay("reinforce", [*half, "reinforce.training.updates=10"])
+    interplay("reinforce", half)
+    same_runs(straight, resumed, "reinforce")
+    ledger = rows(resumed / "run" / "reinforce" / "ledger.jsonl")
+    assert len(ledger) == 20
+    assert all(row["played"] and not row["demonstrated"] for row in ledger)

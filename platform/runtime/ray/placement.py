@@ -47,10 +47,10 @@ class Placement:
         remove_placement_group(self.group)
 
 
-def wanted_by(config: RuntimeConfig, *, actors: bool, replicas: bool) -> tuple[Wanted, ...]:
+def wanted_by(config: RuntimeConfig, *, actors: bool, replicas: bool, datasets: bool) -> tuple[Wanted, ...]:
     """The parts of a stage: the learner and its dataset actors, and where it plays, actors and reward replicas."""
     kinds = [(LEARNER, config.learner)]
-    kinds += [(f"dataset-{index}", config.dataset) for index in range(config.datasets)]
+    kinds += [(f"dataset-{index}", config.dataset) for index in range(config.datasets) if datasets]
     kinds += [(f"actor-{index}", config.actor) for index in range(config.actors) if actors]
     kinds += [(f"reward-{index}", config.reward.resources) for index in range(config.reward.replicas) if replicas]
     return tuple(Wanted(name, resources) for name, resources in kinds)

@@ -71,7 +71,9 @@ def replicated(
     Raises:
         ClusterError: there is no cluster, or no room in it.
     """
-    wanted = [each for each in wanted_by(config, actors=False, replicas=True) if each.name.startswith(NAME)]
+    wanted = [
+        each for each in wanted_by(config, actors=False, replicas=True, datasets=False) if each.name.startswith(NAME)
+    ]
     with session(config, sum(each.resources.cpus for each in wanted)):
         placement = reserve(wanted, config)
         parts = [Hosted(each.name, make, placement=placement, crashes=crashes, config=config) for each in wanted]
