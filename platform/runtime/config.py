@@ -50,6 +50,7 @@ class RuntimeConfig:
     object_store_mb: int | None = None  # of the cluster started here; none: Ray decides
     start_limit: float = 120.0  # seconds until the cluster has answered and every part has its place
     strategy: Literal["PACK", "SPREAD"] = "PACK"  # of the parts over the nodes: few of them, or many
+    learners: int = 1  # ranks that share the lanes of every batch; each is a process with `learner` resources
     actors: int = 2  # that play; each is a process
     joined: int | None = None  # unrolls side by side in one batch, of lanes/joined lanes each; none: as many as actors
     in_flight: int = 2  # calls to an actor that has not answered: one under way, one waiting
@@ -64,7 +65,7 @@ class RuntimeConfig:
     reward: ReplicasConfig = field(default_factory=ReplicasConfig)
 
     def __post_init__(self) -> None:
-        for name in ("threads", "actors", "in_flight", "datasets"):
+        for name in ("threads", "learners", "actors", "in_flight", "datasets"):
             if getattr(self, name) < 1:
                 raise ValueError(f"runtime.{name} is at least 1, got {getattr(self, name)}")
         for name in ("max_lag", "restarts"):
@@ -76,6 +77,11 @@ class RuntimeConfig:
         for name in ("actor", "dataset"):
             if getattr(self, name).gpus:
                 raise ValueError(f"runtime.{name}.gpus is 0: it works on the CPU, got {getattr(self, name).gpus:g}")
+        if self.learners > 1 and self.learner.gpus % 1:
+            raise ValueError(
+                f"runtime.learner.gpus={self.learner.gpus:g}: no two of runtime.learners={self.learners} can share a "
+                "GPU; set runtime.learner.gpus=1, or 0 on the CPU"
+            )
         if self.buffers < 2:
             raise ValueError(f"runtime.buffers is at least 2, one in use and one being filled; got {self.buffers}")
         if self.joined is not None and self.joined < 1:

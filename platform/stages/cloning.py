@@ -13,11 +13,10 @@ from interplay.episodes.readable import readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.learner.learner import Learner
-from interplay.runtime.seeding import seed_of, torch_stream
+from interplay.runtime.seeding import seed_of
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import PEOPLE
-from interplay.stages.placing import Demonstrations, demonstrated_source
+from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
@@ -51,16 +50,10 @@ def build(run: Run, snapshot: Snapshot) -> Imitation:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of(run.seed, STAGE, "weights"))
         agent = Agent(run.config.agent, layout, len(vocabulary))
-    learner = Learner(
-        agent,
-        config.learner,
-        dataset_lanes=config.dataset.lanes,
-        generator=torch_stream(run.seed, STAGE, "learner"),
-    )
     return Imitation(
         agent=agent,
         vocabulary=vocabulary,
-        learner=learner,
+        learner=placed_learner(run, STAGE, agent, config.dataset.lanes),
         demonstrated=demonstrated_source(
             run,
             Demonstrations(STAGE, snapshot.path, layout, vocabulary, config.dataset),

@@ -160,7 +160,22 @@ class Config:
                 f"reinforce.actor.lanes={self.reinforce.actor.lanes} can't be joined from {self.runtime.side_by_side} "
                 "unrolls of as many lanes each; set runtime.joined to a number that divides it"
             )
+        problems += self._indivisible()
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if problems:
             raise ValueError("; ".join(problems))
+
+    def _indivisible(self) -> list[str]:
+        """Lanes that the learner's ranks can't share."""
+        ranks = self.runtime.learners
+        lanes = {
+            f"{stage}.dataset.lanes": getattr(self, stage).dataset.lanes for stage in ("clone", "reward", "reinforce")
+        }
+        lanes["reinforce.actor.lanes"] = self.reinforce.actor.lanes
+        return [
+            f"runtime.learners={ranks} ranks can't share {name}={count}: each learns from as many; give a multiple of "
+            f"{ranks} as lanes, or another number of ranks"
+            for name, count in lanes.items()
+            if count % ranks
+        ]

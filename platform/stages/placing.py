@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.device import find_device
-from interplay.learner.learner import LearnerConfig
+from interplay.learner.learner import Learner, LearnerConfig
 from interplay.reward.augmentation import AugmentationConfig
 from interplay.runtime.inline import InlineDemonstrated
 from interplay.runtime.messages import ReadingPart
 from interplay.runtime.own_token import keep_others_out
+from interplay.runtime.seeding import torch_stream
 from interplay.runtime.sources import DemonstratedSource
 from interplay.stages.parts import ALONE, Share, dataset_actor
 from interplay.stages.run import Run
@@ -93,6 +95,21 @@ def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> Dem
     makes = [partial(_reading_part, here, what, Share(index, of)) for index in range(of)]
     parts = [run.around.host(f"dataset-{index}", make) for index, make in enumerate(makes)]
     return DemonstratedStream(parts, run.around, pinned=pinned(getattr(run.config, what.stage).learner))
+
+
+def placed_learner(run: Run, stage: str, agent: Agent, dataset_lanes: int) -> Learner:
+    """The learner of a stage, and under Ray its further ranks, too.
+
+    Raises:
+        RankLost: a rank did not come.
+    """
+    config: LearnerConfig = getattr(run.config, stage).learner
+    generator = torch_stream(run.seed, stage, "learner")
+    if run.around is None or run.config.runtime.learners == 1:
+        return Learner(agent, config, dataset_lanes=dataset_lanes, generator=generator)
+    from interplay.runtime.ray.leading import lead
+
+    return lead(agent, config, dataset_lanes=dataset_lanes, generator=generator, surroundings=run.around)
 
 
 def pinned(learner: LearnerConfig) -> bool:

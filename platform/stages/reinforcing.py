@@ -9,11 +9,9 @@ from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent
-from interplay.learner.learner import Learner
 from interplay.runtime.inline import NoDemonstrations
-from interplay.runtime.seeding import torch_stream
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
-from interplay.stages.placing import Demonstrations, demonstrated_source
+from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.playing import SETTERS, STAGE, payment, played_source, replay_actor
 from interplay.stages.reinforcement import Reinforcement
 from interplay.stages.returns_ledger import Played, ReturnsLedger
@@ -54,12 +52,7 @@ def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
     return Reinforcement(
         agent=agent,
         vocabulary=vocabulary,
-        learner=Learner(
-            agent,
-            config.learner,
-            dataset_lanes=config.dataset.lanes if shown else 0,
-            generator=torch_stream(run.seed, STAGE, "learner"),
-        ),
+        learner=placed_learner(run, STAGE, agent, config.dataset.lanes if shown else 0),
         played=played_source(run, snapshot.path),
         demonstrated=demonstrated_source(run, what, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from interplay.episodes.catalogue import Where
-from interplay.learner.learner import Learner
-from interplay.runtime.seeding import torch_stream
 from interplay.stages.heldout import read_heldout
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import checkpoint_of, start_from
-from interplay.stages.placing import Demonstrations, demonstrated_source
+from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
@@ -48,12 +46,7 @@ def train_reward(run: Run) -> None:
     trainee = Imitation(
         agent=agent,
         vocabulary=vocabulary,
-        learner=Learner(
-            agent,
-            config.learner,
-            dataset_lanes=config.dataset.lanes,
-            generator=torch_stream(run.seed, STAGE, "learner"),
-        ),
+        learner=placed_learner(run, STAGE, agent, config.dataset.lanes),
         demonstrated=demonstrated_source(
             run,
             Demonstrations(

@@ -17,6 +17,7 @@ import toys
 from clusters import cluster
 from ray.exceptions import ActorDiedError, NodeDiedError, OutOfMemoryError, RayError, RayTaskError
 
+from interplay.learner.ranks import RankLost
 from interplay.reward.judge import Judged, LaneStates
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
@@ -195,6 +196,8 @@ def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroun
 @pytest.mark.parametrize("error", [OutOfMemoryError("too much"), NodeDiedError("gone"), ActorDiedError()])
 def test_a_learner_that_is_lost_is_told_from_a_stage_that_raised(error: RayError) -> None:
     assert isinstance(told_by(error), LearnerDied) and type(error).__name__ in str(told_by(error))
+    lost = RayTaskError("run", "a traceback", RankLost("rank-1 is lost"))
+    assert isinstance(told_by(lost), LearnerDied)
     raised = RayTaskError("run", "a traceback", Interrupted("stopped and saved"))
     assert isinstance(told_by(raised), Interrupted)
 

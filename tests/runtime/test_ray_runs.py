@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from clusters import cluster, small
+from killer import LONG, Killer
+from outcomes import exact, numbers, same_stage
 from tiny_runs import interplay, opened, refused, rows, tiny
 
 from interplay.launch.cli import main
@@ -25,11 +23,10 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
 from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ledger import LedgerRow, Taken, read_ledger
+from interplay.runtime.ledger import read_ledger
 from interplay.stages.playing import follower
 from interplay.stages.serving import serve_reward
 
-LONG = 120.0  # seconds; the longest that anything here may take
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
 SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
 
@@ -52,33 +49,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(prepared: Path, to: Path) -> Path:
     shutil.copytree(prepared / "run", to / "run")
     return to
-
-
-def same(one: Any, other: Any, where: str = "") -> None:
-    """Two nests of plain values and tensors are equal, bit for bit."""
-    if isinstance(one, dict):
-        assert set(one) == set(other), where
-        for key in one:
-            same(one[key], other[key], f"{where}/{key}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            same(mine, theirs, f"{where}/{index}")
-    elif isinstance(one, torch.Tensor):
-        assert torch.equal(one, other), where
-    elif isinstance(one, np.ndarray):
-        assert np.array_equal(one, other, equal_nan=True), where
-    else:
-        assert one == other, where
-
-
-def same_stage(one: Path, other: Path) -> None:
-    """Two stages have learned the same, from the same, and say so under the same names."""
-    mine, theirs = (checkpoint.read(folder / "checkpoints") for folder in (one, other))
-    assert mine.step == theirs.step
-    same(mine.weights(), theirs.weights(), "agent.pt")
-    same(mine.training(), theirs.training(), "training.pt")
-    assert read_ledger(one / "ledger.jsonl") == read_ledger(other / "ledger.jsonl")
 
 
 PAID = {
@@ -114,52 +84,6 @@ def test_demonstrations_do_not_depend_on_where_they_are_read(prepared: Path, tmp
         shutil.rmtree(root / "run" / stage)
         interplay(stage, small(root))
         same_stage(prepared / "run" / stage, root / "run" / stage)
-
-
-def numbers(ledger: list[LedgerRow], of: Callable[[LedgerRow], tuple[Taken, ...]]) -> dict[int, list[int]]:
-    """By actor: the numbers of its unrolls, in the order in which they were learned from."""
-    found: dict[int, list[int]] = {}
-    for row in ledger:
-        for taken in of(row):
-            found.setdefault(taken.actor, []).append(taken.number)
-    return found
-
-
-def exact(folder: Path, updates: int) -> None:
-    """Every update is there once, and every unroll of every actor in turn, none lost and none twice."""
-    ledger = read_ledger(folder / "ledger.jsonl")
-    assert [row.update for row in ledger] == list(range(1, updates + 1))
-    for of in (lambda row: row.played, lambda row: row.demonstrated):
-        for actor, delivered in numbers(ledger, of).items():
-            assert delivered == list(range(len(delivered))), actor
-
-
-class Killer(threading.Thread):
-    """Kills the named parts, each once it has a process and something has been learned; waits for its successor."""
-
-    def __init__(self, folder: Path, victims: tuple[str, ...]) -> None:
-        super().__init__(daemon=True)
-        self._folder, self._victims = folder, victims
-        self.killed: dict[str, int] = {}
-
-    def run(self) -> None:
-        for victim in self._victims:
-            before = self._until(victim, lambda pid: pid > 0)
-            os.kill(before, signal.SIGKILL)
-            self.killed[victim] = before
-            self._until(victim, lambda pid, before=before: pid not in (0, before))  # type: ignore[misc]
-
-    def _until(self, victim: str, is_it: Callable[[int], bool]) -> int:
-        ends = time.monotonic() + LONG
-        while time.monotonic() < ends:
-            time.sleep(0.05)
-            file = self._folder / "status.json"
-            status = json.loads(file.read_text()) if file.exists() else {"parts": [], "update": 0}
-            pids = {part["name"]: part["pid"] for part in status["parts"]}
-            saved = checkpoint.latest(self._folder / "checkpoints") is not None
-            if saved and is_it(pids.get(victim, 0)):
-                return int(pids[victim])
-        raise AssertionError(f"{victim} did not come in {LONG} s")
 
 
 def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(

@@ -14,6 +14,7 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.ray.session import ClusterError
 
 LEARNER = "learner"
+RANK = "rank"
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,10 @@ class Placement:
 
 
 def wanted_by(config: RuntimeConfig, *, actors: bool, replicas: bool, datasets: bool) -> tuple[Wanted, ...]:
-    """The parts of a stage: the learner and its dataset actors, and where it plays, actors and reward replicas."""
+    """The parts of a stage: the learner, its further ranks and dataset actors, and where it plays, actors and reward
+    replicas."""
     kinds = [(LEARNER, config.learner)]
+    kinds += [(f"{RANK}-{rank}", config.learner) for rank in range(1, config.learners)]
     kinds += [(f"dataset-{index}", config.dataset) for index in range(config.datasets) if datasets]
     kinds += [(f"actor-{index}", config.actor) for index in range(config.actors) if actors]
     kinds += [(f"reward-{index}", config.reward.resources) for index in range(config.reward.replicas) if replicas]

@@ -19,6 +19,7 @@ import ray
 from ray import ObjectRef
 from ray.exceptions import RayError, RayTaskError
 
+from interplay.learner.ranks import RankLost
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.interruption import StopRequest
@@ -81,11 +82,13 @@ def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Cal
 
 
 class LearnerDied(Exception):
-    """Its process is gone, or stuck."""
+    """Its process is gone, or stuck, or has lost one of its ranks."""
 
 
 def told_by(error: RayError) -> BaseException:
-    """What the stage raised; or that its process is gone: killed, out of memory, lost with its node."""
+    """What the stage raised; or that its process is gone: killed, out of memory, lost with its node, left by a rank."""
+    if isinstance(error, RayTaskError) and isinstance(error.cause, RankLost):
+        return LearnerDied(str(error.cause))
     if isinstance(error, RayTaskError):
         raised: BaseException = error.cause
         return raised

@@ -1,0 +1,151 @@
+"""A learner of two ranks under Ray: it learns what one learner does, and outlives the death of a rank."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from clusters import cluster, small
+from killer import LONG, Killer
+from outcomes import exact
+from street import Street, tiny_agent
+from tiny_runs import interplay, refused, rows, tiny
+
+from interplay.launch.compose import compose
+from interplay.learner import checkpoint
+from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.ranks import RankLost
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.ledger import read_ledger
+from interplay.runtime.ray.leading import lead
+from interplay.runtime.ray.placement import reserve, wanted_by
+from interplay.runtime.ray.surroundings import Surroundings
+
+TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
+WEIGHTS = "reinforce.learner.objective.weights"
+PAID_BY_THE_WORLD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.heldout_every=100")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with cluster():
+        yield
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run up to its clone."""
+    root = tmp_path_factory.mktemp("prepared")
+    for verb in ("collect", "clone"):
+        interplay(verb, tiny(root))
+    return root
+
+
+def copied(prepared: Path, to: Path) -> Path:
+    shutil.copytree(prepared / "run", to / "run")
+    return to
+
+
+def learned_alike(one: Path, two: Path) -> None:
+    """Two stages have learned the same from the same, but for rounding."""
+    assert read_ledger(one / "ledger.jsonl") == read_ledger(two / "ledger.jsonl")
+    mine, theirs = (checkpoint.read(folder / "checkpoints") for folder in (one, two))
+    assert mine.step == theirs.step
+    for name, weights in mine.weights().items():
+        torch.testing.assert_close(theirs.weights()[name], weights, rtol=1e-4, atol=1e-5, msg=name)
+    learned = [stage.training()["learner"] for stage in (mine, theirs)]
+    assert torch.equal(learned[0]["generator"], learned[1]["generator"])
+    for of_one, of_two in zip(learned[0]["dataset_state"], learned[1]["dataset_state"], strict=True):
+        torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
+
+
+def test_two_ranks_learn_what_one_learner_does(prepared: Path, tmp_path: Path) -> None:
+    """But for rounding. One learner under Ray is the one in process bit for bit: see `test_ray_runs`."""
+    roots = [copied(prepared, tmp_path / name) for name in ("one", "two")]
+    interplay("reinforce", tiny(roots[0], "runtime.overlap=false", *PAID_BY_THE_WORLD))
+    interplay("reinforce", small(roots[1], *TWO, *PAID_BY_THE_WORLD))
+    one, two = (root / "run/reinforce" for root in roots)
+    learned_alike(one, two)
+    begun, ended = (checkpoint.read(each / "checkpoints").weights() for each in (prepared / "run/clone", two))
+    assert any(not torch.equal(ended[name], begun[name]) for name in begun)
+    for here, there in zip(rows(one / "metrics.jsonl"), rows(two / "metrics.jsonl"), strict=True):
+        assert set(here) == set(there)
+        for name in ("loss", "gradient_norm", "css", "value", "movement_policy"):
+            assert there[name] == pytest.approx(here[name], rel=1e-4, abs=1e-5), name
+        assert [here[name] for name in ("reward_mean", "lag", "steps")] == [
+            there[name] for name in ("reward_mean", "lag", "steps")
+        ]
+
+
+def test_a_killed_rank_costs_nothing_that_was_saved(
+    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is shown here, so a rank has no lanes of demonstrations, either."""
+    nothing_shown = [f"{WEIGHTS}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
+    lasting = ("reinforce.training.updates=20", "reinforce.training.checkpoint_every=2")
+    settings = (*PAID_BY_THE_WORLD, *nothing_shown, *lasting)
+    alone, chaos = (copied(prepared, tmp_path / name) for name in ("alone", "chaos"))
+    interplay("reinforce", tiny(alone, "runtime.overlap=false", *settings))
+    folder = chaos / "run/reinforce"
+    killer = Killer(folder, ("rank-1",))
+    killer.start()
+    interplay("reinforce", small(chaos, *TWO, *settings))
+    killer.join(LONG)
+    assert set(killer.killed) == {"rank-1"}
+    exact(folder, 20)
+    learned_alike(alone / "run/reinforce", folder)
+    kept = (chaos / "run/crashes/rank-1.txt").read_text()
+    assert str(killer.killed["rank-1"]) in kept and "1 of at most" in kept, kept
+    assert "rank-1 is lost" in (chaos / "run/crashes/learner.txt").read_text()
+    assert "goes on from its newest checkpoint" in caplog.text
+
+
+def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
+    config = RuntimeConfig("ray", learners=2, start_limit=60, stall_limit=20, learner=Resources(cpus=0.2))
+    placement = reserve(wanted_by(config, datasets=False, actors=False, replicas=False), config)
+    around = Surroundings(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2), 0)
+    generator = torch.Generator().manual_seed(1)
+    learner = lead(tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, surroundings=around)
+    try:
+        state = learner.state()
+        assert [len(part) for part in state["dataset_state"]] == [4, 4]
+        learner.load_state(state)
+        own = partial(Learner.state, learner)  # an exchange, in which the other has no part
+        with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost") as lost:
+            learner._followers.together("load", "loads", [({}, {})], own)
+        assert "closed by peer" in str(lost.value)  # and not waited for in vain
+        assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
+    finally:
+        learner.peers.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
+        around.close()
+        placement.release()
+
+
+def test_lanes_that_ranks_cannot_share_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("clone", small(tmp_path, "runtime.learners=2", "clone.dataset.lanes=3"), capsys, 2)
+    assert "runtime.learners=2 ranks can't share clone.dataset.lanes=3" in said
+    assert "reinforce" not in said
+    three = ("runtime.learners=2", "runtime.joined=1", "reinforce.actor.lanes=3")
+    said = refused("reinforce", small(tmp_path, *three), capsys, 2)
+    assert "runtime.learners=2 ranks can't share reinforce.actor.lanes=3" in said
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("runtime=ray", "runtime.learners=0"), "runtime.learners is at least 1, got 0"),
+        (
+            ("runtime=ray", "runtime.learners=2", "runtime.learner.gpus=0.5"),
+            "share a GPU; set runtime.learner.gpus=1",
+        ),
+        (("runtime.learners=2",), "runtime.learners: of use under Ray only"),
+    ],
+)
+def test_ranks_that_cannot_be_are_refused(settings: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compose(["env=room", *settings])
