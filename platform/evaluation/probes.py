@@ -7,7 +7,7 @@ when the task is done, when a question has been answered, or when its time is up
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Probe:
     index: int
     seed: int
     task: Mapping[str, Any]
-    limit: int = 0  # steps until its time is up
+    limit: int  # steps until its time is up
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
             raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
     limits = {kind: config.limits.get(kind, max(config.steps, tasks.limits.get(kind, 0))) for kind in kinds}
     return [
-        replace(_draw(world, config.seed, number, kind, index), limit=limits[kind])
+        _draw(world, config.seed, number, kind, index, limits[kind])
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
 
 
-def _draw(world: World, seed: int, number: int, kind: str, index: int) -> Probe:
+def _draw(world: World, seed: int, number: int, kind: str, index: int, limit: int) -> Probe:
     refusal = ""
     for attempt in range(TRIES):
         rng = np.random.default_rng([seed, number, index, attempt])
@@ -113,7 +113,7 @@ def _draw(world: World, seed: int, number: int, kind: str, index: int) -> Probe:
         except InfeasibleTask as error:
             refusal = str(error)
             continue
-        return Probe(kind, index, house, dict(task.to_json()))
+        return Probe(kind, index, house, dict(task.to_json()), limit)
     raise ValueError(f"none of {TRIES} houses allows the probe {kind!r}; the last one: {refusal}")
 
 

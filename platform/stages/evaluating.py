@@ -119,7 +119,7 @@ def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) 
     with np.load(file) as archive:
         for key in archive.files:
             result = by_key[key]
-            probe = Probe(result.kind, result.index, result.seed, {})
+            probe = Probe(result.kind, result.index, result.seed, {}, result.limit)
             films.append(Film(probe, list(archive[key]), result))
     return films
 

@@ -283,7 +283,7 @@ def test_the_same_material_writes_the_same_page(whole: str) -> None:
 
 
 def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
-    probe = Probe("color", 3, 11, {"kind": "color"})
+    probe = Probe("color", 3, 11, {"kind": "color"}, 10)
     film = Film(probe, [picture(level) for level in range(11)])
     with pytest.raises(ValueError, match="color 3 has not been played"):
         film_filmstrip(film, title="A", seconds_per_step=0.5)

@@ -18,6 +18,7 @@ from interplay.reward.judge import LaneStates
 from interplay.runtime.accounts import Account, Flow
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.config import Resources
+from interplay.runtime.crashes import Crashes
 from interplay.runtime.inline import InlineDemonstrated, InlinePlayed
 from interplay.runtime.lane_states import LaneRecord, merged, split
 from interplay.runtime.ledger import Ledger, Taken, read_ledger
@@ -122,6 +123,12 @@ def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
     saved = from_bytes(to_bytes(merged([record(1, 2), LaneRecord.fresh(2)], None)))
     _, fresh = split(saved, 2, 2)
     assert (fresh.number, fresh.after, fresh.states) == (0, None, LaneStates())
+
+
+def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").touch()  # in which no folder can be made
+    Crashes(tmp_path / "file" / "crashes", 1, "abc", 5).keep("actor-0", 1, "ArithmeticError: the cause", [])
+    assert "can't be written" in caplog.text and "ArithmeticError: the cause" in caplog.text
 
 
 class OfOne:

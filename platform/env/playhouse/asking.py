@@ -47,6 +47,14 @@ class Asking:
                 f"no task of kind {kind!r} can be judged here: the house remembers no deeds; set env.deeds=true"
             )
 
+    def needs_setter(self, kind: str) -> None:
+        """Raises InfeasibleTask where the setter can not be gone to."""
+        if not self.setter_here:
+            raise InfeasibleTask(
+                f"no task of kind {kind!r} can be asked here: the setter is not in the house; "
+                "set env.setter_visible=true"
+            )
+
     def nameable(self) -> list[Thing]:
         """Loose things in nobody's hand that words can single out."""
         return [thing for thing in self.told_apart() if not thing.furniture and thing.held_by is None]

@@ -79,6 +79,10 @@ class Room:
     low: XY
     high: XY
 
+    @property
+    def middle(self) -> XY:
+        return (self.low[0] + self.high[0]) / 2, (self.low[1] + self.high[1]) / 2
+
 
 @dataclass(frozen=True)
 class Doorway:

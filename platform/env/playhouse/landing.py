@@ -203,7 +203,7 @@ def _way(facts: HouseFacts, start: XY, name: str | None) -> tuple[XY, float]:
     room = next((room for room in facts.rooms if room.name == name), None)
     if room is None:
         return start, 0.0
-    doors = queries.route(facts, start, ((room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2))
+    doors = queries.route(facts, start, room.middle)
     return (doors[-1].middle, queries.walk(facts, start, doors[-1].middle)) if doors else (start, 0.0)
 
 

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.queries.arrangements import (
     CIRCLE_RADII,
     CIRCLE_UNEVEN,
@@ -19,6 +19,7 @@ from interplay.env.playhouse.queries.arrangements import (
     ROW_GAP,
     SHAPE_SIDE,
     SQUARE_UNEVEN,
+    circle_through,
 )
 
 APART = 0.3  # metres between two middles, at least, for the two to be part of one shape and not a heap
@@ -118,7 +119,7 @@ def _circle_begun(things: Sequence[Thing], count: int) -> bool:
     """Points of a circle whose gaps the missing ones can fill."""
     if len(things) == 2:
         return _sides(things, 2 * CIRCLE_RADII[1])
-    fit = circle_through([thing.xy for thing in things])
+    fit = circle_through(np.array([thing.xy for thing in things]))
     if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
         return False
     (x, y), radius = fit
@@ -152,20 +153,6 @@ def gathered_at(furniture: Thing) -> Shape:
         return all(queries.near(thing, furniture) for thing in things)
 
     return Shape(near, near)
-
-
-def circle_through(points: Sequence[XY]) -> tuple[XY, float] | None:
-    """The middle and radius, metres, of the circle nearest to all points (x^2 + y^2 = 2 a x + 2 b y + c, by least
-    squares); None where they lie in a line."""
-    given = np.array(points)
-    middle = given.mean(axis=0)
-    centred = given - middle
-    equations = np.column_stack([2 * centred, np.ones(len(given))])
-    fit, _, rank, _ = np.linalg.lstsq(equations, (centred**2).sum(axis=1), rcond=None)
-    if rank < 3:
-        return None
-    x, y = (middle + fit[:2]).tolist()
-    return (x, y), math.sqrt(float(fit[2] + fit[:2] @ fit[:2]))
 
 
 def _sides(things: Sequence[Thing], most: float) -> bool:

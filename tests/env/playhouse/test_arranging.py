@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 from house_scenes import SPEC, StillHouse, house, one_room, thing
+from seeded_tasks import asked
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.codec import COMPONENTS
@@ -98,6 +99,17 @@ def test_words_are_true_of_what_may_be_used() -> None:
         assert "the blue objects" not in task.instruction, "a ball does not stack"
 
 
+def test_what_the_setter_holds_is_none_of_those_that_may_be_used_and_what_the_solver_holds_is_one() -> None:
+    for role, usable in (("setter", False), ("solver", True)):
+        body = replace(ROOM.bodies[role], holding=2)
+        held = replace(moved(ROOM, 2, held_by=role), bodies={**ROOM.bodies, role: body})
+        asked = [ask(kind, seed, held) for kind in ("tower", "group") for seed in range(30)]
+        white = [task for task in asked if "the white objects" in task.instruction]
+        assert bool(white) == usable and all(task.among == (2, 3) for task in white)
+        assert any(2 in task.among for task in asked) == usable
+        assert any("two blocks" in task.instruction and len(task.among) == 2 + usable for task in asked)
+
+
 def test_a_row_by_size_is_asked_of_clearly_different_things() -> None:
     ordered = [task for seed in range(60) if (task := ask("row", seed)).shape == "ordered row"]
     assert 5 < len(ordered) < 30
@@ -177,16 +189,8 @@ def test_a_confused_solver_would_do_something_else(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_done_in_furnished_houses_and_progress_ends_at_one(kind: str) -> None:
-    world, done, seed = Playhouse(PlayhouseConfig()), 0, 700
-    for _ in range(4):
-        while True:
-            seed += 1
-            world.reset(Start(seed=seed), see=())
-            try:
-                task = world.tasks().sample(kind, np.random.default_rng(seed))
-            except InfeasibleTask:
-                continue
-            break
+    world, done = Playhouse(PlayhouseConfig()), 0
+    for task in asked(world, kind, 4, seed=700):
         expert = task.expert(world)
         for _ in range(PlayhouseTasks.limits[kind]):
             action = expert.act(world)

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from seeded_tasks import asked
 
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
-from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start
 
 KINDS = ("throw", "throw_out", "push", "push_with", "touch_with", "hit", "stand", "stand_between", "go_room")
@@ -23,14 +23,8 @@ def world() -> Playhouse:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_asked_is_done(world: Playhouse, kind: str) -> None:
-    seed, solved = 0, []
-    while len(solved) < EPISODES:
-        seed += 1
-        world.reset(Start(seed=seed), see=())
-        try:
-            task = world.tasks().sample(kind, np.random.default_rng(seed))
-        except InfeasibleTask:
-            continue
+    solved = []
+    for task in asked(world, kind, EPISODES):
         expert, levels = task.expert(world), [task.progress(world.facts())]
         while not task.success(world.facts(), []) and len(levels) <= STEPS:
             action = expert.act(world)

@@ -1,10 +1,9 @@
 """The experts, on the real house, through the action interface alone."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from house_scenes import SPEC, house, one_room, thing
+from seeded_tasks import asked
 
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.errands import Position
@@ -12,8 +11,8 @@ from interplay.env.playhouse.navigation import Ground
 from interplay.env.playhouse.steering import Steering
 from interplay.env.playhouse.tasks import PlayhouseTasks
 from interplay.env.playhouse.world import Playhouse
-from interplay.env.task import InfeasibleTask, Task
-from interplay.env.world import Component, Start, WorldSpec
+from interplay.env.task import Task
+from interplay.env.world import Component, WorldSpec
 
 NEEDED = ("forward", "yaw", "pitch", "grasp")
 PLAIN = PlayhouseConfig(rooms=(1, 1), furniture=(0, 0), objects=(4, 5), unique_colours=True, components=NEEDED)
@@ -32,19 +31,6 @@ def solved(world: Playhouse, task: Task, steps: int = STEPS) -> bool:
         if task.success(world.facts(), said):
             return True
     return False
-
-
-def asked(world: Playhouse, kind: str, episodes: int) -> Iterator[Task]:
-    seed = 0
-    while episodes:
-        seed += 1
-        world.reset(Start(seed=seed), see=())
-        try:
-            task = world.tasks().sample(kind, np.random.default_rng(seed))
-        except InfeasibleTask:
-            continue
-        episodes -= 1
-        yield task
 
 
 @pytest.mark.parametrize("kind", PlayhouseTasks.kinds)

@@ -1,4 +1,4 @@
-"""One thing and then another: done once both are, half of the progress each, and told off in one sentence."""
+"""One thing and then another: done once both are, half of the progress each, and asked for in one sentence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_misunderstanding_forgets_or_mistakes_one() -> None:
 
 def test_it_is_asked_of_different_things_and_done_in_real_houses() -> None:
     world = Playhouse(PlayhouseConfig(rooms=(1, 2)))
-    done = 0
+    done = in_order = 0
     for seed in range(4):
         world.reset(Start(seed=40 + seed), see=())
         try:
@@ -74,9 +74,9 @@ def test_it_is_asked_of_different_things_and_done_in_real_houses() -> None:
             order.append(task.first.success(world.facts(), ()))
             if task.success(world.facts(), ()):
                 break
-        assert order.index(True) < len(order), "the first was done before both were"
         done += task.success(world.facts(), ())
-    assert done >= 3
+        in_order += order.index(True) < len(order) - 1  # what is next may have come about by the way
+    assert done >= 3 and in_order >= 2
 
 
 def test_lacking_errands_are_told() -> None:

@@ -125,6 +125,8 @@ def test_counts_are_right(asked: dict[str, list[tuple[HouseFacts, Inquiry]]]) ->
         for colour in (None, *COLOURS):
             for category in CATEGORIES:
                 many = f"{colour} {plural(category)}" if colour else plural(category)
+                if many not in task.instruction:
+                    continue
                 said = re.search(
                     rf"(?:the|many|of) {many}(?: here| in \w+ \w+( room)?| are there|$| can| do)", task.instruction
                 )
@@ -176,7 +178,7 @@ def test_sizes_are_right(asked: dict[str, list[tuple[HouseFacts, Inquiry]]]) -> 
 def test_numbers_are_claimed_both_ways(asked: dict[str, list[tuple[HouseFacts, Inquiry]]]) -> None:
     """No word gives the answer away: of each sort of claim, some are true and some are not."""
     marks = ("fewer than", "at least", "exactly", "all of", "none of", "only one|exactly one|just one")
-    for mark in marks[:3]:
+    for mark in marks:
         answers = Counter(task.answer for _, task in asked["yes_no_numbers"] if re.search(mark, task.instruction))
         assert set(answers) == {"yes", "no"}, mark
 
@@ -214,7 +216,7 @@ def test_what_is_noticed_was_in_view(asked: dict[str, list[tuple[HouseFacts, Inq
 
 @pytest.mark.parametrize("cue", CUES)
 def test_the_solver_sees_what_it_is_asked_about_before_it_answers(cue: str) -> None:
-    world = Playhouse(PlayhouseConfig(rooms=(2, 3)))
+    world, answered = Playhouse(PlayhouseConfig(rooms=(2, 3))), 0
     for seed in range(3):
         world.reset(Start(seed=700 + seed), see=())
         try:
@@ -238,3 +240,5 @@ def test_the_solver_sees_what_it_is_asked_about_before_it_answers(cue: str) -> N
                 break
         assert task.success(world.facts(), said), task.instruction
         assert seen == {*task.about} and (task.room is None or len(ways) >= 3), task.instruction
+        answered += 1
+    assert answered >= 2

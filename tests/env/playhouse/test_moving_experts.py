@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
+from seeded_tasks import asked
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.config import PlayhouseConfig
@@ -17,8 +16,8 @@ from interplay.env.playhouse.experts.carrier import CLOSE, stretched
 from interplay.env.playhouse.experts.mover import Mover
 from interplay.env.playhouse.experts.placer import Placer
 from interplay.env.playhouse.world import Playhouse
-from interplay.env.task import InfeasibleTask, Task
-from interplay.env.world import Action, Start
+from interplay.env.task import Task
+from interplay.env.world import Action
 
 STEPS = 200
 AFTERWARDS = 8  # steps for which it has to stay done
@@ -27,18 +26,6 @@ AFTERWARDS = 8  # steps for which it has to stay done
 @pytest.fixture(scope="module")
 def world() -> Playhouse:
     return Playhouse(PlayhouseConfig())
-
-
-def asked(world: Playhouse, kind: str, episodes: int, seed: int = 0) -> Iterator[Task]:
-    while episodes:
-        seed += 1
-        world.reset(Start(seed=seed), see=())
-        try:
-            task = world.tasks().sample(kind, np.random.default_rng(seed))
-        except InfeasibleTask:
-            continue
-        episodes -= 1
-        yield task
 
 
 def solved(world: Playhouse, task: Task) -> bool:

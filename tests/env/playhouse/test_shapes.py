@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from house_scenes import house, thing
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
-from interplay.env.playhouse.shapes import SHAPES, circle_through, gathered_at
+from interplay.env.playhouse.queries.arrangements import circle_through
+from interplay.env.playhouse.shapes import SHAPES, gathered_at
 
 # Middles of things that form the shape, in the order in which they are laid, so that each next one adds to it.
 MADE: dict[str, list[XY]] = {
@@ -86,7 +88,7 @@ def test_things_gather_at_furniture() -> None:
 
 
 def test_the_circle_through_points_is_the_best_one() -> None:
-    found = circle_through([(2.0, 1.0), (1.0, 2.0), (0.0, 1.0)])
+    found = circle_through(np.array([(2.0, 1.0), (1.0, 2.0), (0.0, 1.0)]))
     assert found is not None
     assert found[0] == pytest.approx((1.0, 1.0)) and found[1] == pytest.approx(1.0)
-    assert circle_through([(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)]) is None
+    assert circle_through(np.array([(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)])) is None

@@ -12,7 +12,7 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
-from interplay.env.playhouse.errands.describing import ANY, groups, so_many
+from interplay.env.playhouse.errands.members import ANY, alike, so_many
 from interplay.env.playhouse.errands.moving import Moving
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, landings_before, reachable
@@ -27,7 +27,7 @@ PHRASES |= {
         "get the {thing} for me",
         "carry the {thing} over to me",
         "come here with the {thing}",
-        "I would like to have the {thing} here",
+        "i would like to have the {thing} here",
     ),
     "bring several": (
         "bring me {things}",
@@ -35,7 +35,7 @@ PHRASES |= {
         "get {things} for me",
         "carry {things} over to me",
         "collect {things} and bring them here",
-        "I would like to have {things} here",
+        "i would like to have {things} here",
     ),
 }
 
@@ -75,25 +75,19 @@ class Bring(Moving):
         return replace(super().measured(facts), origins=origins)
 
 
-def needs_setter(asking: Asking, kind: str) -> None:
-    """Raises InfeasibleTask where the setter is not in the house, or the solver can not carry as it must."""
-    asking.needs(kind, "push", "strafe")
-    if not asking.setter_here:
-        raise InfeasibleTask(f"no task of kind {kind!r} can be done here: set env.setter_visible=true")
-
-
 def _elsewhere(asking: Asking, thing: Thing) -> bool:
     return math.dist(asking.facts.bodies[asking.setter].position, thing.xy) > ELSEWHERE
 
 
 def draw_bring(asking: Asking, rng: np.random.Generator) -> Bring:
     """One thing, or where there are enough of a description, half of the time two or three of them."""
-    needs_setter(asking, "bring")
+    asking.needs("bring", "push", "strafe")
+    asking.needs_setter("bring")
     facts, setter = asking.facts, asking.setter
     several = [
         (words, things, number)
         for number in (2, 3)
-        for words, things in groups(facts, number)
+        for words, things in alike(facts, number)
         if words != ANY
         and all(_elsewhere(asking, thing) for thing in things)
         and sum(not asking.laden(thing) for thing in things) >= number

@@ -12,7 +12,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import BIN
 from interplay.env.playhouse.choosing import one_of
-from interplay.env.playhouse.errands.describing import ANY, groups, so_many
+from interplay.env.playhouse.errands.members import ANY, alike, so_many
 from interplay.env.playhouse.errands.put import Put
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.landing import WORSE, Landing, landings_in
@@ -81,7 +81,7 @@ def draw_fill(asking: Asking, rng: np.random.Generator) -> Fill:
         (container, words, outside, number)
         for container in bins
         for number in (2, 3)
-        for words, things in groups(facts, number)
+        for words, things in alike(facts, number)
         if (container not in things or words == ANY)
         and len(outside := _others(things, container)) >= number
         and _room_for(facts, container, outside, number)

@@ -58,7 +58,7 @@ class Going(Task):
         """0.9 for the way there, 1 once done."""
         if self.fulfilled(facts):
             return 1.0
-        left = queries.way(facts, facts.bodies[self.solver].position, (self.spot_x, self.spot_y))
+        left = queries.walk(facts, facts.bodies[self.solver].position, (self.spot_x, self.spot_y))
         return ON_THE_WAY * done(self.start, left, 0.0)
 
     def confused(self, world: World, rng: np.random.Generator) -> Task:
@@ -80,8 +80,8 @@ class Going(Task):
         fitting = [spot for spot in free_spots(facts, self.solver) if self._fits(facts, body, spot)]
         if not fitting:
             return None
-        x, y = min(fitting, key=lambda spot: queries.way(facts, body.position, spot))
-        return replace(self, spot_x=x, spot_y=y, start=queries.way(facts, body.position, (x, y)))
+        x, y = min(fitting, key=lambda spot: queries.walk(facts, body.position, spot))
+        return replace(self, spot_x=x, spot_y=y, start=queries.walk(facts, body.position, (x, y)))
 
     def _fits(self, facts: HouseFacts, body: Body, spot: XY) -> bool:
         """Would a solver stand as asked at a spot, and a little beside it?"""

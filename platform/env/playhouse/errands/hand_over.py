@@ -10,7 +10,6 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
-from interplay.env.playhouse.errands.bring import needs_setter
 from interplay.env.playhouse.errands.moving import Moving
 from interplay.env.playhouse.experts.giver import WITHIN_REACH, Giver
 from interplay.env.playhouse.experts.taker import Taker
@@ -55,7 +54,8 @@ class HandOver(Moving):
 
 
 def draw_hand_over(asking: Asking, rng: np.random.Generator) -> HandOver:
-    needs_setter(asking, "hand_over")
+    asking.needs("hand_over", "push", "strafe")
+    asking.needs_setter("hand_over")
     thing = one_of(asking.carriable(), rng, "hand_over", "no loose thing can be named")
     text = phrase("hand_over", rng, thing=asking.call(thing, rng))
     things = (thing.index,)

@@ -28,7 +28,7 @@ PHRASES["in_turn"] = (
 LASTING = ("put_on", "put_in", "put_under", "position", "reposition", "throw", "push")
 LATER = ("go", "lift", "put_on", "put_in", "put_under", "position", "throw", "go_room")
 TRIES = 12  # draws of the two, until neither gets in the way of the other
-POLITE = ("the", "could", "i", "let", "nothing", "come")  # what begins so can not be told off in turn
+POLITE = ("the", "could", "i", "let", "nothing", "come")  # what begins so is no command that another can follow
 LONGEST = 9  # words of each of the two
 
 Draw = Callable[[str, Asking, np.random.Generator], Task]
@@ -92,14 +92,14 @@ def draw_in_turn(draw: Draw, asking: Asking, rng: np.random.Generator) -> InTurn
         except InfeasibleTask as refusal:
             why.append(str(refusal))
             continue
-        if _told_off(first) and _told_off(second) and _apart(first, second):
+        if _is_command(first) and _is_command(second) and _apart(first, second):
             text = phrase("in_turn", rng, first=first.instruction, second=second.instruction)
             return InTurn("in_turn", text, asking.solver, first, second)
     reasons = "; ".join(dict.fromkeys(why)) or "no two errands are apart"
     raise InfeasibleTask(f"no task of kind 'in_turn' can be asked here: {reasons}")
 
 
-def _told_off(task: Task) -> bool:
+def _is_command(task: Task) -> bool:
     """Is it a short command?"""
     said = words(task.instruction)
     return said[0] not in POLITE and len(said) <= LONGEST and not task.instruction.endswith("?")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.env.playhouse.asking import Asking
-from interplay.env.playhouse.facts import Thing
+from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import NUMBERS, plural
 
 SHAPE_WORDS = ("round", "rectangular", "pointy", "eatable")  # attributes that stand before a noun
+OBJECTS, ANY = "objects", "things"  # whatever is loose: where it is arranged, where it is carried
 MOST = 10  # things that fit a description, at most
 
 
@@ -30,12 +31,13 @@ def described(
     """Things of a colour, of a category, of an attribute, or any.
 
     All of them, where there are as many as `counts` allows and all of them fit; with `some`, also so many of them,
-    where the words are true of more and as many fit.
+    where the words are true of more and as many fit. What another player holds is none of those that may be used.
     """
-    loose = [thing for thing in asking.facts.things if not thing.furniture and thing.held_by is None]
+    loose = [thing for thing in asking.facts.things if not thing.furniture]
     found: list[Members] = []
-    for noun, things in _nouns(loose):
-        indices, usable = tuple(thing.index for thing in things), sum(map(fits, things))
+    for noun, things in _nouns(loose, OBJECTS):
+        free = [thing for thing in things if thing.held_by in (None, asking.solver)]
+        indices, usable = tuple(thing.index for thing in free), sum(map(fits, free))
         if len(things) > MOST:
             continue
         if len(things) in counts and usable == len(things) and len(things) < len(loose):
@@ -59,20 +61,38 @@ def named(
     return found
 
 
+def alike(facts: HouseFacts, least: int) -> list[tuple[str, tuple[Thing, ...]]]:
+    """Descriptions that fit at least so many loose things, and all the things that each fits, none in a hand."""
+    loose = [thing for thing in facts.things if not thing.furniture]
+    held = {thing.index for thing in loose if thing.held_by is not None}
+    found = []
+    for noun, things in _nouns(loose, ANY):
+        free = tuple(thing for thing in things if thing.index not in held)
+        if len(free) >= least and (noun == ANY or len(free) == len(things)):
+            found.append((noun, free))
+    return found
+
+
+def so_many(number: int, words: str) -> str:
+    """ "two red things" """
+    return f"{NUMBERS[number]} {words}"
+
+
 def listed(phrases: Sequence[str]) -> str:
     """ "a, b and c"."""
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
-def _nouns(loose: Sequence[Thing]) -> Iterable[tuple[str, list[Thing]]]:
+def _nouns(loose: Sequence[Thing], general: str) -> Iterable[tuple[str, list[Thing]]]:
+    """Words for several of the things, and those that each fits; `general`: for any of them."""
     for colour in dict.fromkeys(thing.colour for thing in loose):
-        yield f"{colour} objects", [thing for thing in loose if thing.colour == colour]
+        yield f"{colour} {general}", [thing for thing in loose if thing.colour == colour]
     for category in dict.fromkeys(thing.category for thing in loose):
         yield plural(category), [thing for thing in loose if thing.category == category]
     for word in SHAPE_WORDS:
-        yield f"{word} objects", [thing for thing in loose if word in thing.attributes]
-    yield "objects", list(loose)
+        yield f"{word} {general}", [thing for thing in loose if word in thing.attributes]
+    yield general, list(loose)
 
 
 def _some(noun: str, count: int) -> str:
-    return f"any {NUMBERS[count]} {noun}" if noun == "objects" else f"{NUMBERS[count]} {noun}"
+    return f"any {so_many(count, noun)}" if noun == OBJECTS else so_many(count, noun)

@@ -57,8 +57,7 @@ class Reposition(Moving):
         if self.other is not None:
             return queries.walking_distance(facts, thing.xy, facts.things[self.other])
         room = next(room for room in facts.rooms if room.name == self.room)
-        middle = (room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2
-        doors = queries.route(facts, thing.xy, middle)
+        doors = queries.route(facts, thing.xy, room.middle)
         return queries.walk(facts, thing.xy, doors[-1].middle) if doors else 0.0
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Landing]:

@@ -69,7 +69,7 @@ PHRASES |= {
         "move away from me",
         "keep your distance from me",
         "walk well away from me",
-        "get as far from me as you can",
+        "go somewhere far from me",
     ),
     "stand opposite": (
         "stand opposite me",
@@ -85,7 +85,7 @@ PHRASES |= {
         "place yourself between the {thing} and the {other}",
         "walk to the space between the {thing} and the {other}",
         "get in between the {thing} and the {other}",
-        "stop halfway between the {thing} and the {other}",
+        "stop between the {thing} and the {other}",
     ),
 }
 RELATIONS = ("front", "behind", "left", "right", "next", "far", "opposite")
@@ -149,10 +149,7 @@ class StandBetween(Going):
 
 
 def draw_stand(asking: Asking, rng: np.random.Generator) -> Going:
-    if not asking.setter_here:
-        raise InfeasibleTask(
-            "no task of kind 'stand' can be asked here: the setter is not in the house; set env.setter_visible=true"
-        )
+    asking.needs_setter("stand")
     tasks = [Stand("stand", "", asking.solver, 0.0, 0.0, 0.0, asking.setter, relation) for relation in RELATIONS]
     task = _feasible(tasks, asking.facts, rng, "stand")
     return replace(task, instruction=phrase(f"stand {task.relation}", rng))

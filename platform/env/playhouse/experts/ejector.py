@@ -34,7 +34,7 @@ class Ejector(Thrower):
         body = facts.bodies[self.role]
         if self._aim is None or self._stand is None:
             ways = ways_out(facts, self.role, self._room)
-            self._stand, self._aim = min(ways, key=lambda way: queries.way(facts, body.position, way[0]))
+            self._stand, self._aim = min(ways, key=lambda way: queries.walk(facts, body.position, way[0]))
         stand = self._stand
         if math.dist(body.position, stand) > REACHED and not self._drawn:
             return self._walker.step(
@@ -52,8 +52,7 @@ class Ejector(Thrower):
 def ways_out(facts: HouseFacts, role: str, room: str) -> list[tuple[XY, XY]]:
     """Where a player can stand in a room to throw something through a doorway, and the point beyond it to aim at."""
     ground, ways = Ground(facts, role), []
-    plan = next(each for each in facts.rooms if each.name == room)
-    middle = ((plan.low[0] + plan.high[0]) / 2, (plan.low[1] + plan.high[1]) / 2)
+    middle = next(each for each in facts.rooms if each.name == room).middle
     for door in facts.doorways:
         if room not in door.rooms:
             continue

@@ -38,7 +38,7 @@ class Hitter(Rammer):
         fresh = [spot for spot in starts if all(math.dist(spot, failed) > ANEW for failed in self._failed)]
         if not fresh:
             self._failed.clear()
-        start = min(fresh or starts or [here], key=lambda spot: queries.way(facts, here, spot))
+        start = min(fresh or starts or [here], key=lambda spot: queries.walk(facts, here, spot))
         self._failed.append(start)
         return Run(start, other.xy)
 

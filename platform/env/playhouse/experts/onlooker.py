@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.experts.carrier import standing_for
 from interplay.env.playhouse.experts.errander import AT_THE_EDGE, SEARCH_PITCH, SEARCH_TURN, Errander
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.steering import BRISK
@@ -68,8 +69,7 @@ class Onlooker(Errander):
             self._entering and queries.outside(room, body.position) > -WELL_INSIDE
         )
         if self._entering:
-            middle = ((room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2)
-            goal = replace(facts.things[0], position=(*middle, 0.5), half_extents=(0.1, 0.1, 0.1), room=room.name)
+            goal = standing_for(room.middle, room.name, 0.5)
             return self._walk(facts, goal, lambda point: queries.outside(room, point) + WELL_INSIDE, 0.0)
         self._looked |= _in_view(body)
         if len(self._looked) == DIRECTIONS:

@@ -34,7 +34,7 @@ def best_run(facts: HouseFacts, role: str, thing: Thing, back: float, held: int 
         start = (thing.xy[0] - back * math.cos(angle), thing.xy[1] - back * math.sin(angle))
         if is_free(facts, role, thing, start, held):
             turn = abs(queries.wrap(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
-            runs.append((queries.way(facts, body, start) + TURNING * turn, start))
+            runs.append((queries.walk(facts, body, start) + TURNING * turn, start))
     return Run(min(runs)[1], thing.xy) if runs else None
 
 

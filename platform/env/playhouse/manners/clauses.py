@@ -142,6 +142,21 @@ def beside(facts: HouseFacts, mark: Landmark) -> Clause:
     return relative(facts, ("next to",), mark, judgement.next_to)
 
 
+def places(facts: HouseFacts) -> Iterator[Clause]:
+    """On what, in what, in which room, next to what furniture."""
+    yield from supports(facts, landmarks(facts))
+    yield from rooms(facts)
+    yield floor(facts)
+    for mark in landmarks(facts, furniture=True):
+        yield beside(facts, mark)
+
+
+def coloured(facts: HouseFacts, colour: str) -> Clause:
+    """ "red"."""
+    fits = frozenset(thing.index for thing in facts.things if thing.colour == colour)
+    return Clause((colour,), fits, fits)
+
+
 def closeness(facts: HouseFacts, marks: Sequence[Landmark], far: bool = True) -> Iterator[Clause]:
     """ "next to the table", "near the table", "far from the table"."""
     for mark in marks:

@@ -102,13 +102,7 @@ def any_sorts(categories: tuple[str, ...]) -> list[Sort]:
 
 
 def places(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:
-    """On what, in what, next to what furniture, in which room."""
-    marks = landmarks(facts, furniture=True)
-    yield from clauses.supports(facts, landmarks(facts))
-    yield from clauses.rooms(facts)
-    yield clauses.floor(facts)
-    for mark in marks:
-        yield clauses.beside(facts, mark)
+    return clauses.places(facts)
 
 
 def coloured_places(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:

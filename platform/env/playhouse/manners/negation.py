@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from interplay.env.playhouse.catalogue import COLOURS
 from interplay.env.playhouse.facts import Body, HouseFacts
 from interplay.env.playhouse.manners import clauses, sorts
-from interplay.env.playhouse.manners.clauses import Clause, landmarks
+from interplay.env.playhouse.manners.clauses import Clause
 from interplay.env.playhouse.manners.phrasebook import Description, described
 
 
 def negations(facts: HouseFacts, viewer: Body) -> Iterator[Clause]:
     """ "not red", "not a ball", "not on the table"; of whatever is there to be told from."""
     for colour in COLOURS:
-        fits = frozenset(thing.index for thing in facts.things if thing.colour == colour)
-        if fits:
-            yield Clause((colour,), fits, fits).negated(facts.things)
+        clause = clauses.coloured(facts, colour)
+        if clause.surely:
+            yield clause.negated(facts.things)
     for category in sorted({thing.category for thing in facts.things if not thing.furniture}):
         noun = described(sorts.category(category), facts)
         yield Clause((f"a {noun.words[0]}",), noun.surely, noun.perhaps).negated(facts.things)
-    for clause in _places(facts):
+    for clause in clauses.places(facts):
         yield clause.negated(facts.things)
 
 
@@ -31,7 +31,7 @@ def contrasts(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
     tinted = [sorts.thing(colour) for colour in sorted({thing.colour for thing in facts.things})]
     heads = [described(sort, facts) for sort in (*named, *tinted, *families)]
     anything = described(sorts.thing(), facts)
-    heads += [_placed(anything, clause) for clause in _places(facts)]
+    heads += [_placed(anything, clause) for clause in clauses.places(facts)]
     for clause in negations(facts, viewer):
         for head in heads:
             if len(head.perhaps) > 1 and head.surely & clause.surely:  # it tells one from another
@@ -41,11 +41,3 @@ def contrasts(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
 def _placed(noun: Description, clause: Clause) -> Description:
     words = tuple(f"{one} {place}" for one in noun.words for place in clause.words)
     return Description(words, noun.surely & clause.surely, noun.perhaps & clause.perhaps)
-
-
-def _places(facts: HouseFacts) -> Iterator[Clause]:
-    yield from clauses.supports(facts, landmarks(facts))
-    yield from clauses.rooms(facts)
-    yield clauses.floor(facts)
-    for mark in landmarks(facts, furniture=True):
-        yield clauses.beside(facts, mark)

@@ -61,7 +61,6 @@ from interplay.env.playhouse.queries.passages import (
     same_room,
     walk,
     walking_distance,
-    way,
 )
 from interplay.env.playhouse.queries.perception import held_by, looked_at, visible
 from interplay.env.playhouse.queries.relations import (
@@ -86,6 +85,6 @@ __all__ = [
     "is_triangle", "local", "looked_at", "matching", "moved", "near", "nearest_room", "neighbours", "next_to", "on",
     "outside", "parts", "pushed", "pushed_by", "pushed_with", "raised", "raised_with_contents", "removed", "route",
     "same_colour", "same_room", "settled", "side_as_seen", "side_of_player", "spot", "things_on", "thrown", "top",
-    "touched", "touched_with", "touching", "towers", "under", "visible", "volume", "walk", "walking_distance", "way",
+    "touched", "touched_with", "touching", "towers", "under", "visible", "volume", "walk", "walking_distance",
     "whereabouts", "wrap",
 ]  # fmt: skip

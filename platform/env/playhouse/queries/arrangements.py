@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.queries.geometry import bottom, gap, volume
 from interplay.env.playhouse.queries.relations import on
 
@@ -90,24 +90,32 @@ def is_square(things: Sequence[Thing]) -> bool:
 
 
 def is_circle(things: Sequence[Thing]) -> bool:
-    """Do three or more things lie on a circle, spread all the way round? The circle is the algebraic best fit:
-    x^2 + y^2 = 2 a x + 2 b y + c with its middle at (a, b)."""
+    """Do three or more things lie on a circle, spread all the way round?"""
     if len(things) < 3 or not _on_one_level(things):
         return False
     points = _middles(_in_one_order(things))
-    points = points - points.mean(axis=0)
-    equations = np.column_stack([2 * points, np.ones(len(points))])
-    fit, _, rank, _ = np.linalg.lstsq(equations, (points**2).sum(axis=1), rcond=None)
-    if rank < 3:
+    fit = circle_through(points)
+    if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
         return False
-    rays = points - fit[:2]
-    radius = math.sqrt(float(fit[2] + fit[:2] @ fit[:2]))
-    if not CIRCLE_RADII[0] <= radius <= CIRCLE_RADII[1]:
-        return False
+    middle, radius = fit
+    rays = points - np.array(middle)
     round_ = float(np.abs(np.linalg.norm(rays, axis=1) - radius).max()) <= OUTLINE_OFF
     angles = np.sort(np.arctan2(rays[:, 1], rays[:, 0]))
     widest = float(np.diff(angles, append=angles[0] + math.tau).max())
     return round_ and widest <= CIRCLE_UNEVEN * math.tau / len(points)
+
+
+def circle_through(points: Points) -> tuple[XY, float] | None:
+    """The middle (a, b) and the radius of the circle nearest to all points, by the algebraic fit: the least squares of
+    x^2 + y^2 = 2 a x + 2 b y + c. None where they lie in a line."""
+    centre = points.mean(axis=0)
+    centred = points - centre
+    equations = np.column_stack([2 * centred, np.ones(len(points))])
+    fit, _, rank, _ = np.linalg.lstsq(equations, (centred**2).sum(axis=1), rcond=None)
+    if rank < 3:
+        return None
+    x, y = (centre + fit[:2]).tolist()
+    return (x, y), math.sqrt(float(fit[2] + fit[:2] @ fit[:2]))
 
 
 def arranged(things: Sequence[Thing], count: int, shape: Callable[[Sequence[Thing]], bool]) -> tuple[Thing, ...] | None:

@@ -53,17 +53,12 @@ def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
 
 
 def walk(facts: HouseFacts, start: XY, goal: XY) -> float:
-    """From one point through doorways to another, furniture aside."""
+    """How long the way from one point through doorways to another is, furniture aside."""
     return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
 
 
 def _length(start: XY, path: list[Doorway], goal: XY) -> float:
     return sum(math.dist(a, b) for a, b in pairwise([start, *(doorway.middle for doorway in path), goal]))
-
-
-def way(facts: HouseFacts, start: XY, goal: XY) -> float:
-    """How long the way from one point to another is, through doorways, furniture aside."""
-    return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
 
 
 def walking_distance(facts: HouseFacts, start: XY, thing: Thing) -> float:

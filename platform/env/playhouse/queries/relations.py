@@ -68,7 +68,7 @@ def between(a: Placed, b: Placed, c: Placed) -> bool:
     """Is the middle of `a` between those of `b` and `c`: within `ASIDE` of the line, and beyond the edges of both?"""
     if not (same_room(a.room, b.room) and same_room(a.room, c.room) and same_room(b.room, c.room)):
         return False
-    (x, y), (bx, by), (cx, cy) = spot(a), spot(b), spot(c)
+    (x, y), (bx, by), (cx, cy) = spot(a), *sorted((spot(b), spot(c)))  # rounding must not tell which end is first
     length = math.dist((bx, by), (cx, cy))
     if length == 0.0:
         return False

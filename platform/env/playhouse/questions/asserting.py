@@ -10,10 +10,9 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import COLOURS
 from interplay.env.playhouse.choosing import one_of, room_of
-from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.facts import Thing
 from interplay.env.playhouse.manners import clauses
 from interplay.env.playhouse.manners.clauses import Clause, landmarks, pick
-from interplay.env.playhouse.manners.manner import places
 from interplay.env.playhouse.phrases import PHRASES, phrase
 from interplay.env.playhouse.questions.inquiry import Inquiry, yes_or_no
 from interplay.env.playhouse.rooms import KINDS
@@ -124,15 +123,9 @@ def _families(asking: Asking) -> list[Callable[[], Iterable[Clause]]]:
     marks = landmarks(facts)
     return [
         lambda: asking.clauses,
-        lambda: places(facts, viewer),
+        lambda: clauses.places(facts),
         lambda: clauses.closeness(facts, marks),
         lambda: clauses.sides(facts, viewer, marks),
         lambda: clauses.heights(facts, marks),
-        lambda: _coloured(facts),
+        lambda: (clauses.coloured(facts, colour) for colour in sorted({thing.colour for thing in facts.things})),
     ]
-
-
-def _coloured(facts: HouseFacts) -> Iterator[Clause]:
-    for colour in sorted({thing.colour for thing in facts.things}):
-        fits = frozenset(thing.index for thing in facts.things if thing.colour == colour)
-        yield Clause((colour,), fits, fits)

@@ -156,7 +156,6 @@ def _predicates(asking: Asking) -> list[Clause]:
     """What may be so of some of a room's things: colours, and being on the floor or on furniture."""
     facts = asking.facts
     colours = sorted({thing.colour for thing in facts.things if not thing.furniture})
-    fits = [frozenset(thing.index for thing in facts.things if thing.colour == colour) for colour in colours]
-    coloured = [Clause((colour,), found, found) for colour, found in zip(colours, fits, strict=True)]
+    coloured = [clauses.coloured(facts, colour) for colour in colours]
     marks = landmarks(facts, furniture=True)
     return [*coloured, clauses.floor(facts), *clauses.supports(facts, marks)]

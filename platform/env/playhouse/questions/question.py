@@ -51,7 +51,7 @@ class Question(Task):
             points = [facts.things[index].xy for index in self.about]
             return float(np.mean([x for x, _ in points])), float(np.mean([y for _, y in points]))
         room = next((r for r in facts.rooms if r.name == facts.bodies[self.solver].room), facts.rooms[0])
-        return (room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2
+        return room.middle
 
 
 @dataclass(frozen=True)
