@@ -205,6 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
             length = int(self.headers.get("Content-Length", ""))
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "say how long the body is: Content-Length") from error
+        if length < 0:  # which would be read to the end of the connection
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"Content-Length is {length}")
         if length > self.largest:
             for _ in range(min(length, 2 * self.largest) // PIECE + 1):  # so that it hears the answer
                 length -= len(self.rfile.read(min(PIECE, max(0, length))))

@@ -88,8 +88,20 @@ class RuntimeConfig:
             raise ValueError(f"runtime.joined is at least 1, got {self.joined}")
         if self.kind == "in_process":
             self._refuse_what_ray_needs()
-        elif not self.overlap:
+            return
+        if not self.overlap:
             raise ValueError("runtime.overlap=false is of runtime=in_process; under Ray, set runtime.max_lag=0")
+        if self.address is not None and (self.cpus, self.object_store_mb) != (None, None):
+            raise ValueError(
+                f"runtime.cpus and runtime.object_store_mb are of a cluster started here; the one at runtime.address="
+                f"{self.address} has what it was started with: leave them out"
+            )
+        if self.max_lag == 0 and self.side_by_side > self.actors * self.in_flight:
+            needed = -(-self.side_by_side // self.actors)
+            raise ValueError(
+                f"runtime.max_lag=0 is reproducible where all {self.side_by_side} unrolls of a batch are asked for at "
+                f"once; {self.actors} actors take {self.actors * self.in_flight}: set runtime.in_flight={needed}"
+            )
 
     @property
     def patience(self) -> float:

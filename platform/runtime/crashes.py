@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -27,8 +30,10 @@ class Crashes:
     limit: int  # restarts of a part
 
     def keep(self, part: str, number: int, cause: str, episodes: list[str]) -> Path:
-        """Appends one crash, the part's `number`-th; returns the file. `episodes`: those of its last unroll."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Appends one crash, the part's `number`-th; returns the file. `episodes`: those of its last unroll.
+
+        Where it can't be written, as on a full disk, it is logged: that must not hide what it is about.
+        """
         file = self.folder / f"{part}.txt"
         when = datetime.now(UTC).isoformat(timespec="seconds")
         named = ", ".join(episodes) or "none yet"
@@ -37,8 +42,12 @@ class Crashes:
             f"seed {self.seed}, config {self.config}, episodes of its last unroll: {named}\n"
             f"{COLOURS.sub('', cause).strip()}\n\n"
         )
-        with file.open("a", encoding="utf-8") as opened:
-            opened.write(told)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with file.open("a", encoding="utf-8") as opened:
+                opened.write(told)
+        except OSError as error:
+            logger.error("%s can't be written (%s); it would say:\n%s", file, error, told)
         return file
 
     def given_up(self, part: str, cause: str, file: Path) -> PartFailed:

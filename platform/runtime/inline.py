@@ -10,6 +10,7 @@ from interplay.actors.returns import EpisodeReturns
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.actors.unroll import Unroll
 from interplay.agent.weights import Weights
+from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.learner import Played
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.payment import Payment
@@ -66,6 +67,8 @@ class InlinePlayed:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        if isinstance(state["actor"], list):
+            raise _of_several("actors", len(state["actor"]))
         self._actor.load_state(state["actor"])
         self._payment.load_state(state["payment"])
         if self._gate is not None:
@@ -114,6 +117,8 @@ class InlineDemonstrated:
         return self._dataset.state()
 
     def load_state(self, state: Mapping[str, Any]) -> None:
+        if "readers" in state:
+            raise _of_several("datasets", len(state["readers"]))
         self._dataset.load_state(state)
         self._taken = state["turn"]
 
@@ -142,3 +147,10 @@ class NoDemonstrations:
 
     def close(self) -> None:
         pass
+
+
+def _of_several(kind: str, count: int) -> CheckpointError:
+    return CheckpointError(
+        f"the checkpoint is of a run under Ray with runtime.{kind}={count}, and only one plays or reads in process; go "
+        f"on with runtime=ray runtime.{kind}={count}"
+    )

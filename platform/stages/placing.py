@@ -20,6 +20,7 @@ from interplay.learner.learner import Learner, LearnerConfig
 from interplay.reward.augmentation import AugmentationConfig
 from interplay.runtime.inline import InlineDemonstrated
 from interplay.runtime.messages import ReadingPart
+from interplay.runtime.own_token import keep_others_out
 from interplay.runtime.seeding import torch_stream
 from interplay.runtime.sources import DemonstratedSource
 from interplay.stages.parts import ALONE, Share, dataset_actor
@@ -56,6 +57,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     if config.kind == "in_process":
         stage(run)
         return
+    keep_others_out(config.address)
     # Ray takes half a second to import; only who asks for it waits for that.
     from interplay.runtime.ray.placement import wanted_by
     from interplay.runtime.ray.supervision import Supervised, supervise

@@ -19,6 +19,7 @@ from interplay.reward.service import RewardService
 from interplay.reward.serving import Scorer, serve
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import JudgingPart
+from interplay.runtime.own_token import keep_others_out
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
 
@@ -63,6 +64,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
 def _scorer(run: Run, found: Checkpoint, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
         return nullcontext(LocalScorer(_judge(found.path, found.step), read_version))
+    keep_others_out(run.config.runtime.address)
     # Ray takes half a second to import; only who asks for it waits for that.
     from interplay.runtime.ray.scorer import replicated
 

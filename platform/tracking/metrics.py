@@ -58,12 +58,34 @@ def read_metrics(path: Path | str) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         if number == len(lines) and not line.endswith("\n"):
             return
-        try:
-            row = json.loads(line)
-            int(row["step"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path}, line {number} is no row of metrics: {line.strip()[:80]!r}") from error
-        yield row
+        yield _row(path, line, f"line {number}")
+
+
+def newest_metrics(path: Path | str, count: int) -> list[dict[str, Any]]:
+    """The last rows of a metrics file, at most `count`, without reading a long one from its beginning.
+
+    Raises:
+        ValueError: see `read_metrics`.
+    """
+    size = Path(path).stat().st_size
+    with Path(path).open("rb") as file:
+        for tail in (2**16, 2**20, 2**24, size):
+            start = max(0, size - tail)
+            file.seek(start)
+            lines = file.read().split(b"\n")[:-1]  # after the last newline there is nothing, or half a line
+            lines = lines if start == 0 else lines[1:]  # the first may be half a line, too
+            if start == 0 or len(lines) >= count:
+                break
+    return [_row(path, line.decode("utf-8"), "near its end,") for line in lines[-count:]]
+
+
+def _row(path: Path | str, line: str, where: str) -> dict[str, Any]:
+    try:
+        row: dict[str, Any] = json.loads(line)
+        int(row["step"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}, {where} is no row of metrics: {line.strip()[:80]!r}") from error
+    return row
 
 
 def _keep(path: Path, resume_step: int | None) -> None:

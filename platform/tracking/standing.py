@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interplay.tracking.metrics import read_metrics
+from interplay.tracking.metrics import newest_metrics
 
 NEWEST = 200  # rows of metrics that are kept, for the curves
 FRESH = 10.0  # seconds for which a status is believed; older ones are of a run that has ended or hangs
@@ -54,7 +54,7 @@ def read_standing(root: Path) -> Standing:
     if not files:
         raise ValueError(f"{root} has no training stage under way; give the run that you mean, as run.name=mine")
     folder, now = files[-1].parent, time.time()
-    rows = tuple(read_metrics(files[-1]))[-NEWEST:]
+    rows = tuple(newest_metrics(files[-1], NEWEST))
     record = _json(folder / "stage.json")
     settings = _json(root / "config.json").get(folder.name, {})
     status = _json(folder / "status.json")

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import interplay.launch
+from interplay.launch.cli import configured
 
 CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
 SLURM = CLUSTER / "slurm.sbatch"
@@ -25,6 +26,7 @@ SRUN = """#!/usr/bin/env bash
 while [[ "$1" == --* ]]; do
     case "$1" in --nodes=*|--ntasks=*|--nodelist=*) shift;; *) echo "srun: $1?" >&2; exit 64;; esac
 done
+echo "${SRUN_CPUS_PER_TASK:-1}" >> "$TOLD/cores"  # what it gives a step, whatever the job has
 exec "$@"
 """
 SCONTROL = """#!/usr/bin/env bash
@@ -92,6 +94,7 @@ def test_the_job_of_slurm_starts_ray_and_the_run_and_leaves_nothing(slurm: dict[
     assert job.returncode == 0, said
     assert (told / "driver").read_text() == "clone run.name=mine runtime=ray runtime.address=10.0.0.1:6379\n"
     assert "--node-ip-address=10.0.0.1 --port=6379 --num-cpus=4 --num-gpus=1" in (told / "head").read_text()
+    assert (told / "cores").read_text().split()[-2:] == ["4", "4"]  # of the head and of the worker
     assert not list(tmp_path.glob(".ray-token*"))
     assert not (told / "requeued").exists()
 
@@ -143,7 +146,9 @@ def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
     for pod in pods:
         _sound(pod["template"]["spec"], pod["rayStartParams"])
     verb, *words = job["spec"]["entrypoint"].removeprefix("interplay ").split()
-    assert verb == "reinforce" and {"runtime=ray", "runtime.address=auto", "run.dir=/runs"} <= set(words)
+    config = configured(verb, words)
+    assert (verb, config.run.dir, config.runtime.address) == ("reinforce", "/runs", "auto")
+    assert config.runtime.learner.gpus == 1 and config.reinforce.learner.device == "cuda"  # for it is paid for
 
 
 def _sound(pod: dict[str, Any], told: dict[str, str]) -> None:

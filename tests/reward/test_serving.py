@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,3 +172,20 @@ def test_a_judge_keeps_nothing_between_requests() -> None:
     assert first.gate is not None and first.gate.shape == (STEPS + 1, LANES)
     with pytest.raises(ValueError, match="no utility head"):
         judge.load_version(weights_of(tiny_agent(Street())), 2)
+
+
+def test_the_request_that_the_page_about_clusters_shows_is_answered(client: Client) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+    (shown,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert str(ServeConfig().port) in shown
+    names: dict[str, Any] = {}
+    exec(shown.replace(str(ServeConfig().port), str(client.port)), names)
+    assert names["scored"]["reward"].shape == (8, 2)
+
+
+def test_a_length_below_nothing_is_refused(client: Client) -> None:
+    connection = HTTPConnection("127.0.0.1", client.port, timeout=20)
+    connection.putrequest("POST", "/score")
+    connection.putheader("Content-Length", "-1")
+    connection.endheaders()
+    assert connection.getresponse().status == 400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from interplay.reward.judge import LaneStates
 from interplay.runtime.accounts import Account, Flow
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.config import Resources
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.inline import InlineDemonstrated, InlinePlayed
 from interplay.runtime.lane_states import LaneRecord, merged, split
 from interplay.runtime.ledger import Ledger, Taken, read_ledger
 from interplay.runtime.pulse import IdleShare, Pulse
@@ -122,6 +125,28 @@ def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
     assert (fresh.number, fresh.after, fresh.states) == (0, None, LaneStates())
 
 
+def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").touch()  # in which no folder can be made
+    Crashes(tmp_path / "file" / "crashes", 1, "abc", 5).keep("actor-0", 1, "ArithmeticError: the cause", [])
+    assert "can't be written" in caplog.text and "ArithmeticError: the cause" in caplog.text
+
+
+class OfOne:
+    """Stands for an actor of a run in process; is never asked for anything."""
+
+    lanes = 2
+
+
+@pytest.mark.parametrize("state", [{"actor": [{}, {}]}, {"readers": [{}, {}]}], ids=["played", "demonstrated"])
+def test_what_several_have_made_does_not_go_on_in_process(state: dict[str, Any]) -> None:
+    one: Any = OfOne()
+    played = InlinePlayed(actor=one, payment=one, gate=None, overlap=False)
+    source = played if "actor" in state else InlineDemonstrated(one, overlap=False)
+    kind = "actors" if "actor" in state else "datasets"
+    with pytest.raises(CheckpointError, match=rf"go on with runtime=ray runtime\.{kind}=2"):
+        source.load_state(state)
+
+
 def told(*typed: str) -> str:
     with pytest.raises(SettingsError) as raised:
         compose(["env=room", *typed])
@@ -135,5 +160,9 @@ def test_what_ray_needs_is_refused_without_it() -> None:
     assert "set runtime.max_lag=0" in told("runtime=ray", "runtime.overlap=false")
     assert "set runtime.joined to a number that divides it" in told("runtime=ray", "runtime.actors=5")
     assert "runtime.buffers is at least 2" in told("runtime=ray", "runtime.buffers=1")
+    assert "leave them out" in told("runtime=ray", "runtime.address=auto", "runtime.cpus=4")
+    few = ("runtime=ray", "runtime.max_lag=0", "runtime.actors=2", "runtime.joined=8")
+    assert "set runtime.in_flight=4" in told(*few)
+    assert compose(["env=room", *few, "runtime.in_flight=4"]).runtime.in_flight == 4
     config = compose(["env=room", "runtime=ray", "runtime.actors=4", "runtime.actor.cpus=0.5"]).runtime
     assert (config.side_by_side, config.actor) == (4, Resources(cpus=0.5))

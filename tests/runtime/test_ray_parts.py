@@ -15,16 +15,21 @@ import pytest
 import ray
 import toys
 from clusters import cluster
+from ray.exceptions import ActorDiedError, NodeDiedError, OutOfMemoryError, RayError, RayTaskError
 
+from interplay.learner.ranks import RankLost
 from interplay.reward.judge import Judged, LaneStates
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.interruption import Interrupted
+from interplay.runtime.messages import Message
 from interplay.runtime.ray.line import Line
 from interplay.runtime.ray.part import Hosted
 from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Asked, Replicas
 from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
+from interplay.runtime.ray.supervision import LearnerDied, told_by
 from interplay.runtime.ray.surroundings import Surroundings
 
 LONG = 60.0
@@ -84,7 +89,7 @@ def beat(part: Hosted) -> int:
     return part.read().pid
 
 
-def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings) -> None:
+def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings, caplog: pytest.LogCaptureFixture) -> None:
     line = line_of(around.host("actor-0", toys.Counter))
     assert received(line, 3) == [0, 1, 2]
     pid = beat(line.part)
@@ -94,6 +99,7 @@ def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings) -> None
     assert "1 of at most 2 times" in told and "seed 7, config abc" in told
     assert "episode-" in told and f"pid: {pid}" in told
     assert beat(line.part) != pid and line.part.restarts == 1
+    assert f"actor-0 went down and is made anew, 1 of at most 2 times (see {around.crashes.folder}" in caplog.text
 
 
 def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: Surroundings, tmp_path: Path) -> None:
@@ -154,6 +160,46 @@ def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
         states = answer.states
         assert states.payment is not None and states.payment["count"] == number + 1
     assert [part.restarts for part in parts] == [1, 0]
+
+
+def asked(replicas: Replicas, number: int) -> Judged:
+    """The answer about an unroll that holds this number."""
+    unroll = ray.put(Message(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
+    answer: Judged | Asked = replicas.ask(unroll, LaneStates())
+    while isinstance(answer, Asked):
+        assert ray.wait([answer.reference], timeout=LONG)[0]
+        answer = replicas.answer(answer)
+    return answer
+
+
+def test_a_strangers_faulty_request_ends_no_replica(around: Surroundings) -> None:
+    part = around.host("actor-0", toys.Doubler)
+    replicas = Replicas([part], retries=3, strangers=True)
+    replicas.start()
+    for _ in range(4):  # more often than it may go down
+        with pytest.raises(ArithmeticError, match="below 0"):
+            asked(replicas, -1)
+    assert asked(replicas, 2).reward is not None and part.restarts == 0
+
+
+def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroundings) -> None:
+    part = around.host("actor-0", toys.Doubler)
+    replicas = Replicas([part], retries=0)
+    replicas.start()
+    asked(replicas, 1)
+    replicas.load_version({}, -1)
+    with pytest.raises(PartFailed, match="no version -1"):
+        asked(replicas, 1)
+    assert part.restarts == 1
+
+
+@pytest.mark.parametrize("error", [OutOfMemoryError("too much"), NodeDiedError("gone"), ActorDiedError()])
+def test_a_learner_that_is_lost_is_told_from_a_stage_that_raised(error: RayError) -> None:
+    assert isinstance(told_by(error), LearnerDied) and type(error).__name__ in str(told_by(error))
+    lost = RayTaskError("run", "a traceback", RankLost("rank-1 is lost"))
+    assert isinstance(told_by(lost), LearnerDied)
+    raised = RayTaskError("run", "a traceback", Interrupted("stopped and saved"))
+    assert isinstance(told_by(raised), Interrupted)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere"])

@@ -107,14 +107,16 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     assert "the learner died" in caplog.text and "learner.txt" in caplog.text
 
 
-def test_lag_is_bounded_and_nothing_is_lost(prepared: Path, tmp_path: Path) -> None:
+def test_lag_is_bounded_and_nothing_is_lost(prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = copied(prepared, tmp_path)
+    (root / "run/reinforce/status.json").mkdir(parents=True)  # which can't be written: no reason to end
     bound = ("runtime.actors=3", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
     interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
     exact(root / "run/reinforce", 20)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
     assert 0 < max(lags) <= 2 and min(lags) >= 0
+    assert caplog.text.count("the run goes on, and can't be watched") == 1
     logged = [row["lag_max"] for row in rows(root / "run/reinforce/metrics.jsonl")]
     assert logged == lags
     assert set(numbers(ledger, lambda row: row.played)) == {0, 1, 2}

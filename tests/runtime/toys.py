@@ -55,15 +55,20 @@ class Sleeper(Counter):
 
 
 class Doubler:
-    """A reward replica that pays every row twice its number, and counts the lanes' unrolls in their state."""
+    """A reward replica that pays every row twice its number, and counts the lanes' unrolls in their state. Numbers
+    below 0 are too much for it, of unrolls and of versions."""
 
     def __init__(self, *version: object) -> None:
-        self._version = int(str(version[1])) if version else 0
+        self.load_version(None, int(str(version[1])) if version else 0)
 
     def judge(self, message: Message, states: LaneStates) -> Judged:
+        if message.number < 0:
+            raise ArithmeticError("the number is below 0")
         before = 0 if states.payment is None else int(states.payment["count"])
         counted = LaneStates({"count": np.array(before + 1)})
         return Judged(2 * message.arrays["row"].astype(np.float32), None, counted, self._version)
 
     def load_version(self, weights: object, version: int) -> None:
+        if version < 0:
+            raise ArithmeticError(f"there is no version {version}")
         self._version = version

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from interplay.launch.cli import main
 from interplay.tracking.dashboard import Rate, line, picture, spark, watch
+from interplay.tracking.metrics import newest_metrics, read_metrics
 from interplay.tracking.standing import Standing, read_standing
 
 ROWS = [
@@ -53,6 +54,17 @@ def test_a_standing_is_of_the_stage_that_wrote_last(tmp_path: Path) -> None:
     assert standing.newest == {"loss": 2.0, "steps": 400, "lag": 1.0, "return": 0.5}
     assert standing.curve("return") == [0.5, 0.5]
     assert standing.parts == (PART,)
+
+
+@pytest.mark.parametrize("rows", [0, 3, 200, 5000, 90_000])
+def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) -> None:
+    file = tmp_path / "metrics.jsonl"
+    lines = [json.dumps({"step": n, "loss": 1 / n, "return": None}) for n in range(1, rows + 1)]
+    file.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "lo')  # as a kill leaves it
+    assert newest_metrics(file, 200) == list(read_metrics(file))[-200:]
+    file.write_text("nonsense\n")
+    with pytest.raises(ValueError, match="near its end, is no row of metrics: 'nonsense'"):
+        newest_metrics(file, 200)
 
 
 def test_an_old_status_is_not_shown_as_if_it_were_true(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import logging
 import os
 import threading
 import time
@@ -20,6 +21,8 @@ from interplay.runtime.crashes import Crashes
 from interplay.runtime.pulse import Beat, IdleShare, Pulse
 from interplay.runtime.ray.placement import Placement
 from interplay.runtime.status import PartStatus
+
+logger = logging.getLogger(__name__)
 
 CONTROL_SECONDS = 10.0  # an answer that needs no work
 POLL_SECONDS = 0.5  # between two readings of a pulse
@@ -137,6 +140,8 @@ class Hosted:
         self.kill()
         if self.restarts > self._crashes.limit:
             raise self._crashes.given_up(self.name, text, file)
+        told = (self.name, self.restarts, self._crashes.limit, file)
+        logger.warning("%s went down and is made anew, %d of at most %d times (see %s)", *told)
 
     def kill(self) -> None:
         """Ends the part's process."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import ray
 from ray import ObjectRef
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
 from interplay.agent.weights import Weights
 from interplay.reward.judge import Judged, LaneStates
@@ -32,13 +32,19 @@ class Asked:
 
 
 class Replicas:
-    """Asks the replica with the fewest requests; asks another one where it dies."""
+    """Asks the replica with the fewest requests; asks another one where it dies.
 
-    def __init__(self, parts: Sequence[Hosted], *, retries: int) -> None:
+    A replica that raises is made anew like one that dies. With `strangers` asking it is not: what it raised is raised
+    where the answer is taken, for a request that is at fault would end one replica after the other.
+    """
+
+    def __init__(self, parts: Sequence[Hosted], *, retries: int, strangers: bool = False) -> None:
         self.parts = list(parts)
         self._retries = retries
+        self._strangers = strangers
         self._load = [0] * len(self.parts)
         self._moved = [time.monotonic()] * len(self.parts)
+        self._loading: dict[int, ObjectRef[Any]] = {}  # by replica: a newer version that it takes up
         self._weights: tuple[Any, ...] = ()  # arguments for a replica that starts: a newer version and its number
 
     def start(self) -> None:
@@ -60,11 +66,16 @@ class Replicas:
 
         Raises:
             PartFailed: a replica went down more often than it may, or replicas went down over this request.
+            Exception: with strangers, what a replica raised over it.
         """
         part = self.parts[asked.replica]
         try:
+            self._see_loaded(asked.replica)
             judged: Judged = ray.get(asked.reference, timeout=part.patience)
         except RayError as error:
+            if self._strangers and isinstance(error, RayTaskError):
+                self._settle(asked)
+                raise error.cause from error
             if part.restarts == asked.life:  # the first of its requests to hear of it
                 self.restart(asked.replica, error)
             if asked.tries > self._retries:
@@ -75,9 +86,7 @@ class Replicas:
             again = self.ask(asked.unroll, asked.states)
             again.tries = asked.tries + 1
             return again
-        if part.restarts == asked.life:
-            self._load[asked.replica] -= 1
-        self._moved[asked.replica] = time.monotonic()
+        self._settle(asked)
         part.made += 1
         return judged
 
@@ -89,6 +98,7 @@ class Replicas:
         """
         self.parts[replica].went_down(cause, [])
         self._load[replica], self._moved[replica] = 0, time.monotonic()
+        self._loading.pop(replica, None)
         self.parts[replica].start(*self._weights)
 
     def stalled(self) -> list[tuple[int, float]]:
@@ -100,5 +110,15 @@ class Replicas:
     def load_version(self, weights: Weights, version: int) -> None:
         """From their next request on, all replicas pay with these weights of the reward model."""
         self._weights = (ray.put(weights), version)
-        for part in self.parts:
-            part.ask("load_version", "takes up a version", *self._weights)
+        for index, part in enumerate(self.parts):
+            self._loading[index] = part.ask("load_version", "takes up a version", *self._weights)
+
+    def _see_loaded(self, replica: int) -> None:
+        """Raises what the replica raised while it took up a version: it would go on with the old one, unseen."""
+        if replica in self._loading and ray.wait([self._loading[replica]], timeout=0)[0]:
+            ray.get(self._loading.pop(replica), timeout=self.parts[replica].patience)
+
+    def _settle(self, asked: Asked) -> None:
+        if self.parts[asked.replica].restarts == asked.life:
+            self._load[asked.replica] -= 1
+        self._moved[asked.replica] = time.monotonic()

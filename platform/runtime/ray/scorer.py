@@ -38,7 +38,8 @@ class ReplicatedScorer:
 
         Raises:
             PartFailed: replicas went down over it.
-            TimeoutError: none answered in time.
+            TimeoutError: none answered in time; one that has answered nobody is made anew.
+            Exception: what a replica raised over it.
         """
         unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
         ends = time.monotonic() + self._limit
@@ -46,6 +47,9 @@ class ReplicatedScorer:
             answer: Judged | Asked = self._replicas.ask(unroll, states)
         while isinstance(answer, Asked):
             if not ray.wait([answer.reference], timeout=max(0.0, ends - time.monotonic()))[0]:
+                with self._lock:
+                    for replica, seconds in self._replicas.stalled():
+                        self._replicas.restart(replica, f"it has not answered for {seconds:.0f} s")
                 raise TimeoutError(f"no replica has answered in {self._limit:g} s")
             with self._lock:
                 answer = self._replicas.answer(answer)
@@ -73,7 +77,7 @@ def replicated(
     with session(config, sum(each.resources.cpus for each in wanted)):
         placement = reserve(wanted, config)
         parts = [Hosted(each.name, make, placement=placement, crashes=crashes, config=config) for each in wanted]
-        replicas = Replicas(parts, retries=config.reward.retries)
+        replicas = Replicas(parts, retries=config.reward.retries, strangers=True)
         replicas.start()
         try:
             yield ReplicatedScorer(replicas, read, config.patience)

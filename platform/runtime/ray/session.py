@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
-from ray.exceptions import AuthenticationError, RayError
+from ray.exceptions import AuthenticationError
 
 from interplay.runtime.config import RuntimeConfig
 
@@ -92,7 +92,7 @@ def _within(start: Callable[[], object], limit: float, wanted: str, ended: threa
     def tried() -> None:
         try:
             start()
-        except (RayError, ConnectionError, OSError, ValueError, RuntimeError) as error:
+        except BaseException as error:  # noqa: BLE001 - raised again below, in the thread that waits for it
             raised.append(error)
         answered.set()
         while not ended.wait(timeout=3600):
@@ -108,4 +108,4 @@ def _within(start: Callable[[], object], limit: float, wanted: str, ended: threa
             f"Ray could not {wanted}: {raised[0]}. The cluster asks for a token: give its own to this machine, as "
             "RAY_AUTH_TOKEN_PATH=FILE or in ~/.ray/auth_token, and RAY_AUTH_MODE=token"
         ) from raised[0]
-    raise ClusterError(f"Ray could not {wanted}: {raised[0]}") from raised[0]
+    raise ClusterError(f"Ray could not {wanted}: {type(raised[0]).__name__}: {raised[0]}") from raised[0]

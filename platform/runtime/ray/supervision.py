@@ -17,7 +17,7 @@ from typing import Any
 
 import ray
 from ray import ObjectRef
-from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+from ray.exceptions import RayError, RayTaskError
 
 from interplay.learner.ranks import RankLost
 from interplay.runtime.config import RuntimeConfig
@@ -71,7 +71,7 @@ def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Cal
         try:
             life.follow(stop)
             return
-        except _LearnerDied as died:
+        except LearnerDied as died:
             text = str(died)
             file = work.crashes.keep(LEARNER, restarts + 1, text, [])
             if restarts == work.crashes.limit:
@@ -81,8 +81,18 @@ def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Cal
             life.end()
 
 
-class _LearnerDied(Exception):
+class LearnerDied(Exception):
     """Its process is gone, or stuck, or has lost one of its ranks."""
+
+
+def told_by(error: RayError) -> BaseException:
+    """What the stage raised; or that its process is gone: killed, out of memory, lost with its node, left by a rank."""
+    if isinstance(error, RayTaskError) and isinstance(error.cause, RankLost):
+        return LearnerDied(str(error.cause))
+    if isinstance(error, RayTaskError):
+        raised: BaseException = error.cause
+        return raised
+    return LearnerDied(f"{type(error).__name__}: {error}")
 
 
 class _Life:
@@ -101,6 +111,7 @@ class _Life:
         self._heard = False
         self._shown_at = 0.0
         self._asked_to_stop = False
+        self._unwritten = False
 
     def follow(self, stop: StopRequest) -> None:
         """Until the stage ends."""
@@ -113,12 +124,8 @@ class _Life:
             self._hear(CONTROL_SECONDS)
         try:
             ray.get(ended, timeout=CONTROL_SECONDS)
-        except RayTaskError as error:
-            if isinstance(error.cause, RankLost):
-                raise _LearnerDied(str(error.cause)) from error
-            raise error.cause from error
-        except RayActorError as error:
-            raise _LearnerDied(str(error)) from error
+        except RayError as error:
+            raise told_by(error) from error
 
     def end(self) -> None:
         """Ends the process, and with it all the parts that it owns."""
@@ -156,13 +163,16 @@ class _Life:
         dumping = self._host.dump.remote(told)
         where = ""
         if ray.wait([dumping], timeout=2 * CONTROL_SECONDS)[0]:
-            where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
-        raise _LearnerDied(f"{told}{where}")
+            try:
+                where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
+            except RayError as error:
+                where = f"; its stacks could not be kept: {error}"
+        raise LearnerDied(f"{told}{where}")
 
     def _ask_to_stop(self) -> bool:
         try:
             return bool(ray.get(self._host.stop.remote(), timeout=CONTROL_SECONDS))
-        except (GetTimeoutError, RayActorError):
+        except RayError:  # not there yet, or gone: asked again
             return False
 
     def _show(self, parts: tuple[PartStatus, ...]) -> None:
@@ -171,11 +181,19 @@ class _Life:
         learner = replace(parts[0], made=update)
         status = RunStatus(self._work.name, time.time(), update, (learner, *parts[1:]), row)
         if self._work.folder.exists():  # which the stage makes
-            file = self._work.folder / "status.json"
-            temporary = file.with_name(f".tmp-{file.name}")
+            self._write(status)
+        self._watch(status)
+
+    def _write(self, status: RunStatus) -> None:
+        file = self._work.folder / "status.json"
+        temporary = file.with_name(f".tmp-{file.name}")
+        try:
             temporary.write_text(json.dumps(status.to_json()))
             temporary.replace(file)
-        self._watch(status)
+        except OSError as error:  # a full disk; whether learning can go on is for the learner to say
+            if not self._unwritten:
+                logger.warning("%s can't be written (%s); the run goes on, and can't be watched", file, error)
+            self._unwritten = True
 
 
 def _newest_row(file: Path) -> dict[str, float]:
