@@ -55,7 +55,8 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     """
     config = run.config.runtime
     if config.kind == "in_process":
-        stage(run)
+        with run.stage(name).alone():
+            stage(run)
         return
     keep_others_out(config.address)
     # Ray takes half a second to import; only who asks for it waits for that.
@@ -69,7 +70,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     work = Supervised(
         name=name,
         folder=run.stage(name).path,
-        stage=partial(_inside, stage, run),
+        stage=partial(_inside, stage, name, run),
         wanted=wanted_by(
             config, actors=plays, replicas=plays and judged, datasets=not plays or weights.needs_demonstrations
         ),
@@ -135,5 +136,6 @@ def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
     )
 
 
-def _inside(stage: Stage, run: Run, around: Surroundings) -> None:
-    stage(dataclasses.replace(run, around=around))
+def _inside(stage: Stage, name: str, run: Run, around: Surroundings) -> None:
+    with run.stage(name).alone():
+        stage(dataclasses.replace(run, around=around))

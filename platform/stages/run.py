@@ -10,13 +10,17 @@ runs/<name>/
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
+import os
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from interplay.env import registry
 from interplay.env.world import World
@@ -34,9 +38,12 @@ logger = logging.getLogger(__name__)
 # where and how its learner computes, for what was begun on a GPU may go on without one.
 MAY_CHANGE = frozenset({"training", "device", "compile", "channels_last", "recompute"})
 
+LOCK_SECONDS = 10.0  # for which a stage that is being worked on is waited for: a killed process takes a moment to go
+LOCK_POLL = 0.1
+
 
 class StageConflict(ValueError):
-    """A stage was begun with other settings than it is asked to go on with."""
+    """A stage was begun with other settings than it is asked to go on with, or another process is at work on it."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,32 @@ class StageFolder:
         record = self.record()
         return bool(record.get("finished")) and record.get("updates", 0) >= updates
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While entered, no other process may work on this stage: two learners in one folder would spoil both.
+
+        The lock ends with the process, however that ends.
+
+        Raises:
+            StageConflict: another process is at it, and still is after `LOCK_SECONDS`, in which one that was killed
+                has gone.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("a+") as file:
+            deadline = time.monotonic() + LOCK_SECONDS
+            while not _locked(file):
+                if time.monotonic() >= deadline:
+                    file.seek(0)
+                    raise StageConflict(
+                        f"{self.path} is being worked on by {file.read().strip() or 'another process'}; wait until "
+                        "that is done or stop it, or give this one a run of its own with run.name=..."
+                    )
+                time.sleep(LOCK_POLL)
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            file.flush()
+            yield
+
     def begin(self, settings: Mapping[str, Any]) -> StageClock:
         """Starts the stage, or goes on with it. Nothing is written down yet: see `StageClock.claim`.
 
@@ -167,6 +200,15 @@ class StageClock:
     def finish(self, **facts: Any) -> None:
         """The stage is done."""
         self.save(finished=True, **facts)
+
+
+def _locked(file: TextIO) -> bool:
+    """Takes the lock of an open file, unless another has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from collections.abc import Mapping
@@ -181,3 +182,15 @@ def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_sam
     ledger = rows(resumed / "run" / "reinforce" / "ledger.jsonl")
     assert len(ledger) == 20
     assert all(row["played"] and not row["demonstrated"] for row in ledger)
+
+
+def test_two_processes_can_not_work_on_one_stage(
+    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copied(prepared, tmp_path, "clone")
+    monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
+    with opened(tiny(root)).stage("clone").alone():
+        said = refused("clone", tiny(root), capsys)
+    assert re.search(r"run/clone is being worked on by process \d+ on \S+; wait until that is done", said)
+    assert not (root / "run" / "clone" / "metrics.jsonl").exists()
+    interplay("clone", tiny(root))
