@@ -300,8 +300,8 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def main() -> None:
-    """See the module."""
+def arguments() -> argparse.ArgumentParser:
+    """What can be typed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
     parser.add_argument("--size", action="append", choices=("small", "large"))
@@ -312,7 +312,12 @@ def main() -> None:
     parser.add_argument("--unroll", type=int, default=50)
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--json", help="a file, or - for stdout")
-    told = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """See the module."""
+    told = arguments().parse_args()
     report: dict[str, object] = {}
     for size in told.size or ["small"]:
         plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -55,3 +56,16 @@ def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
     assert second.interplay_is == pytest.approx(2.0)
     assert best.frames_per_cpu_second == pytest.approx(90)
     assert best.share_of_ideal == pytest.approx(90 / 200)
+
+
+def test_what_the_page_says_can_be_typed(throughput: ModuleType) -> None:
+    page = (ROOT / "docs" / "throughput.md").read_text()
+    typed = [line for line in page.splitlines() if line.startswith("python benchmarks/throughput.py")]
+    assert len(typed) == 3
+    for line in typed:
+        throughput.arguments().parse_args(shlex.split(line)[2:])
+    for name, pins in throughput.PEERS.items():  # the versions that the page speaks of are the ones that are measured
+        for pin in pins:
+            package, _, version = pin.partition("==")
+            if name.replace("_", "-") in package:
+                assert version in page
