@@ -113,6 +113,9 @@ def join(
             timeout=timedelta(seconds=patience),
         )
     except RuntimeError as error:
+        # torch names a group by how many there were, and counts those that never came about: the next would be sought
+        # by another name than the others give it.
+        distributed.distributed_c10d._world.group_count = 0
         raise RankLost(
             f"rank {rank} of {size} waited {patience:g} s at {address} and the others did not come: see that all are "
             f"started, that the address is rank 0's, and that its port is free and open. ({error})"

@@ -27,7 +27,7 @@ def fingerprint(run: Path) -> dict[str, tuple[int, int]]:
     """When each file of the stages that train or record was last written, and its size."""
     kept = [path for stage in ("clone", "reward", "reinforce", "store/episodes") for path in (run / stage).rglob("*")]
     kept = [path for path in kept if path.name != "stage.json"] + list((run / "evaluate").glob("*.json"))
-    files = [path for path in kept if path.is_file() and path.name != "stage.json"]
+    files = [path for path in kept if path.is_file() and path.name not in ("stage.json", ".lock")]
     return {str(path.relative_to(run)): (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
 
 
