@@ -22,6 +22,7 @@ from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
+from interplay.runtime.allocator import keep_freed
 from interplay.runtime.crashes import PartFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.stages.config import Config
@@ -218,6 +219,7 @@ VERBS: Mapping[str, Verb] = {
 
 
 def _open(config: Config) -> Run:
+    keep_freed()
     # With overlap two things run at a time, on one thread each; more would only get in each other's way.
     torch.set_num_threads(1 if config.runtime.overlap else config.runtime.threads)
     return open_run(config)

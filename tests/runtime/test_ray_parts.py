@@ -117,6 +117,12 @@ def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> N
     assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
+def test_a_part_keeps_what_it_frees(around: Surroundings) -> None:
+    part = around.host("actor-0", toys.Frees)
+    part.start()
+    assert ray.get(part.ask("fetched", "asks"), timeout=LONG) < 100  # of more than 10,000
+
+
 def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundings, tmp_path: Path) -> None:
     around.config = replace(around.config, stall_limit=5.0)
     other = around.host("actor-1", toys.Counter)

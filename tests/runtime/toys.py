@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from interplay.reward.judge import Judged, LaneStates
 from interplay.runtime.messages import Message
@@ -52,6 +54,17 @@ class Sleeper(Counter):
 
     def sleep_over_it(self) -> None:
         time.sleep(300)
+
+
+class Frees:
+    """Asks for 100 MB and frees them, again and again."""
+
+    def fetched(self) -> int:
+        """How often the system had to find pages for it in the end."""
+        for _ in range(16):
+            before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+            torch.ones(25 * 2**20)
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
 
 
 class Doubler:

@@ -10,6 +10,7 @@ import ray
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from interplay.runtime.allocator import keeping
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.ray.session import ClusterError
 
@@ -41,7 +42,12 @@ class Placement:
             placement_group_bundle_index=index,
             placement_group_capture_child_tasks=False,
         )
-        return {"num_cpus": resources.cpus, "num_gpus": resources.gpus, "scheduling_strategy": strategy}
+        return {
+            "num_cpus": resources.cpus,
+            "num_gpus": resources.gpus,
+            "scheduling_strategy": strategy,
+            "runtime_env": {"env_vars": dict(keeping())},
+        }
 
     def release(self) -> None:
         """Gives the places back; what still runs there is ended."""

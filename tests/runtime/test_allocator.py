@@ -1,0 +1,64 @@
+"""What a process frees it keeps: the system is not asked for the same pages again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from interplay.runtime.allocator import keeping
+
+FLOATS = 25 * 2**20  # 100 MB
+MANY, FEW = 1000, 100  # of 25,600 pages, of which the system may fetch several at a time
+PROGRAM = f"""
+import resource, sys, threading
+import torch
+from interplay.runtime.allocator import keep_freed
+if sys.argv[1] == "here":
+    keep_freed()
+
+def fetched():
+    for _ in range(16):  # a heap finds its size
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        torch.ones({FLOATS})
+    print(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
+
+fetched()
+thread = threading.Thread(target=fetched)
+thread.start()
+thread.join()
+"""
+
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries are left as they are")
+
+
+def fetched(how: str, **more: str) -> list[int]:
+    """How often the system was asked for pages of 100 MB in the end, in the main thread and in another."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, how],
+        env={**environment, **more, "THP_MEM_ALLOC_ENABLE": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return [int(line) for line in done.stdout.split()]
+
+
+def test_without_it_pages_are_fetched_each_time() -> None:
+    assert min(fetched("not")) > MANY
+
+
+@pytest.mark.parametrize("how", ["here", "by the environment"])
+def test_what_was_freed_is_there_again(how: str) -> None:
+    assert max(fetched(how, **(keeping() if how != "here" else {}))) < FEW
+
+
+def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert min(fetched("here", MALLOC_MMAP_MAX_="65536", MALLOC_MMAP_THRESHOLD_="131072")) > MANY
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "3")
+    assert keeping()["MALLOC_ARENA_MAX"] == "3"
