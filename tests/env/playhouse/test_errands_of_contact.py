@@ -217,6 +217,32 @@ def test_what_can_not_be_judged_or_done_is_not_asked(kind: str) -> None:
             armless.sample(kind, np.random.default_rng(0))
 
 
+def pairs_drawn(facts: HouseFacts, kind: str) -> set[tuple[int, int | None]]:
+    """The things that such tasks are about: the target, and the other where there is one."""
+    drawn = [tasks(facts).sample(kind, np.random.default_rng(seed)).to_json() for seed in range(120)]
+    return {(task["target"], task.get("other")) for task in drawn}
+
+
+@pytest.mark.parametrize("age", [0.0, 1.9])
+def test_what_was_just_pushed_is_not_asked_to_be_pushed(age: float) -> None:
+    """Its place is where that push began, so a nudge would do."""
+    now = replace(SCENE, time=20.0)
+    last, ball = did(now.time - age), (0, None)
+    assert ball in pairs_drawn(now, "push")
+    assert ball not in pairs_drawn(changed(now, 0, pushed=last), "push")
+    assert ball in pairs_drawn(changed(now, 0, pushed=replace(last, role="setter")), "push")
+    assert ball in pairs_drawn(changed(now, 0, pushed=did(now.time - 2.1)), "push")
+    assert ball in pairs_drawn(changed(now, 0, touched=replace(last, tool=1)), "push")
+
+
+def test_what_was_just_pushed_with_something_is_not_asked_to_be_pushed_with_that() -> None:
+    now = replace(SCENE, time=20.0)
+    assert {(1, 0), (2, 0)} <= pairs_drawn(now, "push_with")
+    lately = pairs_drawn(changed(now, 0, touched=did(now.time - 1.9, tool=1)), "push_with")
+    assert (1, 0) not in lately and (2, 0) in lately
+    assert (1, 0) in pairs_drawn(changed(now, 0, touched=did(now.time - 2.1, tool=1)), "push_with")
+
+
 def test_nothing_is_thrown_out_of_the_only_room() -> None:
     single = replace(house(BALL, BLOCK), rooms=SCENE.rooms[:1], doorways=())
     with pytest.raises(InfeasibleTask, match="doorway"):

@@ -71,7 +71,13 @@ def draw_push(asking: Asking, rng: np.random.Generator) -> Push:
 
 
 def pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
-    """Can a player take a run at a thing from `back` metres off its edge, and push it on along the floor?"""
+    """Can a player take a run at a thing from `back` metres off its edge, and push it on along the floor?
+
+    Not what it has just pushed: that push would go on, and a nudge be enough. `held`: what it pushes with, if not
+    its body.
+    """
+    if queries.just_pushed(facts, thing.index, role, held):
+        return False
     low = queries.bottom(thing) <= ON_FLOOR and thing.room is not None
     within = any(queries.inside(thing, other) or queries.under(thing, other) for other in facts.things)
     return low and not within and best_run(facts, role, thing, back + thing.radius, held) is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from interplay.env.playhouse.facts import Deed, HouseFacts
+from interplay.env.playhouse.memory import PAUSE
 from interplay.env.playhouse.queries.geometry import apart
 from interplay.env.playhouse.queries.passages import same_room
 from interplay.env.playhouse.queries.relations import contents, inside, on, touching
@@ -58,6 +59,13 @@ def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: floa
     """Has a player pushed a thing with what was in its hand: is it `SHOVED` from where it was when that touched it?"""
     deed = facts.things[index].touched
     return _done(deed, role, since, tool) and driven(facts, index, deed) >= SHOVED
+
+
+def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None = None) -> bool:
+    """Has a player pushed a thing within the last `PAUSE`, with its body or with a tool? A further push would be the
+    same one, and counted from where that began."""
+    thing = facts.things[index]
+    return _done(thing.pushed if tool is None else thing.touched, role, facts.time - PAUSE, tool)
 
 
 def thrown(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
