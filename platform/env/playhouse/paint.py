@@ -255,6 +255,36 @@ def _paint_part(
 
 
 @compiled
+def _light_faces(faces: Any, kinds: Any, world: Any) -> None:
+    """How bright each primitive's six sides are, [P, 6]."""
+    for p in range(kinds.shape[0]):
+        if kinds[p] == SHADOW:
+            continue
+        for j in range(3):
+            x, y, z = world[p, j], world[p, 3 + j], world[p, 6 + j]
+            faces[p, 2 * j], faces[p, 2 * j + 1] = _light(-x, -y, -z), _light(x, y, z)
+
+
+@compiled
+def _shade(
+    light: Any, depth: Any, index: Any, kinds: Any, rectangles: Any, centres: Any, inverses: Any, names: Any, rays: Any
+) -> None:
+    """Fills `light` [H, W]: 1, and less in the shadow beneath a thing.
+
+    `rays`: eye, directions of forward, right and up, us, vs; all else as `paint` has it."""
+    eye, f, r, w, us, vs = rays
+    light[:] = _ONE
+    for p in range(kinds.shape[0]):
+        x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
+        if kinds[p] != SHADOW or x1 <= x0 or y1 <= y0:
+            continue
+        m = _nine(inverses, p)
+        o = _turn(m, eye[0] - centres[p, 0], eye[1] - centres[p, 1], eye[2] - centres[p, 2])
+        view = (o, _turn(m, f[0], f[1], f[2]), _turn(m, r[0], r[1], r[2]), _turn(m, w[0], w[1], w[2]), us, vs)
+        _darken(light, depth, index, names, x0, x1, y0, y1, names[p], view)
+
+
+@compiled
 def paint(
     image: NDArray[np.uint8],
     ids: NDArray[np.int16],
@@ -286,22 +316,9 @@ def paint(
         colours: [P, 3], 0 - 255; of a room, its floor's. names: [P], what `ids` calls them.
         patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colours.
     """
-    for p in range(kinds.shape[0]):
-        if kinds[p] == SHADOW:
-            continue
-        for j in range(3):
-            x, y, z = world[p, j], world[p, 3 + j], world[p, 6 + j]
-            faces[p, 2 * j], faces[p, 2 * j + 1] = _light(-x, -y, -z), _light(x, y, z)
-    light[:] = _ONE
     f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)
-    for p in range(kinds.shape[0]):
-        x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
-        if kinds[p] != SHADOW or x1 <= x0 or y1 <= y0:
-            continue
-        m = _nine(inverses, p)
-        o = _turn(m, eye[0] - centres[p, 0], eye[1] - centres[p, 1], eye[2] - centres[p, 2])
-        view = (o, _turn(m, f[0], f[1], f[2]), _turn(m, r[0], r[1], r[2]), _turn(m, w[0], w[1], w[2]), us, vs)
-        _darken(light, depth, index, names, x0, x1, y0, y1, names[p], view)
+    _light_faces(faces, kinds, world)
+    _shade(light, depth, index, kinds, rectangles, centres, inverses, names, (eye, f, r, w, us, vs))
     for y in range(image.shape[0]):
         stop = 0
         while stop < image.shape[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,49 +129,61 @@ class Scene:
             small = np.empty((height, width, 3), np.uint8)
             halve(small, image)
             return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
-        parts = self._parts
-        basis, eye = camera.basis(), np.array(camera.eye, np.float32)
-        slope = camera.slope(height)
-        us, vs = _slopes(slope, height, width)
+        rays = _rays(camera, height, width)
+        self._cull(rays, self._nothing_hidden if hide_role is None else self._hidden[hide_role], portals)
+        depth, index = self._cast(rays)
+        return *self._paint(rays, depth, index), depth
+
+    def _cull(self, rays: _Rays, hidden: NDArray[np.bool_], portals: bool) -> None:
+        """Finds where on the screen each part can be."""
         cull(
             self._rectangles,
-            parts.kinds,
+            self._parts.kinds,
             self._centres,
             self._axes,
             self._radii,
-            self._nothing_hidden if hide_role is None else self._hidden[hide_role],
+            hidden,
             self._rooms,
             np.float32(WALL_HEIGHT),
             self._doors,
             self._door_rooms,
-            eye,
-            basis,
-            np.float32(slope),
-            height,
-            width,
+            rays.eye,
+            rays.basis,
+            rays.slope,
+            len(rays.vs),
+            len(rays.us),
             portals,
         )
-        depth, index = np.empty((height, width), np.float32), np.empty((height, width), np.int32)
+
+    def _cast(self, rays: _Rays) -> tuple[Floats, NDArray[np.int32]]:
+        """How far each pixel sees, and which part; both [H, W]."""
+        shape = len(rays.vs), len(rays.us)
+        depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
         cast(
-            parts.kinds,
+            self._parts.kinds,
             self._centres,
             self._inverses,
             self._rectangles,
             self._openings,
             self._spans,
-            eye,
-            basis,
-            us,
-            vs,
-            np.empty(width, np.float32),
+            rays.eye,
+            rays.basis,
+            rays.us,
+            rays.vs,
+            np.empty(len(rays.us), np.float32),
             depth,
             index,
         )
-        image, ids = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.int16)
+        return depth, index
+
+    def _paint(self, rays: _Rays, depth: Floats, index: NDArray[np.int32]) -> tuple[Image, NDArray[np.int16]]:
+        """The picture, and the name of what each pixel shows."""
+        parts, shape = self._parts, depth.shape
+        image, ids = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16)
         paint(
             image,
             ids,
-            np.empty((height, width), np.float32),
+            np.empty(shape, np.float32),
             self._faces,
             depth,
             index,
@@ -185,12 +198,28 @@ class Scene:
             self._patterns,
             self._papers,
             self._walls,
-            eye,
-            basis,
-            us,
-            vs,
+            rays.eye,
+            rays.basis,
+            rays.us,
+            rays.vs,
         )
-        return image, ids, depth
+        return image, ids
+
+
+class _Rays(NamedTuple):
+    """The rays of one picture, one a pixel."""
+
+    eye: Floats  # [3]
+    basis: Floats  # [3, 3], rows forward, right, up
+    slope: np.float32  # of two neighbours: how far apart they are for each metre forward
+    us: Floats  # [W]
+    vs: Floats  # [H]
+
+
+def _rays(camera: Camera, height: int, width: int) -> _Rays:
+    slope = camera.slope(height)
+    us, vs = _slopes(slope, height, width)
+    return _Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs)
 
 
 @functools.lru_cache(maxsize=32)
