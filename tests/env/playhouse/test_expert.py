@@ -48,7 +48,7 @@ def test_every_errand_is_done_among_furniture(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["go", "position"])
 def test_errands_lead_through_doorways(kind: str) -> None:
     world = Playhouse(PlayhouseConfig(rooms=(2, 3)))
-    assert sum(solved(world, task, 2 * STEPS) for task in asked(world, kind, 6)) >= 5  # a thing in a corner may be lost
+    assert [solved(world, task, 2 * STEPS) for task in asked(world, kind, 6)] == [True] * 6
 
 
 def test_an_expert_comes_to_its_end_and_keeps_what_it_lifts() -> None:
