@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from interplay.env.settings import SettingsError
 from interplay.launch.compose import KEY, compose
 
 TOLD = "outcome.json"
+SLURM = ("sbatch", "srun")  # which its launcher calls
 Act = Callable[[Sequence[str]], int]  # the command itself: takes what is typed, returns the exit code
 
 
@@ -38,9 +40,11 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     """Runs them all; returns 0 where all are done, else 1.
 
     Raises:
-        SettingsError: nothing is swept, or the configuration of some combination is wrong; nothing has been started.
+        SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
+            work here; nothing has been started.
     """
     hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
+    _refuse_what_is_not_here(hydras)
     runs = combinations([word for word in typed if word not in hydras])
     first = compose(runs[0].words)
     for run in runs[1:]:
@@ -51,6 +55,20 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
         (folder / str(number) / TOLD).unlink(missing_ok=True)
     _launch(verb, runs, folder.resolve(), hydras, act)
     return _tell(runs, folder)
+
+
+def _refuse_what_is_not_here(hydras: Sequence[str]) -> None:
+    """Slurm's launcher would end in a traceback where there is no Slurm."""
+    launchers = [word.partition("=")[2] for word in hydras if word.startswith("hydra/launcher=")]
+    missing = [command for command in SLURM if shutil.which(command) is None]
+    if launchers and launchers[-1] in ("slurm", "submitit_slurm") and missing:
+        raise SettingsError(
+            [
+                f"hydra/launcher={launchers[-1]} hands the runs to Slurm, and there is no {' and no '.join(missing)} "
+                "on the PATH here; type it on a machine from which sbatch works, or run them on this one with "
+                "hydra/launcher=laptop"
+            ]
+        )
 
 
 def combinations(typed: Sequence[str]) -> list[Combination]:

@@ -73,6 +73,37 @@ def test_nothing_starts_where_one_combination_is_wrong(tmp_path: Path, capsys: p
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("there", "missing"), [((), "no sbatch and no srun"), (("sbatch",), "no srun")])
+def test_slurm_is_refused_where_there_is_none(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    there: tuple[str, ...],
+    missing: str,
+) -> None:
+    commands, runs = tmp_path / "bin", tmp_path / "runs"
+    for folder in (commands, runs):
+        folder.mkdir()
+    for command in there:
+        (commands / command).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(commands))
+    words = [*TINY, f"run.dir={runs}", "run.seed=1,2", "hydra/launcher=slurm", "hydra.launcher.partition=gpu"]
+    assert main(["sweep", "collect", *words]) == 2
+    said = capsys.readouterr().err
+    assert f"there is {missing} on the PATH here" in said and "hydra/launcher=laptop" in said
+    assert not any(runs.iterdir())
+
+
+def test_slurm_is_let_through_where_its_commands_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for command in ("sbatch", "srun"):
+        (tmp_path / command).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["sweep", "collect", *TINY, "collect.lanes=1,0", "hydra/launcher=slurm"]) == 2
+    assert "collect.lanes is at least 1, got 0" in capsys.readouterr().err  # what is refused next
+
+
 @pytest.mark.parametrize("file", sorted(LAUNCHERS.glob("*.yaml")), ids=lambda file: file.stem)
 def test_every_launcher_takes_the_fields_that_its_preset_sets(file: Path) -> None:
     from hydra import compose, initialize_config_module
