@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from interplay.runtime.printed import Printed
+
 logger = logging.getLogger(__name__)
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class PartFailed(RuntimeError):
-    """A part went down more often than it may. The message ends with the traceback that it left."""
+    """A part went down more often than it may. The message ends with its traceback, and what it printed last."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Crashes:
         told = (
             f"{when}  {part} went down, {number} of at most {self.limit} times before the run is given up\n"
             f"seed {self.seed}, config {self.config}, episodes of its last unroll: {named}\n"
-            f"{COLOURS.sub('', cause).strip()}\n\n"
+            f"{self._whole(part, cause)}\n\n"
         )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -54,8 +56,23 @@ class Crashes:
         """What to raise where a part went down once too often."""
         return PartFailed(
             f"{part} went down more often than runtime.restarts={self.limit} allows; the same command goes on from the "
-            f"newest checkpoint. All of them: {file}. The last one:\n{COLOURS.sub('', cause).strip()}"
+            f"newest checkpoint. All of them: {file}. The last one:\n{self._whole(part, cause)}"
         )
+
+    @property
+    def stacks(self) -> Path:
+        """Where the parts write their stacks."""
+        return self.folder / "stacks"
+
+    def printed(self, part: str) -> Printed:
+        """What the part's processes print."""
+        return Printed(self.folder / "said", part)
+
+    def _whole(self, part: str, cause: str) -> str:
+        """The cause, and the last lines that the part has printed, where there are any."""
+        cause, printed = COLOURS.sub("", cause).strip(), self.printed(part)
+        last = COLOURS.sub("", printed.last())
+        return f"{cause}\nThe last that {part} printed ({printed.file}):\n{last}" if last else cause
 
 
 def config_hash(config: Any) -> str:

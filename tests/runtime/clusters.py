@@ -19,11 +19,12 @@ SMALL = (
 
 
 @contextmanager
-def cluster() -> Iterator[None]:
-    """One that this process is connected to; runs find it by themselves."""
+def cluster(gpus: int = 0) -> Iterator[None]:
+    """One that this process is connected to; runs find it by themselves. Its GPUs are accounts only."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(
         num_cpus=2,
+        num_gpus=gpus,
         object_store_memory=80 * 2**20,
         include_dashboard=False,
         log_to_driver=False,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import ray
 import torch
 
 from interplay.reward.judge import Judged, LaneStates
@@ -65,6 +69,40 @@ class Frees:
             before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
             torch.ones(25 * 2**20)
         return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
+
+
+class Talker(Counter):
+    """Says what it does, where everything that a process prints goes."""
+
+    def unroll(self, number: int) -> Message:
+        sys.stdout.write(f"unroll {number}: the arm moves\n")
+        os.write(2, f"unroll {number}: from beneath Python\n".encode())
+        return super().unroll(number)
+
+
+class Seer:
+    """Says which GPUs it sees."""
+
+    def sees(self) -> str | None:
+        return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def tell_gpus(file: Path, around: object) -> None:
+    """A stage that writes down which GPUs the learner sees."""
+    file.write_text(str(Seer().sees()))
+
+
+class Owner:
+    """Puts an unroll into the object store, which is lost with the owner."""
+
+    def put(self) -> list[Any]:
+        return [ray.put(Message(1, {"row": np.ones((200, 300))}, {}, 0, [], b""))]
+
+
+def no_judge(*_: object) -> None:
+    """A reward replica that never comes about, as where the GPU is full."""
+    os.write(1, b"no room for the reward model\n")
+    os._exit(3)
 
 
 class Doubler:

@@ -19,6 +19,7 @@ import torch
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.interruption import StopRequest
+from interplay.runtime.ray.own_gpus import hide_others_gpus
 from interplay.runtime.ray.placement import LEARNER, Placement
 from interplay.runtime.ray.said import Said
 from interplay.runtime.ray.surroundings import Surroundings
@@ -52,14 +53,16 @@ class LearnerHost:
         self, folder: str, screen: Screen, config: RuntimeConfig, placement: Placement, crashes: Crashes, restarts: int
     ) -> None:
         os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
+        crashes.printed(LEARNER).catch()
+        hide_others_gpus()
         os.environ["COLUMNS"] = str(screen.columns)
         torch.set_num_threads(config.threads)
         self._said = Said(screen.terminal)
         sys.stderr = self._said
         logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._said, force=True)
         self._around = Surroundings(config, placement, crashes, restarts)
-        self._around.stacks.mkdir(parents=True, exist_ok=True)
-        self._stacks = (self._around.stacks / f"{LEARNER}.txt").open("a")
+        crashes.stacks.mkdir(parents=True, exist_ok=True)
+        self._stacks = (crashes.stacks / f"{LEARNER}.txt").open("a")
 
     def run(self, stage: StageInside) -> None:
         """Runs the stage to its end."""

@@ -19,6 +19,7 @@ from ray.exceptions import RayError
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.pulse import Beat, IdleShare, Pulse
+from interplay.runtime.ray.own_gpus import hide_others_gpus
 from interplay.runtime.ray.placement import Placement
 from interplay.runtime.status import PartStatus
 
@@ -39,19 +40,25 @@ def remote(of: type[Any], placement: Placement, name: str) -> Any:
 class Part:
     """Hosts the object that `make(*arguments)` builds; one call at a time, beside which its pulse can be read."""
 
-    def __init__(self, name: str, make: Callable[..., Any], folder: str, stacks: str, limit: float, *arguments: Any):
+    def __init__(
+        self, name: str, make: Callable[..., Any], folder: str, crashes: Crashes, limit: float, *arguments: Any
+    ) -> None:
         os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
+        self._printed = crashes.printed(name)
+        self._printed.catch()
+        hide_others_gpus()
         torch.set_num_threads(1)
         self._pulse = Pulse()
         self._limit = limit
-        Path(stacks).mkdir(parents=True, exist_ok=True)
+        crashes.stacks.mkdir(parents=True, exist_ok=True)
         # Open for good: the watchdog writes into it without Python's help, even where the interpreter hangs.
-        self._stacks = (Path(stacks) / f"{name}.txt").open("a")
+        self._stacks = (crashes.stacks / f"{name}.txt").open("a")
         with self._pulse.doing("starts"):
             self._hosted = make(*arguments)
 
     def call(self, method: str, what: str, *arguments: Any) -> Any:
         """Calls a method of the hosted object; `what` says what that is, for those who watch."""
+        self._printed.shorten()
         with self._pulse.doing(what):
             faulthandler.dump_traceback_later(self._limit, file=self._stacks)
             try:
@@ -62,6 +69,7 @@ class Part:
     @ray.method(concurrency_group="control")
     def pulse(self) -> Beat:
         """What the part is doing."""
+        self._printed.shorten()  # which one long call may have made too long
         return self._pulse.read()
 
     @ray.method(concurrency_group="control")
@@ -109,19 +117,13 @@ class Hosted:
         starts = self.made == self._made_before
         return self._config.patience if starts else self._config.stall_limit
 
-    @property
-    def stacks(self) -> Path:
-        """Where the parts write their stacks."""
-        return self._crashes.folder / "stacks"
-
     def start(self, *arguments: Any) -> None:
         """Makes the part; `arguments` go to its `make`, references as what they refer to."""
         self._beat, self._reading, self._started = None, None, time.monotonic()
         self._made_before = self.made
-        made = remote(Part, self._placement, self.name)
-        self._actor = made.remote(
-            self.name, self._make, str(Path.cwd()), str(self.stacks.resolve()), self._config.stall_limit, *arguments
-        )
+        self._crashes.printed(self.name).begin()
+        made, limit = remote(Part, self._placement, self.name), self._config.stall_limit
+        self._actor = made.remote(self.name, self._make, str(Path.cwd()), self._crashes, limit, *arguments)
 
     def ask(self, method: str, what: str, *arguments: Any) -> ObjectRef[Any]:
         """Asks for a call of the hosted object's method; `what` says what it does, for those who watch."""

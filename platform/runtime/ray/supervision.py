@@ -102,6 +102,7 @@ class _Life:
         self, work: Supervised, placement: Placement, restarts: int, watch: Callable[[RunStatus], None]
     ) -> None:
         screen = Screen(sys.stderr.isatty(), shutil.get_terminal_size().columns)
+        work.crashes.printed(LEARNER).begin()
         made = remote(LearnerHost, placement, LEARNER)
         self._work = work
         self._watch = watch

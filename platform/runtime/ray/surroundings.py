@@ -60,15 +60,11 @@ class Surroundings:
 
     def keep_blocked(self, told: str, says: Mapping[str, str]) -> Path:
         """Writes down who is blocked by whom, beside the stacks; returns their folder."""
-        self.stacks.mkdir(parents=True, exist_ok=True)
+        stacks = self.crashes.stacks
+        stacks.mkdir(parents=True, exist_ok=True)
         lines = [told, *(f"{name} {said}" for name, said in says.items())]
-        (self.stacks / "blocked.txt").write_text("\n".join(lines) + "\n")
-        return self.stacks
-
-    @property
-    def stacks(self) -> Path:
-        """Where every part writes its stack."""
-        return self.crashes.folder / "stacks"
+        (stacks / "blocked.txt").write_text("\n".join(lines) + "\n")
+        return stacks
 
     def close(self) -> None:
         """Ends every part."""

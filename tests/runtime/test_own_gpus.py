@@ -1,0 +1,75 @@
+"""Parts see the GPUs that are set aside for them, and no others: here two that are not there, but are accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import ray
+import toys
+from clusters import cluster
+
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.ray.learner_host import LearnerHost, Screen
+from interplay.runtime.ray.part import remote
+from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
+from interplay.runtime.ray.surroundings import Surroundings
+
+LONG = 120.0
+CONFIG = RuntimeConfig("ray", start_limit=60, stall_limit=60)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+        with cluster(gpus=2):
+            ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
+            yield
+
+
+@pytest.fixture
+def placement() -> Iterator[Placement]:
+    """Of a learner with half of the GPUs, two replicas that share the rest, and an actor that asks for none."""
+    gpus = {LEARNER: 1.0, "reward-0": 0.5, "reward-1": 0.5, "actor-0": 0.0}
+    made = reserve([Wanted(name, Resources(0.2, share)) for name, share in gpus.items()], CONFIG)
+    yield made
+    made.release()
+
+
+def crashes(folder: Path) -> Crashes:
+    return Crashes(folder / "crashes", seed=7, config="abc", limit=2)
+
+
+def seen(around: Surroundings, name: str) -> str | None:
+    part = around.host(name, toys.Seer)
+    part.start()
+    sees: str | None = ray.get(part.ask("sees", "looks"), timeout=LONG)
+    return sees
+
+
+def test_parts_see_what_is_set_aside_for_them(placement: Placement, tmp_path: Path) -> None:
+    around = Surroundings(CONFIG, placement, crashes(tmp_path), 0)
+    try:
+        assert seen(around, "actor-0") == ""
+        shared = seen(around, "reward-0")
+        assert shared in ("4", "7") and seen(around, "reward-1") == shared
+        assert {seen(around, LEARNER), shared} == {"4", "7"}
+    finally:
+        around.close()
+
+
+@pytest.mark.parametrize(("name", "sees"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
+def test_so_does_the_learner(placement: Placement, tmp_path: Path, name: str, sees: set[str]) -> None:
+    """In its own place, and in one without GPUs."""
+    screen, told = Screen(terminal=False, columns=80), tmp_path / "sees"
+    made = remote(LearnerHost, placement, name)
+    host = made.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0)
+    try:
+        ray.get(host.run.remote(partial(toys.tell_gpus, told)), timeout=LONG)
+    finally:
+        ray.kill(host)
+    assert told.read_text() in sees
