@@ -43,6 +43,8 @@ def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
             for key in sorted({*theirs, *ours})
             if theirs.get(key) != ours.get(key)
         ]
+    if checkpoint.description["utility"] != wanted["utility"]:
+        different.append("only one of them has a utility head")
     if checkpoint.description["vocabulary"] != wanted["vocabulary"]:
         different.append("the vocabularies differ")
     if different:

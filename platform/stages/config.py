@@ -160,11 +160,30 @@ class Config:
                 f"reinforce.actor.lanes={self.reinforce.actor.lanes} can't be joined from {self.runtime.side_by_side} "
                 "unrolls of as many lanes each; set runtime.joined to a number that divides it"
             )
-        problems += self._indivisible()
+        problems += self._indivisible() + self._without_a_gpu()
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
+        if self.runtime.reward.follow and self.reinforce.reward != "ibt":
+            problems.append(
+                "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="
+                f"{self.reinforce.reward} asks none: leave runtime.reward.follow out, or pay by the model with "
+                "reinforce.reward=ibt"
+            )
         if problems:
             raise ValueError("; ".join(problems))
+
+    def _without_a_gpu(self) -> list[str]:
+        """Learners that shall compute on a GPU, and have none set aside."""
+        stages = (
+            [] if self.runtime.kind == "in_process" or self.runtime.learner.gpus else ["clone", "reward", "reinforce"]
+        )
+        devices = {f"{stage}.learner.device": getattr(self, stage).learner.device for stage in stages}
+        return [
+            f"{name}={device} needs a GPU, and under Ray a part sees those that are set aside for it: none, with "
+            f"runtime.learner.gpus=0: add runtime.learner.gpus=1, or set {name}=cpu"
+            for name, device in devices.items()
+            if device.startswith("cuda")
+        ]
 
     def _indivisible(self) -> list[str]:
         """Lanes that the learner's ranks can't share."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.actors.setters import SetterEpisodes
@@ -19,7 +20,8 @@ from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.learner.agents import load_agent
+from interplay.learner.agents import build_agent, load_agent, same_agent
+from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.device import find_device
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.judge import Judge
@@ -35,6 +37,8 @@ from interplay.stages.run import Run
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.surroundings import Surroundings
+
+logger = logging.getLogger(__name__)
 
 STAGE = "reinforce"
 FOLLOW_SECONDS = 2.0
@@ -105,16 +109,18 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
     actors = [around.host(f"actor-{s.index}", partial(_playing_part, here, snapshot, actor, s)) for s in shares]
     gate = _gate_weights(run) if _has_gate(run) else None
+    # Before what pays is read: of a model that comes between the two, all is told again.
+    newer = follower(run) if runtime.reward.follow and learned else lambda: None
     replicas = None
     if gate is not None or learned:
-        judges = partial(_judging_part, here, gate)
+        judges = partial(_judging_part, here, gate, _paying(run) if learned else None)
         parts = [around.host(f"reward-{index}", judges) for index in range(runtime.reward.replicas)]
         replicas = Replicas(parts, retries=runtime.reward.retries)
     return PlayedStream(
         parts=actors,
         judging=Judging(replicas, None if learned else payment(run, lanes)),
         gate=gate,
-        newer=follower(run) if runtime.reward.follow and learned else lambda: None,
+        newer=newer,
         lanes=lanes,
         surroundings=around,
         pinned=pinned(config.learner),
@@ -137,17 +143,36 @@ def _playing_part(
     return PlayingPart(actor, after)
 
 
-def _judging_part(run: Run, gate: Weights | None, newer: Weights | None = None, version: int = 0) -> JudgingPart:
+@dataclasses.dataclass(frozen=True)
+class _Paying:
+    """The reward model that pays from the start on. A replica that is made anew is made with this one, not with what
+    has come since, which may be of another make."""
+
+    description: Mapping[str, Any]
+    weights: Weights
+    version: int
+
+
+def _paying(run: Run) -> _Paying:
+    found = checkpoint_of(run, "reward")
+    weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
+    return _Paying(found.description, weights, found.step)
+
+
+def _judging_part(
+    run: Run, gate: Weights | None, paying: _Paying | None, newer: Weights | None = None, version: int = 0
+) -> JudgingPart:
     service = reference = None
     device = find_device("auto" if run.config.runtime.reward.resources.gpus else "cpu")
     if gate is not None:
         reference, _ = start_from(run, run.config.reinforce.start)
         load_weights(reference, gate)
         reference.to(device)
-    if run.config.reinforce.reward == "ibt":
-        found = checkpoint_of(run, "reward")
-        service = RewardService(load_agent(found.path)[0].to(device))
-        version = version or found.step
+    if paying is not None:
+        model, _ = build_agent(paying.description)
+        load_weights(model, paying.weights)
+        service = RewardService(model.to(device))
+        version = version or paying.version
     judge = Judge(service=service, reference=reference, version=version)
     if newer is not None:
         judge.load_version(newer, version)
@@ -155,11 +180,15 @@ def _judging_part(run: Run, gate: Weights | None, newer: Weights | None = None, 
 
 
 def follower(run: Run, every: float = FOLLOW_SECONDS) -> Callable[[], tuple[Weights, int] | None]:
-    """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once."""
-    step, looked = checkpoint_of(run, "reward").step, -every
+    """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once.
+
+    One of another network, vocabulary or world is left alone, with a warning: a replica that tried it would go down.
+    """
+    first = checkpoint_of(run, "reward")
+    step, looked, paying = first.step, -every, first.step
 
     def newer() -> tuple[Weights, int] | None:
-        nonlocal step, looked
+        nonlocal step, looked, paying
         if time.monotonic() - looked < every:
             return None
         looked = time.monotonic()
@@ -167,6 +196,12 @@ def follower(run: Run, every: float = FOLLOW_SECONDS) -> Callable[[], tuple[Weig
         if found is None or found.step <= step:
             return None
         step = found.step
+        try:
+            same_agent(found, first.description)
+        except CheckpointError as error:
+            logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
+            return None
+        paying = step
         return {name: tensor.numpy() for name, tensor in found.weights().items()}, step
 
     return newer

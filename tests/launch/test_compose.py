@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,29 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
     (told,) = problems("reinforce.actor.steps=20", "reinforce.dataset.steps=30")
     assert "reinforce.actor.steps=20" in told
     assert "reinforce.dataset.steps=30" in told
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("reinforce.reward=world runtime.reward.follow=true", "reinforce.reward=world asks none"),
+        (
+            "reinforce.reward=scripted reinforce.actor.progress=true runtime.reward.follow=true",
+            "reinforce.reward=scripted asks none",
+        ),
+        ("clone.learner.device=cuda", "add runtime.learner.gpus=1, or set clone.learner.device=cpu"),
+        ("reinforce.learner.device=cuda:1", "reinforce.learner.device=cuda:1 needs a GPU, and under Ray"),
+    ],
+)
+def test_what_would_have_no_effect_or_no_gpu_under_ray_is_refused(typed: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(told)):
+        compose(["runtime=ray", *typed.split()])
+
+
+def test_a_gpu_is_set_aside_or_there_in_process() -> None:
+    compose(["runtime=ray", "runtime.learner.gpus=1", "reinforce.learner.device=cuda"])
+    compose(["clone.learner.device=cuda"])
+    compose(["runtime=ray", "runtime.reward.follow=true"])
 
 
 def test_one_field_of_a_section_leaves_the_others_alone() -> None:
