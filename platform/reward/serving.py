@@ -15,7 +15,8 @@ the lanes of an earlier request it also holds `hidden` and `cell`, as they were 
 | hidden, cell | float32 [b, D] | the lanes before row T, which is row 0 of the next request |
 
 and the header X-Reward-Version. Whatever goes wrong is answered as JSON {"error": ...}: 400 where the request is at
-fault, 404 and 405 for what there is not, 413 where it is too large, 500 where the service is.
+fault, 404 and 405 for what there is not, 413 where it is too large, 500 where the service is, and 503 where nobody is
+left who scores: then the service ends.
 """
 
 from __future__ import annotations
@@ -70,6 +71,10 @@ class Scorer(Protocol):
         """
 
 
+class ServiceEnded(RuntimeError):
+    """Nobody is left who scores. The message is why."""
+
+
 class RefusedRequest(ValueError):
     """The request is at fault."""
 
@@ -78,24 +83,32 @@ class RefusedRequest(ValueError):
         self.status = status
 
 
+class RewardServer(ThreadingHTTPServer):
+    """Answers each request in a thread of its own."""
+
+    daemon_threads = True
+    ended_by: ServiceEnded | None = None  # once somebody has been told that nobody is left who scores
+
+
 def serve(
-    scorer: Scorer, about: Callable[[], Mapping[str, Any]], layout: Layout, config: ServeConfig
-) -> ThreadingHTTPServer:
+    scorer: Scorer, about: Callable[[], Mapping[str, Any]], layout: Layout, width: int, config: ServeConfig
+) -> RewardServer:
     """A server that is bound and not yet running: call its `serve_forever`, and `shutdown` from another thread.
+
+    Args:
+        width: D, of the lanes' state.
 
     Raises:
         ValueError: the address is taken, or not of this machine.
     """
-    handler = type("Handler", (_Handler,), {"scorer": scorer, "about": staticmethod(about), "layout": layout})
-    handler.largest = config.largest_mb * 2**20  # type: ignore[attr-defined]
+    given = {"scorer": scorer, "about": staticmethod(about), "layout": layout, "width": width}
+    handler = type("Handler", (_Handler,), {**given, "largest": config.largest_mb * 2**20})
     try:
-        server = ThreadingHTTPServer((config.host, config.port), handler)
+        return RewardServer((config.host, config.port), handler)
     except OSError as error:
         raise ValueError(
             f"can't listen at serve.host={config.host} serve.port={config.port} ({error.strerror}); choose others"
         ) from error
-    server.daemon_threads = True
-    return server
 
 
 def wanted_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
@@ -104,8 +117,8 @@ def wanted_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
     return {name: {"dtype": str(array.dtype), "row": list(array.shape[2:])} for name, array in arrays.items()}
 
 
-def read_request(body: bytes, layout: Layout) -> tuple[Arrays, LaneStates]:
-    """The arrays and lane states of a request to score.
+def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneStates]:
+    """The arrays and lane states of a request to score; `width`: D, of the lanes' state.
 
     Raises:
         RefusedRequest: it is no .npz, or its arrays don't fit.
@@ -129,9 +142,9 @@ def read_request(body: bytes, layout: Layout) -> tuple[Arrays, LaneStates]:
     if given and given != list(STATE):
         problems.append(f"of the lanes' state there is only {given[0]}; give hidden and cell, or none")
     problems += [
-        f"{name} is {found[name].dtype} {list(found[name].shape)}, not float32 [b, D]"
+        f"{name} is {found[name].dtype} {list(found[name].shape)}, not float32 [b, D], here {[lead[1], width]}"
         for name in given
-        if found[name].dtype != np.float32 or found[name].ndim != 2 or found[name].shape[0] != lead[1]
+        if found[name].dtype != np.float32 or found[name].shape != (lead[1], width)
     ]
     if problems:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
@@ -151,6 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
     scorer: Scorer
     about: Callable[[], Mapping[str, Any]]
     layout: Layout
+    width: int
     largest: int
     timeout = 60.0  # seconds that a request may be silent in the middle
     protocol_version = "HTTP/1.1"
@@ -176,6 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError, TimeoutError) as error:
             logger.info("whoever asked has gone: %s", error)
             self.close_connection = True
+        except ServiceEnded as ended:
+            self._end(ended)
         except Exception as error:
             logger.exception("a request failed")
             self._error(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
@@ -184,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_json(HTTPStatus.OK, {"arrays": wanted_arrays(self.layout), **self.about()})
 
     def _score(self) -> None:
-        arrays, states = read_request(self._body(), self.layout)
+        arrays, states = read_request(self._body(), self.layout, self.width)
         judged = self.scorer.score(arrays, states)
         self._send(HTTPStatus.OK, write_answer(judged), "application/octet-stream", str(judged.version))
 
@@ -213,6 +229,14 @@ class _Handler(BaseHTTPRequestHandler):
             told = f"the body has {length} bytes, at most {self.largest} are taken: serve.largest_mb"
             raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
         return self.rfile.read(length)
+
+    def _end(self, ended: ServiceEnded) -> None:
+        """Whoever asked hears why before the service ends."""
+        assert isinstance(self.server, RewardServer)
+        try:
+            self._error(HTTPStatus.SERVICE_UNAVAILABLE, str(ended))
+        finally:
+            self.server.ended_by = ended
 
     def _error(self, status: HTTPStatus, message: str) -> None:
         self.close_connection = True  # its body may not have been read

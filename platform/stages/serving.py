@@ -17,6 +17,7 @@ from interplay.reward.judge import Judge
 from interplay.reward.scorer import LocalScorer, ReadVersion
 from interplay.reward.service import RewardService
 from interplay.reward.serving import Scorer, serve
+from interplay.runtime.crashes import PartFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import JudgingPart
 from interplay.runtime.own_token import keep_others_out
@@ -32,6 +33,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
     Raises:
         CheckpointError: there is no reward model.
         ValueError: it can't listen there.
+        PartFailed: no replica is left; who asked last has been told.
     """
     found = checkpoint_of(run, "reward")
     model, vocabulary = load_agent(found.path)
@@ -48,17 +50,19 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
         return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
 
     with _scorer(run, found, read_version) as scorer, StopRequest() as stop:
-        server = serve(scorer, about, model.layout, run.config.serve)
+        server = serve(scorer, about, model.layout, model.config.lstm, run.config.serve)
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
         thread.start()
         try:
             tell(str(server.server_address[0]), server.server_address[1])
-            while not stop.requested and thread.is_alive():
+            while not stop.requested and thread.is_alive() and server.ended_by is None:
                 thread.join(0.2)
         finally:
             server.shutdown()
             thread.join(LONGEST_STOP)
             server.server_close()
+    if server.ended_by is not None:
+        raise PartFailed(str(server.ended_by)) from server.ended_by
 
 
 def _scorer(run: Run, found: Checkpoint, read_version: ReadVersion) -> AbstractContextManager[Scorer]:

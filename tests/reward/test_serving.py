@@ -6,7 +6,9 @@ import io
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,10 +21,10 @@ from street import TINY, Street, tiny_agent
 from interplay.actors.unroll import allocate_played
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.weights import weights_of
-from interplay.reward.judge import Judge, LaneStates
+from interplay.reward.judge import Judge, Judged, LaneStates
 from interplay.reward.scorer import LocalScorer
 from interplay.reward.service import RewardService
-from interplay.reward.serving import STATE, ServeConfig, serve
+from interplay.reward.serving import STATE, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
 
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
@@ -60,17 +62,23 @@ class Client:
         return status, json.loads(answer)["error"]
 
 
+@contextmanager
+def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
+    config = ServeConfig(port=0, largest_mb=1)
+    server = serve(scorer, lambda: {"version": 3}, LAYOUT, TINY.lstm, config)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server, Client(server.server_address[1])
+    server.shutdown()
+    thread.join(60)
+    server.server_close()
+
+
 @pytest.fixture
 def client() -> Iterator[Client]:
     judge = Judge(service=RewardService(tiny_agent(Street(), utility=True)), reference=None, version=3)
-    config = ServeConfig(port=0, largest_mb=1)
-    server = serve(LocalScorer(judge, read), lambda: {"version": 3}, LAYOUT, config)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield Client(server.server_address[1])
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
+    with running(LocalScorer(judge, read)) as (_, asks):
+        yield asks
 
 
 def packed(arrays: Arrays) -> bytes:
@@ -78,6 +86,11 @@ def packed(arrays: Arrays) -> bytes:
     plain: dict[str, Any] = dict(arrays)
     np.savez(file, **plain)
     return file.getvalue()
+
+
+def states(lanes: int, width: int) -> Arrays:
+    """The state of so many lanes, of a model of this width."""
+    return {name: np.zeros((lanes, width), np.float32) for name in STATE}
 
 
 def unroll(seed: int = 0) -> Arrays:
@@ -124,7 +137,11 @@ def test_it_says_what_it_wants(client: Client) -> None:
         ({"image": np.zeros((STEPS + 1, LANES), np.uint8)}, "image is uint8 [5, 2], not uint8 [T + 1, b, "),
         ({"last": np.zeros((STEPS + 1, LANES), np.int8)}, "last is int8"),
         ({"hidden": np.zeros((LANES, 4), np.float32)}, "give hidden and cell, or none"),
-        ({name: np.zeros((LANES + 1, 4), np.float32) for name in STATE}, "hidden is float32 [3, 4]"),
+        (
+            states(LANES + 1, TINY.lstm),
+            f"hidden is float32 [3, {TINY.lstm}], not float32 [b, D], here [2, {TINY.lstm}]",
+        ),
+        (states(LANES, 4), f"cell is float32 [2, 4], not float32 [b, D], here [2, {TINY.lstm}]"),
     ],
 )
 def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told: str) -> None:
@@ -160,6 +177,28 @@ def test_wrong_requests_are_refused(
 def test_objects_are_never_unpickled(client: Client) -> None:
     status, said = client.refused("POST", "/score", packed({**unroll(), "first": np.array([{}], object)}))
     assert status == 400 and "no .npz of plain arrays" in said
+
+
+class Gone:
+    """A scorer whose last replica has been given up."""
+
+    def score(self, arrays: Arrays, states: LaneStates) -> Judged:
+        raise ServiceEnded("no replica is left that scores: the GPU is full")
+
+    def load(self, checkpoint: str) -> int:
+        raise AssertionError(checkpoint)
+
+
+def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> None:
+    with running(Gone()) as (server, asks):
+        assert server.ended_by is None
+        for _ in range(2):  # until it has ended
+            status, said = asks.refused("POST", "/score", packed(unroll()))
+            assert (status, said) == (503, "no replica is left that scores: the GPU is full")
+    ends = time.monotonic() + 60
+    while server.ended_by is None and time.monotonic() < ends:
+        time.sleep(0.01)  # it is set once the answer is on its way
+    assert str(server.ended_by) == said
 
 
 def test_a_judge_keeps_nothing_between_requests() -> None:

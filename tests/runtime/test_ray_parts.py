@@ -17,8 +17,10 @@ import toys
 from clusters import cluster
 from ray.exceptions import ActorDiedError, NodeDiedError, OutOfMemoryError, RayError, RayTaskError
 
+from interplay.agent.weights import Weights
 from interplay.learner.ranks import RankLost
 from interplay.reward.judge import Judged, LaneStates
+from interplay.reward.serving import ServiceEnded
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.interruption import Interrupted
@@ -27,6 +29,7 @@ from interplay.runtime.ray.line import Line
 from interplay.runtime.ray.part import Hosted
 from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.scorer import ReplicatedScorer
 from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.supervision import LearnerDied, told_by
@@ -110,6 +113,20 @@ def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: Surrounding
     assert "episode-1" in told  # the last that it made
 
 
+def test_why_a_part_went_down_ends_with_what_it_printed(around: Surroundings) -> None:
+    line = line_of(around.host("actor-0", toys.Talker))
+    assert received(line, 2) == [0, 1]
+    os.kill(beat(line.part), signal.SIGKILL)
+    assert received(line, 2) == [2, 3]
+    told = (around.crashes.folder / "actor-0.txt").read_text()
+    printed = around.crashes.folder / "said" / "actor-0.txt"
+    assert f"\nThe last that actor-0 printed ({printed}):\n" in told
+    last = told.strip().splitlines()[-2:]
+    number = last[0].partition(":")[0]  # two are in flight: it may have begun with the next
+    assert last == [f"{number}: the arm moves", f"{number}: from beneath Python"]
+    assert printed.read_text().count(" actor-0 starts\n") == 2
+
+
 def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> None:
     line = line_of(around.host("actor-0", partial(toys.Stumbler, Path("/nowhere/scar"))))  # it can't be written down
     with pytest.raises(PartFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'$"):
@@ -157,10 +174,7 @@ def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
         call = line.ask(0, "makes")
         assert ray.wait([call.reference], timeout=LONG)[0]
         assert line.receive() is call
-        answer: Judged | Asked = replicas.ask(call.reference, states)
-        while isinstance(answer, Asked):
-            assert ray.wait([answer.reference], timeout=LONG)[0]
-            answer = replicas.answer(answer)
+        answer = answered(replicas, replicas.ask(call.reference, states))
         assert answer.reward is not None and (answer.reward == 2 * number).all()
         assert answer.version == (9 if number >= 4 else 0)
         states = answer.states
@@ -171,7 +185,10 @@ def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
 def asked(replicas: Replicas, number: int) -> Judged:
     """The answer about an unroll that holds this number."""
     unroll = ray.put(Message(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
-    answer: Judged | Asked = replicas.ask(unroll, LaneStates())
+    return answered(replicas, replicas.ask(unroll, LaneStates()))
+
+
+def answered(replicas: Replicas, answer: Judged | Asked) -> Judged:
     while isinstance(answer, Asked):
         assert ray.wait([answer.reference], timeout=LONG)[0]
         answer = replicas.answer(answer)
@@ -186,6 +203,47 @@ def test_a_strangers_faulty_request_ends_no_replica(around: Surroundings) -> Non
         with pytest.raises(ArithmeticError, match="below 0"):
             asked(replicas, -1)
     assert asked(replicas, 2).reward is not None and part.restarts == 0
+
+
+def test_a_replica_given_up_leaves_strangers_to_the_others(
+    around: Surroundings, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = [around.host("actor-0", toys.no_judge), around.host("actor-1", toys.Doubler)]
+    replicas = Replicas(parts, retries=9, strangers=True)
+    replicas.start()
+    for number in range(3):
+        assert (asked(replicas, number).reward == 2 * number).all()  # type: ignore[attr-defined]
+    assert [part.restarts for part in parts] == [3, 0]
+    assert "actor-0 is given up; 1 others go on" in caplog.text
+    assert "no room for the reward model" in caplog.text
+
+
+def test_where_no_replica_is_left_every_stranger_is_told_why(around: Surroundings) -> None:
+    scorer = ReplicatedScorer(Replicas([around.host("actor-0", toys.no_judge)], retries=9, strangers=True), _read, LONG)
+    scorer._replicas.start()
+    arrays = {"row": np.ones((2, 3))}
+    for _ in range(2):
+        with pytest.raises(ServiceEnded, match=r"(?s)no replica is left.*restarts=2.*no room for the reward model$"):
+            scorer.score(arrays, LaneStates())
+
+
+def _read(path: str) -> tuple[Weights, int]:
+    raise AssertionError(path)
+
+
+def test_a_lost_unroll_is_told_and_ends_no_replica(around: Surroundings) -> None:
+    owner, part = around.host("actor-0", toys.Owner), around.host("actor-1", toys.Doubler)
+    replicas = Replicas([part], retries=3)
+    replicas.start()
+    asked(replicas, 1)
+    owner.start()
+    (unroll,) = ray.get(owner.ask("put", "puts"), timeout=LONG)
+    owner.kill()
+    ends = time.monotonic() + LONG
+    with pytest.raises(PartFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):
+        while time.monotonic() < ends:  # it is found a while after its owner has gone
+            answered(replicas, replicas.ask(unroll, LaneStates()))
+    assert part.restarts == 0 and asked(replicas, 2).reward is not None
 
 
 def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroundings) -> None:

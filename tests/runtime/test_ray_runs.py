@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import io
 import json
+import queue
 import shutil
 import threading
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import ray
+import toys
 from clusters import cluster, small
 from killer import LONG, Killer
 from outcomes import exact, numbers, same_stage
 from tiny_runs import interplay, opened, refused, rows, tiny
 
+from interplay.agent.observation import Arrays
+from interplay.launch import cli
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
 from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
+from interplay.stages import serving
 from interplay.stages.playing import follower
 from interplay.stages.serving import serve_reward
 
@@ -173,6 +180,53 @@ def test_a_newer_reward_model_is_found_once(prepared: Path, tmp_path: Path) -> N
     assert newer() is None
 
 
+def test_a_reward_model_of_another_make_is_left_alone(
+    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = opened(small(copied(prepared, tmp_path)))
+    newer = follower(run, every=0.0)
+    old = checkpoint.read(run.stage("reward").checkpoints)
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
+    weights = old.weights()
+    others = {
+        "agent.lstm is 8 there, 16 here": {"agent": {**described["agent"], "lstm": 8}},
+        "the vocabularies differ": {"vocabulary": [*described["vocabulary"], "zebra"]},
+        "world.image is [8, 8, 3] there, [16, 24, 3] here": {"world": {**described["world"], "image": [8, 8, 3]}},
+        "only one of them has a utility head": {"utility": False},
+    }
+    for step, (told, other) in enumerate(others.items(), 9):
+        caplog.clear()
+        description = {**described, **other}
+        checkpoint.save(old.path.parent, step=step, description=description, weights=weights, training={})
+        assert newer() is None and newer() is None
+        assert caplog.text.count(f"not taken up, that of update {old.step} pays on") == 1  # each is told once
+        assert told in caplog.text
+    checkpoint.save(old.path.parent, step=20, description=described, weights=weights, training={})
+    found = newer()
+    assert found is not None and found[1] == 20
+
+
+def test_a_service_without_replicas_says_why_and_ends(
+    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ports: queue.Queue[int] = queue.Queue()
+    codes: queue.Queue[int] = queue.Queue()
+    ray.cloudpickle.register_pickle_by_value(toys)  # the replicas' processes don't find the tests' modules
+    monkeypatch.setattr(serving, "_judging_part", toys.no_judge)
+    monkeypatch.setattr(cli, "serve_reward", lambda run, tell: serve_reward(run, lambda host, port: ports.put(port)))
+    typed = ["serve-reward", *small(copied(prepared, tmp_path), "runtime.restarts=0", "serve.port=0")]
+    threading.Thread(target=lambda: codes.put(main(typed)), daemon=True).start()
+    port = ports.get(timeout=LONG)
+    model, _ = load_agent(tmp_path / "run/reward/checkpoints")
+    status, _, said = score(port, {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)})
+    assert status == 503
+    assert b"no replica is left that scores: reward-0 went down more often than runtime.restarts=0 allows" in said
+    assert codes.get(timeout=LONG) == 1
+    shown = capsys.readouterr().err.strip().splitlines()
+    assert shown[-1] == "no room for the reward model"
+    assert any(line.startswith("interplay serve-reward: no replica is left that scores") for line in shown)
+
+
 def test_replicas_serve_other_programs(prepared: Path, tmp_path: Path) -> None:
     run = opened(small(copied(prepared, tmp_path), "runtime.reward.replicas=2", "serve.port=0"))
     ports: list[int] = []
@@ -183,19 +237,25 @@ def test_replicas_serve_other_programs(prepared: Path, tmp_path: Path) -> None:
         time.sleep(0.05)
     model, _ = load_agent(run.stage("reward").checkpoints)
     arrays = {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)}
-    body = io.BytesIO()
-    np.savez(body, **arrays)
-    connection = HTTPConnection("127.0.0.1", ports[0], timeout=LONG)
-    connection.request("POST", "/score", body.getvalue())
-    answer = connection.getresponse()
-    with np.load(io.BytesIO(answer.read())) as scored:
+    status, version, answer = score(ports[0], arrays)
+    with np.load(io.BytesIO(answer)) as scored:
         service = RewardService(model)
         expected = service.score(arrays, service.initial_state(2))
         np.testing.assert_array_equal(scored["reward"], expected.reward)
-    assert (answer.status, answer.getheader("X-Reward-Version")) == (200, "4")
+    assert (status, version) == (200, "4")
     StopRequest.ask()
     serving.join(LONG)
     assert not serving.is_alive()
+
+
+def score(port: int, arrays: Arrays) -> tuple[int, str | None, bytes]:
+    """Asks the service that listens at this port; returns the status, the version and the body of its answer."""
+    body, plain = io.BytesIO(), dict[str, Any](arrays)
+    np.savez(body, **plain)
+    connection = HTTPConnection("127.0.0.1", port, timeout=LONG)
+    connection.request("POST", "/score", body.getvalue())
+    answer = connection.getresponse()
+    return answer.status, answer.getheader("X-Reward-Version"), answer.read()
 
 
 def test_no_room_is_told_at_once(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +10,20 @@ from typing import Any
 
 import ray
 from ray import ObjectRef
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import ObjectLostError, RayError, RayTaskError
 
 from interplay.agent.weights import Weights
 from interplay.reward.judge import Judged, LaneStates
 from interplay.runtime.crashes import PartFailed
 from interplay.runtime.ray.part import Hosted
 
+logger = logging.getLogger(__name__)
+
 SCORES = "scores"
+
+
+class NoReplicaLeft(PartFailed):
+    """The last replica went down more often than it may."""
 
 
 @dataclass
@@ -35,7 +42,8 @@ class Replicas:
     """Asks the replica with the fewest requests; asks another one where it dies.
 
     A replica that raises is made anew like one that dies. With `strangers` asking it is not: what it raised is raised
-    where the answer is taken, for a request that is at fault would end one replica after the other.
+    where the answer is taken, for a request that is at fault would end one replica after the other. Nor does a replica
+    that went down too often end what the others do for strangers: the last one does.
     """
 
     def __init__(self, parts: Sequence[Hosted], *, retries: int, strangers: bool = False) -> None:
@@ -43,8 +51,10 @@ class Replicas:
         self._retries = retries
         self._strangers = strangers
         self._load = [0] * len(self.parts)
+        self._given_up: set[int] = set()  # replicas that are not made anew; the service has ended where it is all
         self._moved = [time.monotonic()] * len(self.parts)
         self._loading: dict[int, ObjectRef[Any]] = {}  # by replica: a newer version that it takes up
+        self._last_words = ""  # of the one given up last
         self._weights: tuple[Any, ...] = ()  # arguments for a replica that starts: a newer version and its number
 
     def start(self) -> None:
@@ -53,8 +63,15 @@ class Replicas:
             part.start(*self._weights)
 
     def ask(self, unroll: ObjectRef[Any], states: LaneStates) -> Asked:
-        """Asks for the judgement of an unroll; `unroll` refers to its message."""
-        replica = min(range(len(self.parts)), key=lambda index: (self._load[index], self.parts[index].made))
+        """Asks for the judgement of an unroll; `unroll` refers to its message.
+
+        Raises:
+            NoReplicaLeft: all have been given up.
+        """
+        there = self._there()
+        if not there:
+            raise NoReplicaLeft(self._last_words)
+        replica = min(there, key=lambda index: (self._load[index], self.parts[index].made))
         if not self._load[replica]:
             self._moved[replica] = time.monotonic()
         self._load[replica] += 1
@@ -65,7 +82,8 @@ class Replicas:
         """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
 
         Raises:
-            PartFailed: a replica went down more often than it may, or replicas went down over this request.
+            NoReplicaLeft: the last replica went down more often than it may, or without strangers any.
+            PartFailed: replicas went down over this request, or its unroll is lost.
             Exception: with strangers, what a replica raised over it.
         """
         part = self.parts[asked.replica]
@@ -76,6 +94,12 @@ class Replicas:
             if self._strangers and isinstance(error, RayTaskError):
                 self._settle(asked)
                 raise error.cause from error
+            if isinstance(error, ObjectLostError):
+                self._settle(asked)
+                raise PartFailed(
+                    f"an unroll was lost before {part.name} could judge it, with the process or the machine that held "
+                    f"it; the same command goes on from the newest checkpoint.\n{error}"
+                ) from error
             if part.restarts == asked.life:  # the first of its requests to hear of it
                 self.restart(asked.replica, error)
             if asked.tries > self._retries:
@@ -94,11 +118,15 @@ class Replicas:
         """Makes a replica anew; its requests will be told that it went down.
 
         Raises:
-            PartFailed: it went down more often than it may.
+            NoReplicaLeft: it went down more often than it may, and is the last, or serves no strangers.
         """
-        self.parts[replica].went_down(cause, [])
         self._load[replica], self._moved[replica] = 0, time.monotonic()
         self._loading.pop(replica, None)
+        try:
+            self.parts[replica].went_down(cause, [])
+        except PartFailed as failed:
+            self._give_up(replica, failed)
+            return
         self.parts[replica].start(*self._weights)
 
     def stalled(self) -> list[tuple[int, float]]:
@@ -110,8 +138,18 @@ class Replicas:
     def load_version(self, weights: Weights, version: int) -> None:
         """From their next request on, all replicas pay with these weights of the reward model."""
         self._weights = (ray.put(weights), version)
-        for index, part in enumerate(self.parts):
-            self._loading[index] = part.ask("load_version", "takes up a version", *self._weights)
+        for index in self._there():
+            self._loading[index] = self.parts[index].ask("load_version", "takes up a version", *self._weights)
+
+    def _there(self) -> list[int]:
+        return [index for index in range(len(self.parts)) if index not in self._given_up]
+
+    def _give_up(self, replica: int, failed: PartFailed) -> None:
+        self._given_up.add(replica)
+        self._last_words = str(failed)
+        if not self._strangers or not self._there():
+            raise NoReplicaLeft(self._last_words) from failed
+        logger.error("%s\n%s is given up; %d others go on", failed, self.parts[replica].name, len(self._there()))
 
     def _see_loaded(self, replica: int) -> None:
         """Raises what the replica raised while it took up a version: it would go on with the old one, unseen."""

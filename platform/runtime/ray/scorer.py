@@ -13,15 +13,20 @@ import ray
 from interplay.agent.observation import Arrays
 from interplay.reward.judge import Judged, LaneStates
 from interplay.reward.scorer import ReadVersion
+from interplay.reward.serving import ServiceEnded
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.messages import Message
 from interplay.runtime.ray.part import Hosted
 from interplay.runtime.ray.placement import reserve, wanted_by
-from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.replicas import Asked, NoReplicaLeft, Replicas
 from interplay.runtime.ray.session import session
 
 NAME = "reward-"
+
+
+class NoAnswer(RuntimeError):
+    """No replica has answered a request in time."""
 
 
 class ReplicatedScorer:
@@ -37,10 +42,17 @@ class ReplicatedScorer:
         """See `Judge.judge`.
 
         Raises:
+            ServiceEnded: no replica is left.
             PartFailed: replicas went down over it.
-            TimeoutError: none answered in time; one that has answered nobody is made anew.
+            NoAnswer: none came in time; a replica that has answered nobody is made anew.
             Exception: what a replica raised over it.
         """
+        try:
+            return self._score(arrays, states)
+        except NoReplicaLeft as failed:
+            raise ServiceEnded(f"no replica is left that scores: {failed}") from failed
+
+    def _score(self, arrays: Arrays, states: LaneStates) -> Judged:
         unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
         ends = time.monotonic() + self._limit
         with self._lock:
@@ -50,7 +62,7 @@ class ReplicatedScorer:
                 with self._lock:
                     for replica, seconds in self._replicas.stalled():
                         self._replicas.restart(replica, f"it has not answered for {seconds:.0f} s")
-                raise TimeoutError(f"no replica has answered in {self._limit:g} s")
+                raise NoAnswer(f"no replica has answered in {self._limit:g} s; try again, or give it more replicas")
             with self._lock:
                 answer = self._replicas.answer(answer)
         return answer
