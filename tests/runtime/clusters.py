@@ -13,7 +13,7 @@ from tiny_runs import tiny
 SMALL = (
     "runtime=ray",
     *(f"runtime.{part}.cpus=0.2" for part in ("learner", "actor", "dataset", "reward.resources")),
-    "runtime.start_limit=60",
+    "runtime.start_limit=300",
     "tracking.wandb=disabled",
 )
 

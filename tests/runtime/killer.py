@@ -12,7 +12,7 @@ from pathlib import Path
 
 from interplay.learner import checkpoint
 
-LONG = 120.0  # seconds; the longest that anything here may take
+LONG = 600.0  # seconds; the longest that anything here may take: where others want the cores, a restart takes minutes
 
 
 class Killer(threading.Thread):

@@ -18,8 +18,8 @@ from interplay.runtime.ray.part import remote
 from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
 from interplay.runtime.ray.surroundings import Surroundings
 
-LONG = 120.0
-CONFIG = RuntimeConfig("ray", start_limit=60, stall_limit=60)
+LONG = 300.0  # seconds
+CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
 
 
 @pytest.fixture(scope="module", autouse=True)
