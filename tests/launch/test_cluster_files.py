@@ -16,6 +16,7 @@ import yaml
 
 import interplay.launch
 from interplay.launch.cli import configured
+from interplay.runtime.ray.session import TASK_EVENTS
 
 CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
 SLURM = CLUSTER / "slurm.sbatch"
@@ -44,6 +45,7 @@ case "$1" in
     status) [ -e "$TOLD/head" ];;
     start)
         [ "$RAY_AUTH_MODE" = token ] && [ -s "$RAY_AUTH_TOKEN_PATH" ] || exit 65
+        [ "$RAY_task_events_report_interval_ms" = 0 ] || exit 67
         case " $* " in *" --head "*) name=head;; *) name=worker;; esac
         echo "$*" > "$TOLD/$name"; exec sleep 60;;
     *) exit 64;;
@@ -132,7 +134,10 @@ def test_the_cluster_file_is_what_rays_launcher_takes() -> None:
     validate_config(whole)
     assert whole["available_node_types"]["local.cluster.node"]["min_workers"] == 2
     starts = [*config["head_start_ray_commands"], *config["worker_start_ray_commands"]]
-    assert all("RAY_AUTH_MODE=token" in command for command in starts if " start " in f" {command} ")
+    starts = [command for command in starts if " start " in f" {command} "]
+    assert len(starts) == 2
+    for command in starts:
+        assert "RAY_AUTH_MODE=token" in command and f"{TASK_EVENTS}=0" in command
     assert "~/.ray/auth_token" in config["file_mounts"]
 
 
@@ -145,6 +150,8 @@ def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
     pods = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
     for pod in pods:
         _sound(pod["template"]["spec"], pod["rayStartParams"])
+        (container,) = pod["template"]["spec"]["containers"]
+        assert {"name": TASK_EVENTS, "value": "0"} in container["env"]
     verb, *words = job["spec"]["entrypoint"].removeprefix("interplay ").split()
     config = configured(verb, words)
     assert (verb, config.run.dir, config.runtime.address) == ("reinforce", "/runs", "auto")

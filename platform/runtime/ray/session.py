@@ -17,6 +17,9 @@ from ray.exceptions import AuthenticationError
 from interplay.runtime.config import RuntimeConfig
 
 REACHABLE_SECONDS = 10.0
+# Ray's head keeps a record of the 100,000 newest calls, for a dashboard that is not started here: hundreds of MB, at 3
+# MB a minute of a small run. With 0 none is sent to it. Where it has been set, the records are wanted.
+TASK_EVENTS = "RAY_task_events_report_interval_ms"
 
 
 class ClusterError(ValueError):
@@ -54,6 +57,7 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
         here = {"num_cpus": count, "object_store_memory": memory, "include_dashboard": False, **quiet}
+        os.environ.setdefault(TASK_EVENTS, "0")
         _within(lambda: ray.init(**here), config.start_limit, "be started here", ended)
         return
     if config.address.startswith("ray://"):
