@@ -1,0 +1,41 @@
+"""What lies in gaps is given back, where the C library has a way to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from interplay.runtime import heap
+
+# In a process of its own: in the tests' own one others may have freed and kept anything. Every twentieth piece stays,
+# so that the heap can't shrink from its end.
+GAPS = """
+from pathlib import Path
+import numpy as np
+from interplay.runtime.heap import give_back
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
+
+pieces = [np.ones(100 + number % 800) for number in range(40_000)]
+full = resident()
+kept = pieces[::20]
+del pieces
+gaps = resident()
+assert give_back()
+print(full, gaps, resident())
+"""
+
+
+def test_memory_in_gaps_is_given_back() -> None:
+    said = subprocess.run([sys.executable, "-c", GAPS], check=True, capture_output=True, text=True, timeout=120)
+    full, gaps, after = map(int, said.stdout.split())
+    assert gaps > full - 20, "there is nothing to be given back"
+    assert after < full - 80  # of 140 MB; the interpreter and its libraries are in all three
+
+
+def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert heap.give_back() is False
