@@ -58,6 +58,7 @@ class RuntimeConfig:
     datasets: int = 1  # that read demonstrations; they share its lanes
     buffers: int = 2  # batches of each kind: one in use, one filled meanwhile; more even out what takes unequally long
     restarts: int = 5  # of a part, before the run is given up
+    restart_window: float = 3600.0  # seconds after which a restart no longer counts, if something has come of it
     stall_limit: float = 600.0  # seconds that a part may be busy with one thing
     learner: Resources = field(default_factory=Resources)
     actor: Resources = field(default_factory=Resources)
@@ -71,7 +72,7 @@ class RuntimeConfig:
         for name in ("max_lag", "restarts"):
             if getattr(self, name) < 0:
                 raise ValueError(f"runtime.{name} is at least 0, got {getattr(self, name)}")
-        for name in ("start_limit", "stall_limit"):
+        for name in ("start_limit", "restart_window", "stall_limit"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"runtime.{name} is above 0 seconds, got {getattr(self, name):g}")
         for name in ("actor", "dataset"):

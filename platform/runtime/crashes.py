@@ -29,10 +29,11 @@ class Crashes:
     folder: Path
     seed: int
     config: str  # `config_hash` of the run's configuration
-    limit: int  # restarts of a part
+    limit: int  # restarts of a part within the window
+    window: float  # seconds
 
     def keep(self, part: str, number: int, cause: str, episodes: list[str]) -> Path:
-        """Appends one crash, the part's `number`-th; returns the file. `episodes`: those of its last unroll.
+        """Appends one crash, the part's `number`-th of late; returns the file. `episodes`: those of its last unroll.
 
         Where it can't be written, as on a full disk, it is logged: that must not hide what it is about.
         """
@@ -40,7 +41,7 @@ class Crashes:
         when = datetime.now(UTC).isoformat(timespec="seconds")
         named = ", ".join(episodes) or "none yet"
         told = (
-            f"{when}  {part} went down, {number} of at most {self.limit} times before the run is given up\n"
+            f"{when}  {part} went down, {number} of at most {self.limit} times in {self.window:g} s\n"
             f"seed {self.seed}, config {self.config}, episodes of its last unroll: {named}\n"
             f"{self._whole(part, cause)}\n\n"
         )
@@ -55,8 +56,9 @@ class Crashes:
     def given_up(self, part: str, cause: str, file: Path) -> PartFailed:
         """What to raise where a part went down once too often."""
         return PartFailed(
-            f"{part} went down more often than runtime.restarts={self.limit} allows; the same command goes on from the "
-            f"newest checkpoint. All of them: {file}. The last one:\n{self._whole(part, cause)}"
+            f"{part} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
+            f"{self.window:g} seconds; the same command goes on from the newest checkpoint. All of them: {file}. The "
+            f"last one:\n{self._whole(part, cause)}"
         )
 
     @property

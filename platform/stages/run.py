@@ -61,8 +61,8 @@ class Run:
     @property
     def crashes(self) -> Crashes:
         """Where it is kept why a part went down."""
-        named, limit = config_hash(asdict(self.config)), self.config.runtime.restarts
-        return Crashes((self.root / "crashes").resolve(), self.seed, named, limit)
+        named, runtime = config_hash(asdict(self.config)), self.config.runtime
+        return Crashes((self.root / "crashes").resolve(), self.seed, named, runtime.restarts, runtime.restart_window)
 
     def make_world(self) -> World:
         """A new world of this run."""

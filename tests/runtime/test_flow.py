@@ -127,7 +127,7 @@ def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
 
 def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").touch()  # in which no folder can be made
-    Crashes(tmp_path / "file" / "crashes", 1, "abc", 5).keep("actor-0", 1, "ArithmeticError: the cause", [])
+    Crashes(tmp_path / "file" / "crashes", 1, "abc", 5, 3600.0).keep("actor-0", 1, "ArithmeticError: the cause", [])
     assert "can't be written" in caplog.text and "ArithmeticError: the cause" in caplog.text
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,8 @@ import pytest
 import ray
 import toys
 from clusters import cluster
+from lines import LONG, beat, line_of, received
+from ray.core.generated.common_pb2 import ActorDiedErrorContext
 from ray.exceptions import ActorDiedError, NodeDiedError, OutOfMemoryError, RayError, RayTaskError
 
 from interplay.agent.weights import Weights
@@ -25,8 +26,6 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.runtime.messages import Message
-from interplay.runtime.ray.line import Line
-from interplay.runtime.ray.part import Hosted
 from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Asked, Replicas
 from interplay.runtime.ray.scorer import ReplicatedScorer
@@ -34,8 +33,6 @@ from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.supervision import LearnerDied, told_by
 from interplay.runtime.ray.surroundings import Surroundings
-
-LONG = 300.0  # seconds; the longest that anything here may take
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,46 +47,11 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
     """Room for three parts."""
     config = RuntimeConfig("ray", start_limit=300, stall_limit=300)
     placement = reserve([Wanted(f"actor-{index}", Resources(cpus=0.2)) for index in range(3)], config)
-    crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=2)
-    surroundings = Surroundings(config, placement, crashes, 0)
+    crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=2, window=3600.0)
+    surroundings = Surroundings(config, placement, crashes, 0, 0)
     yield surroundings
     surroundings.close()
     placement.release()
-
-
-def line_of(part: Hosted) -> Line:
-    line = Line(0, part, number=0, after=None)
-    line.start()
-    return line
-
-
-def received(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
-    """The numbers of the next so many unrolls, two of which are in flight; the part is restarted where it dies."""
-    found: list[int] = []
-    ends = time.monotonic() + LONG
-    while len(found) < count:
-        assert time.monotonic() < ends, f"only {found} in {LONG} s"
-        while len(line.in_flight) < 2:
-            line.ask(0, "makes")
-        watch()
-        if not ray.wait([line.in_flight[0].reference], timeout=0.1)[0]:
-            continue
-        call = line.receive()
-        if call is None:
-            line.restart(lambda call: line.part.ask("unroll", "makes", call.number))
-            continue
-        assert call.message is not None
-        np.testing.assert_array_equal(call.message.arrays["row"], call.number)
-        found.append(call.number)
-    return found
-
-
-def beat(part: Hosted) -> int:
-    """The part's process, once it says so."""
-    ends = time.monotonic() + LONG
-    while not part.read().pid and time.monotonic() < ends:
-        time.sleep(0.05)
-    return part.read().pid
 
 
 def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings, caplog: pytest.LogCaptureFixture) -> None:
@@ -129,6 +91,7 @@ def test_why_a_part_went_down_ends_with_what_it_printed(around: Surroundings) ->
 
 
 def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> None:
+    around.config = replace(around.config, restart_window=1e-3)  # which it outlives, but makes nothing meanwhile
     line = line_of(around.host("actor-0", partial(toys.Stumbler, Path("/nowhere/scar"))))  # it can't be written down
     with pytest.raises(
         PartFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'($|\nThe last)"
@@ -141,6 +104,32 @@ def test_a_part_keeps_what_it_frees(around: Surroundings) -> None:
     part = around.host("actor-0", toys.Frees)
     part.start()
     assert ray.get(part.ask("fetched", "asks"), timeout=LONG) < 100  # of more than 10,000
+
+
+def test_restarts_of_long_ago_no_longer_count(around: Surroundings) -> None:
+    around.config = replace(around.config, restart_window=1e-3)
+    around.crashes = replace(around.crashes, limit=1)
+    line = line_of(around.host("actor-0", toys.Counter))
+    for kill in range(2):
+        assert received(line, 2) == [2 * kill, 2 * kill + 1]  # the second was asked for after the last kill
+        os.kill(beat(line.part), signal.SIGKILL)
+    assert received(line, 2) == [4, 5] and line.part.restarts == 2
+    assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, 1 of at most 1 times in ") == 2
+
+
+def test_a_part_placed_on_a_lost_node_has_been_counted_before(
+    around: Surroundings, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = around.host("actor-0", toys.Counter)
+    why = "The actor died because its node has died. Node Id: 7"
+    told = ActorDiedErrorContext(actor_id=bytes(16), error_message=why, never_started=True)
+    for _ in range(5):
+        part.went_down(ActorDiedError(told), [])
+    assert part.restarts == 0 and not (around.crashes.folder / "actor-0.txt").exists()
+    assert caplog.text.count("actor-0 was placed on a node that is lost, and is placed anew") == 5
+    told.never_started = False
+    part.went_down(ActorDiedError(told), [])
+    assert part.restarts == 1 and "its node has died" in (around.crashes.folder / "actor-0.txt").read_text()
 
 
 def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundings, tmp_path: Path) -> None:

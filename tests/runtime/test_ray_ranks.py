@@ -109,7 +109,7 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
     # A process's first step has taken 70 s where many others wanted the cores.
     config = RuntimeConfig("ray", learners=2, start_limit=300, stall_limit=300, learner=Resources(cpus=0.2))
     placement = reserve(wanted_by(config, datasets=False, actors=False, replicas=False), config)
-    around = Surroundings(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2), 0)
+    around = Surroundings(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0), 0, 0)
     generator = torch.Generator().manual_seed(1)
     learner = lead(tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, surroundings=around)
     try:

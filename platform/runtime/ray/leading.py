@@ -27,7 +27,7 @@ from interplay.learner.learner import Learner, LearnerConfig, Played
 from interplay.learner.ranks import PATIENCE, RankLost, Ranks, join
 from interplay.runtime.following import FollowingPart
 from interplay.runtime.ray.learner_host import STARTS
-from interplay.runtime.ray.part import CONTROL_SECONDS, Hosted
+from interplay.runtime.ray.part import CONTROL_SECONDS, Hosted, never_ran
 from interplay.runtime.ray.placement import RANK
 from interplay.runtime.ray.surroundings import Surroundings
 
@@ -113,8 +113,11 @@ class Followers:
                     continue
                 except RayError as error:
                     cause = f"{type(error).__name__}: {error}"
+            if never_ran(cause):
+                failed.append(f"{part.name} is lost: {cause}")
+                continue
             around = self._surroundings
-            file = around.crashes.keep(part.name, around.restarts + 1, cause, [])
+            file = around.crashes.keep(part.name, around.counted + 1, cause, [])
             failed.append(f"{part.name} is lost, see {file}: {cause.strip().splitlines()[-1]}")
         return failed
 

@@ -50,7 +50,14 @@ class LearnerHost:
     """Runs a stage; beside it, answers its driver."""
 
     def __init__(
-        self, folder: str, screen: Screen, config: RuntimeConfig, placement: Placement, crashes: Crashes, restarts: int
+        self,
+        folder: str,
+        screen: Screen,
+        config: RuntimeConfig,
+        placement: Placement,
+        crashes: Crashes,
+        restarts: int,
+        counted: int,
     ) -> None:
         os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
         crashes.printed(LEARNER).catch()
@@ -60,7 +67,7 @@ class LearnerHost:
         self._said = Said(screen.terminal)
         sys.stderr = self._said
         logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._said, force=True)
-        self._around = Surroundings(config, placement, crashes, restarts)
+        self._around = Surroundings(config, placement, crashes, restarts, counted)
         crashes.stacks.mkdir(parents=True, exist_ok=True)
         self._stacks = (crashes.stacks / f"{LEARNER}.txt").open("a")
 

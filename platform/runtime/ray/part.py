@@ -18,6 +18,7 @@ from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
+from interplay.runtime.deaths import Deaths
 from interplay.runtime.pulse import Beat, IdleShare, Pulse
 from interplay.runtime.ray.own_gpus import hide_others_gpus
 from interplay.runtime.ray.placement import Placement
@@ -28,6 +29,8 @@ logger = logging.getLogger(__name__)
 CONTROL_SECONDS = 10.0  # an answer that needs no work
 POLL_SECONDS = 0.5  # between two readings of a pulse
 LOOK_SECONDS = 0.05  # between two looks whether it has been read
+# What Ray says of an actor that it placed on a node before it noticed that the node is lost.
+NEVER_RAN = ("its node has died", "The actor never ran")
 
 
 def remote(of: type[Any], placement: Placement, name: str) -> Any:
@@ -35,6 +38,11 @@ def remote(of: type[Any], placement: Placement, name: str) -> Any:
     by Ray; calls of the group "control" are answered beside its work."""
     decorate: Any = ray.remote  # whose types do not know of concurrency groups
     return decorate(max_restarts=0, concurrency_groups={"control": 1})(of).options(**placement.options(name))
+
+
+def never_ran(cause: str) -> bool:
+    """Had the part only been placed, on a node that was lost already? Then its loss has been counted before."""
+    return all(said in cause for said in NEVER_RAN)
 
 
 class Part:
@@ -98,10 +106,12 @@ class Hosted:
         self.name = name
         self.made = 0  # by whoever asks
         self.restarts = 0
+        self.lives = 0  # processes that were asked for
         self._make = make
         self._placement = placement
         self._crashes = crashes
         self._config = config
+        self._deaths = Deaths(config.restart_window)
         self._made_before = 0  # by the processes before the present one
         self._actor: Any = None
         self._beat: Beat | None = None
@@ -121,6 +131,7 @@ class Hosted:
         """Makes the part; `arguments` go to its `make`, references as what they refer to."""
         self._beat, self._reading, self._started = None, None, time.monotonic()
         self._made_before = self.made
+        self.lives += 1
         self._crashes.printed(self.name).begin()
         made, limit = remote(Part, self._placement, self.name), self._config.stall_limit
         self._actor = made.remote(self.name, self._make, str(Path.cwd()), self._crashes, limit, *arguments)
@@ -131,18 +142,24 @@ class Hosted:
         return reference
 
     def went_down(self, cause: BaseException | str, episodes: list[str]) -> None:
-        """Keeps why, and ends what may be left of the part; the caller starts it again.
+        """Keeps why, and ends what may be left of the part; the caller starts it again. One that never ran is no more
+        than placed anew.
 
         Raises:
             PartFailed: it went down more often than it may.
         """
         text = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
+        if never_ran(text):
+            logger.warning("%s was placed on a node that is lost, and is placed anew", self.name)
+            self.kill()
+            return
         self.restarts += 1
-        file = self._crashes.keep(self.name, self.restarts, text, episodes)
+        number = self._deaths.count(self.made)
+        file = self._crashes.keep(self.name, number, text, episodes)
         self.kill()
-        if self.restarts > self._crashes.limit:
+        if number > self._crashes.limit:
             raise self._crashes.given_up(self.name, text, file)
-        told = (self.name, self.restarts, self._crashes.limit, file)
+        told = (self.name, number, self._crashes.limit, file)
         logger.warning("%s went down and is made anew, %d of at most %d times (see %s)", *told)
 
     def kill(self) -> None:

@@ -15,7 +15,7 @@ from ray.exceptions import ObjectLostError, RayError, RayTaskError
 from interplay.agent.weights import Weights
 from interplay.reward.judge import Judged, LaneStates
 from interplay.runtime.crashes import PartFailed
-from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.part import Hosted, never_ran
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Asked:
     """A request under way."""
 
     replica: int
-    life: int  # of the replica: how often it had been restarted
+    life: int  # of the replica: which of its processes was asked
     reference: ObjectRef[Any]
     unroll: ObjectRef[Any]
     states: LaneStates
@@ -76,7 +76,7 @@ class Replicas:
             self._moved[replica] = time.monotonic()
         self._load[replica] += 1
         part = self.parts[replica]
-        return Asked(replica, part.restarts, part.ask("judge", SCORES, unroll, states), unroll, states)
+        return Asked(replica, part.lives, part.ask("judge", SCORES, unroll, states), unroll, states)
 
     def answer(self, asked: Asked) -> Judged | Asked:
         """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
@@ -100,15 +100,16 @@ class Replicas:
                     f"an unroll was lost before {part.name} could judge it, with the process or the machine that held "
                     f"it; the same command goes on from the newest checkpoint.\n{error}"
                 ) from error
-            if part.restarts == asked.life:  # the first of its requests to hear of it
+            if part.lives == asked.life:  # the first of its requests to hear of it
                 self.restart(asked.replica, error)
-            if asked.tries > self._retries:
+            lost = 0 if never_ran(str(error)) else 1
+            if lost and asked.tries > self._retries:
                 raise PartFailed(
                     f"{asked.tries} replicas went down over one unroll, more than runtime.reward.retries="
                     f"{self._retries} allows. The last one, {part.name}:\n{error}"
                 ) from error
             again = self.ask(asked.unroll, asked.states)
-            again.tries = asked.tries + 1
+            again.tries = asked.tries + lost
             return again
         self._settle(asked)
         part.made += 1
@@ -157,6 +158,6 @@ class Replicas:
             ray.get(self._loading.pop(replica), timeout=self.parts[replica].patience)
 
     def _settle(self, asked: Asked) -> None:
-        if self.parts[asked.replica].restarts == asked.life:
+        if self.parts[asked.replica].lives == asked.life:
             self._load[asked.replica] -= 1
         self._moved[asked.replica] = time.monotonic()

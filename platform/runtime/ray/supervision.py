@@ -5,6 +5,7 @@ driver (a terminal) --- supervises ---> learner host --- owns ---> actors, datas
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import shutil
@@ -19,13 +20,15 @@ import ray
 from ray import ObjectRef
 from ray.exceptions import RayError, RayTaskError
 
+from interplay.learner import checkpoint
 from interplay.learner.ranks import RankLost
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
+from interplay.runtime.deaths import Deaths
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.pulse import WAITING
 from interplay.runtime.ray.learner_host import STARTS, Heard, LearnerHost, Screen, StageInside
-from interplay.runtime.ray.part import CONTROL_SECONDS, remote
+from interplay.runtime.ray.part import CONTROL_SECONDS, never_ran, remote
 from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
 from interplay.runtime.ray.session import session
 from interplay.runtime.status import PartStatus, RunStatus
@@ -66,19 +69,30 @@ def supervise(work: Supervised, watch: Callable[[RunStatus], None] = lambda stat
 
 
 def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Callable[[RunStatus], None]) -> None:
-    for restarts in range(work.crashes.limit + 1):
-        life = _Life(work, placement, restarts, watch)
+    deaths, counted = Deaths(work.config.restart_window), 0
+    for restarts in itertools.count():
+        life = _Life(work, placement, restarts, counted, watch)
         try:
             life.follow(stop)
             return
         except LearnerDied as died:
             text = str(died)
-            file = work.crashes.keep(LEARNER, restarts + 1, text, [])
-            if restarts == work.crashes.limit:
+            if never_ran(text):
+                logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed anew")
+                continue
+            counted = deaths.count(_saved(work.folder))
+            file = work.crashes.keep(LEARNER, counted, text, [])
+            if counted > work.crashes.limit:
                 raise work.crashes.given_up(LEARNER, text, file) from died
             logger.warning("the learner died (see %s) and goes on from its newest checkpoint", file)
         finally:
             life.end()
+
+
+def _saved(folder: Path) -> int:
+    """The updates that a stage has saved: all that comes of a life of the learner."""
+    newest = checkpoint.latest(folder / "checkpoints")
+    return 0 if newest is None else newest.step
 
 
 class LearnerDied(Exception):
@@ -99,14 +113,19 @@ class _Life:
     """One process of the learner, from its start to its end."""
 
     def __init__(
-        self, work: Supervised, placement: Placement, restarts: int, watch: Callable[[RunStatus], None]
+        self,
+        work: Supervised,
+        placement: Placement,
+        restarts: int,
+        counted: int,
+        watch: Callable[[RunStatus], None],
     ) -> None:
         screen = Screen(sys.stderr.isatty(), shutil.get_terminal_size().columns)
         work.crashes.printed(LEARNER).begin()
         made = remote(LearnerHost, placement, LEARNER)
         self._work = work
         self._watch = watch
-        self._host: Any = made.remote(str(Path.cwd()), screen, work.config, placement, work.crashes, restarts)
+        self._host: Any = made.remote(str(Path.cwd()), screen, work.config, placement, work.crashes, restarts, counted)
         self._hearing: ObjectRef[Any] | None = None
         self._heard_at = time.monotonic()
         self._heard = False

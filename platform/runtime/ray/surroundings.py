@@ -26,6 +26,7 @@ class Surroundings:
     placement: Placement
     crashes: Crashes
     restarts: int  # of the learner so far
+    counted: int  # of those, the ones that count towards `runtime.restarts`
     pulse: Pulse = field(default_factory=Pulse)  # the learner's
     parts: list[Hosted] = field(default_factory=list)
     _idle: IdleShare = field(default_factory=IdleShare)

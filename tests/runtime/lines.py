@@ -1,0 +1,54 @@
+"""What tests ask of one part: its next unrolls, and its process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import ray
+
+from interplay.runtime.ray.line import Call, Line
+from interplay.runtime.ray.part import Hosted
+
+LONG = 300.0  # seconds; a part takes twenty to start where others want the cores
+
+
+def line_of(part: Hosted) -> Line:
+    line = Line(0, part, number=0, after=None)
+    line.start()
+    return line
+
+
+def calls(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> list[Call]:
+    """The next so many unrolls, two of which are in flight; the part is restarted where it dies."""
+    found: list[Call] = []
+    ends = time.monotonic() + LONG
+    while len(found) < count:
+        assert time.monotonic() < ends, f"only {[call.number for call in found]} in {LONG} s"
+        while len(line.in_flight) < 2:
+            line.ask(0, "makes")
+        watch()
+        if not ray.wait([line.in_flight[0].reference], timeout=0.1)[0]:
+            continue
+        call = line.receive()
+        if call is None:
+            line.restart(lambda call: line.part.ask("unroll", "makes", call.number))
+            continue
+        assert call.message is not None
+        np.testing.assert_array_equal(call.message.arrays["row"], call.number)
+        found.append(call)
+    return found
+
+
+def received(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
+    """The numbers of the next so many unrolls; see `calls`."""
+    return [call.number for call in calls(line, count, watch)]
+
+
+def beat(part: Hosted) -> int:
+    """The part's process, once it says so."""
+    ends = time.monotonic() + LONG
+    while not part.read().pid and time.monotonic() < ends:
+        time.sleep(0.05)
+    return part.read().pid

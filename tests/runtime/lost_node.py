@@ -1,0 +1,105 @@
+"""A cluster of two nodes, the second of which is lost with an actor and a replica on it.
+
+    python lost_node.py FOLDER    # writes what came of it to FOLDER/found.json
+
+A program of its own: which cluster is there is written down where any other program on the machine would find it,
+unless RAY_TMPDIR says otherwise, and a process can be of one cluster only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import ray
+import toys
+from clusters import patiently
+from lines import LONG, beat, calls, line_of
+from ray.cluster_utils import Cluster
+
+from interplay.reward.judge import Judged, LaneStates
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.messages import Message
+from interplay.runtime.ray.line import Call
+from interplay.runtime.ray.placement import Wanted, reserve
+from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.surroundings import Surroundings
+
+STORE = {"object_store_memory": 80 * 2**20}
+ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no room for
+
+
+class Wide(toys.Counter):
+    """Makes unrolls that are too large to be sent along with an answer: they stay on the node that made them."""
+
+    def unroll(self, number: int) -> Message:
+        message = super().unroll(number)
+        message.arrays["ballast"] = np.zeros(100_000)
+        return message
+
+
+def judged(replicas: Replicas, call: Call, states: LaneStates) -> Judged:
+    """The answer about an unroll."""
+    answer: Judged | Asked = replicas.ask(call.reference, states)
+    while isinstance(answer, Asked):
+        assert ray.wait([answer.reference], timeout=LONG)[0], "no answer"
+        answer = replicas.answer(answer)
+    return answer
+
+
+def pulled_out(raylet: int) -> None:
+    """A node ends as its machine does: all of it at once, and nobody is told."""
+    children = [int(pid) for pid in Path(f"/proc/{raylet}/task/{raylet}/children").read_text().split()]
+    for pid in (raylet, *children):
+        with suppress(ProcessLookupError):  # which go with their raylet by themselves, too
+            os.kill(pid, signal.SIGKILL)
+
+
+def main(folder: Path) -> None:
+    """See the module."""
+    cluster = Cluster()
+    patiently(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE))
+    node = patiently(lambda: cluster.add_node(wait=False, **ROOM))
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    ray.cloudpickle.register_pickle_by_value(toys)
+    config = RuntimeConfig("ray", start_limit=LONG, stall_limit=LONG)
+    names = ("actor-0", "reward-0")
+    placement = reserve([Wanted(name, Resources(cpus=2)) for name in names], config)
+    around = Surroundings(config, placement, Crashes(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0)
+    line = line_of(around.host("actor-0", Wide))
+    replicas = Replicas([around.host("reward-0", toys.Doubler)], retries=1)
+    replicas.start()
+
+    numbers, paid, states = [], [], LaneStates()
+    came = calls(line, 3)
+    nodes = {line.part.name: beat(line.part), "reward-0": beat(replicas.parts[0])}
+    for call in [*came[:2], None, *came[2:], *([None] * 3)]:
+        if call is None and nodes:  # the third unroll has come, and is not judged yet
+            nodes.clear()
+            pulled_out(node.all_processes["raylet"][0].process.pid)
+            cluster.remove_node(node, allow_graceful=False)
+            patiently(lambda: cluster.add_node(wait=False, **ROOM))
+            continue
+        if call is None:
+            (call,) = calls(line, 1)
+        answer = judged(replicas, call, states)
+        assert answer.reward is not None and answer.states.payment is not None
+        numbers.append(call.number)
+        paid.append(float(answer.reward.max()))
+        states = answer.states
+    counted = int(answer.states.payment["count"])
+    restarts = {part.name: part.restarts for part in (line.part, *replicas.parts)}
+    came_of_it = {"numbers": numbers, "paid": paid, "counted": counted, "restarts": restarts}
+    (folder / "found.json").write_text(json.dumps(came_of_it))  # stdout is Ray's, too
+    ray.shutdown()
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,35 @@
+"""A node is lost, as a machine that is switched off: its parts go on elsewhere, and count as gone once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAM = Path(__file__).with_name("lost_node.py")
+TESTS = Path(__file__).parents[1]  # where `tiny_runs` is
+LONG = 1200.0  # seconds; a quarter of a minute passes until Ray notices, and eight processes start
+
+
+def test_the_parts_of_a_lost_node_go_on_elsewhere(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as own:  # short: it names sockets
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), str(tmp_path)],
+            env={**environment, "RAY_TMPDIR": own, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(TESTS)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+        )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["numbers"] == [0, 1, 2, 3, 4, 5]  # none lost, none twice
+    assert found["paid"] == [2.0 * number for number in found["numbers"]]
+    assert found["counted"] == 6  # as the lanes' states say, which went from one replica to the next
+    assert found["restarts"] == {"actor-0": 1, "reward-0": 1}
+    for part in found["restarts"]:
+        assert (tmp_path / f"{part}.txt").read_text().count("went down, 1 of at most 1 times") == 1
