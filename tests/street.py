@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.playing import PlayingAgent
+from interplay.agent.policy import LocalPolicy
 from interplay.agent.sizes import SIZES, AgentConfig
 from interplay.env.task import Expert, Task, TaskSource
 from interplay.env.world import Action, Component, Outcome, Start, View, World, WorldSpec
@@ -188,7 +189,7 @@ def tiny_agent(world: Street, *, seed: int = 0, utility: bool = False, config: A
 
 def playing(agent: Agent, lanes: int, seed: int = 0) -> PlayingAgent:
     """The agent in `lanes` seats."""
-    return PlayingAgent(agent, WORDS, lanes, torch.Generator().manual_seed(seed))
+    return PlayingAgent(LocalPolicy(agent, torch.Generator().manual_seed(seed)), WORDS, lanes)
 
 
 def play(world: Street, seed: int, steps: int, who: str = "scripted") -> tuple[Episode, list[Mapping[str, View]]]:

@@ -20,7 +20,7 @@ from interplay.agent.memory import state_to_arrays
 from interplay.agent.observation import Arrays
 from interplay.agent.playing import PlayingAgent
 from interplay.agent.policy import Decision
-from interplay.agent.weights import Weights, load_weights
+from interplay.agent.weights import Weights
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
@@ -69,7 +69,8 @@ class SetterReplayActor:
         self._version = 0
         self._lanes = [_Lane(world) for world in worlds]
         self._solver = worlds[0].spec.solver
-        self._blocks = [allocate_played(playing.agent.layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        layout = playing.policy.layout
+        self._blocks = [allocate_played(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
 
     @property
@@ -79,7 +80,7 @@ class SetterReplayActor:
 
     def load_weights(self, weights: Weights, version: int) -> None:
         """From the next step on, acts with these."""
-        load_weights(self._playing.agent, weights)
+        self._playing.policy.load_version(weights, version)
         self._version = version
 
     def unroll(self) -> Unroll:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
 from interplay.agent.transformer import IMPOSSIBLE
 
@@ -60,12 +61,11 @@ def movement_entropy(logits: Tensor) -> Tensor:
     return -(log_probs.exp() * log_probs).sum(-1)
 
 
-def choose(logits: Tensor, generator: torch.Generator, greedy: bool) -> Tensor:
-    """Draws from categoricals (or takes their modes), [..., M] -> int64 [...]."""
+def choose(logits: Tensor, noise: Noise, greedy: bool, needed: Tensor | None = None) -> Tensor:
+    """Draws from categoricals (or takes their modes), [N, ..., M] -> int64 [N, ...]; `needed`: see `Noise`."""
     if greedy:
         return logits.argmax(-1)
-    noise = torch.empty_like(logits).exponential_(generator=generator)
-    return (logits - noise.log()).argmax(-1)  # Gumbel's trick
+    return (logits - noise.exponential(logits, needed).log()).argmax(-1)  # Gumbel's trick
 
 
 def gate_log_prob(gate: Tensor, speak: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ class LaneInputs:
         inputs.begin(lane)                     # a new episode
         while True:
             inputs.see(lane, views[role])      # for each lane
-            decision = act(agent, tensors(inputs.arrays), state, generator)
+            decision = policy.decide(inputs.arrays, memory)
             inputs.acted(lane, decision.movement[lane])  # or what a co-pilot did instead
     """
 

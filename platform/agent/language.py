@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from interplay.agent.heads import choose
+from interplay.agent.noise import Noise
 from interplay.agent.sizes import AgentConfig
 from interplay.agent.transformer import IMPOSSIBLE, Block
 from interplay.episodes.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
@@ -67,7 +68,7 @@ class LanguageHead(nn.Module):
         log_probs = self.token_log_probs(core[where], tokens[where]).sum(-1)
         return core.new_zeros(spoke.shape).index_put(where, log_probs)
 
-    def write(self, core: Tensor, generator: torch.Generator, greedy: bool) -> tuple[Tensor, Tensor]:
+    def write(self, core: Tensor, noise: Noise, greedy: bool) -> tuple[Tensor, Tensor]:
         """Writes one utterance for each row of `core` [N, inputs].
 
         Returns:
@@ -79,7 +80,7 @@ class LanguageHead(nn.Module):
         writing = torch.ones(core.shape[0], dtype=torch.bool, device=core.device)
         for place in range(self.length):
             logits = self._logits(core, tokens[:, : place + 1])[:, -1]
-            token = choose(logits, generator, greedy)
+            token = choose(logits, noise, greedy, needed=writing)
             log_prob = logits.log_softmax(-1).gather(-1, token[:, None])[:, 0]
             total = total + torch.where(writing, log_prob, 0.0)
             tokens[:, place + 1] = torch.where(writing, token, PAD)

@@ -1,4 +1,4 @@
-"""An agent in the solver's seat of several worlds at once: one batched forward decides a step for every lane."""
+"""An agent in the solver's seat of several worlds at once: its policy decides a step for all lanes together."""
 
 from __future__ import annotations
 
@@ -10,34 +10,24 @@ import torch
 
 from interplay.agent.inputs import LaneInputs
 from interplay.agent.memory import State
-from interplay.agent.network import Agent
-from interplay.agent.policy import Decision, act, tensors
+from interplay.agent.policy import Decision, Policy
 from interplay.env.world import Action, View
 from interplay.episodes.vocabulary import Vocabulary
 
 
 class PlayingAgent:
-    """Holds what an agent needs between two steps: its inputs, its memory, its random state::
+    """Holds what an agent needs between two steps: its inputs, its memory, its policy with the random state::
 
     playing.begin(lane)
     playing.see(lane, view)          # for each lane
     actions = playing.decide()       # one for each lane
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        vocabulary: Vocabulary,
-        lanes: int,
-        generator: torch.Generator,
-        greedy: bool = False,
-    ) -> None:
-        self.agent = agent.eval()
+    def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int) -> None:
+        self.policy = policy
         self.vocabulary = vocabulary
-        self.inputs = LaneInputs(agent.layout, vocabulary, lanes)
-        self.memory: State = agent.initial_state(lanes)
-        self.greedy = greedy
-        self._generator = generator
+        self.inputs = LaneInputs(policy.layout, vocabulary, lanes)
+        self.memory: State = policy.initial_state(lanes)
 
     def begin(self, lane: int) -> None:
         """The next view of this lane is the first of an episode."""
@@ -49,13 +39,13 @@ class PlayingAgent:
 
     def decide(self) -> tuple[list[Action], Decision]:
         """Acts in every lane; takes it that the actions are carried out."""
-        decision = act(self.agent, tensors(self.inputs.arrays), self.memory, self._generator, self.greedy)
+        decision = self.policy.decide(self.inputs.arrays, self.memory)
         self.memory = decision.state
         actions = []
         for lane, movement in enumerate(decision.movement):
             self.inputs.acted(lane, movement)
             text = self.vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else None
-            actions.append(Action(self.agent.layout.chunk(movement), text or None))
+            actions.append(Action(self.policy.layout.chunk(movement), text or None))
         return actions, decision
 
     def state(self) -> dict[str, Any]:
@@ -63,7 +53,7 @@ class PlayingAgent:
         return {
             "inputs": {key: torch.from_numpy(value.copy()) for key, value in self.inputs.arrays.items()},
             "memory": list(self.memory),
-            "generator": self._generator.get_state(),
+            "generator": self.policy.random_state(),
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
@@ -71,4 +61,4 @@ class PlayingAgent:
         for key, value in state["inputs"].items():
             np.copyto(self.inputs.arrays[key], value.numpy())
         self.memory = State(*state["memory"])
-        self._generator.set_state(state["generator"])
+        self.policy.load_random_state(state["generator"])

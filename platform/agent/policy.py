@@ -1,9 +1,9 @@
-"""Acting: one step of many lanes in one forward, without gradients."""
+"""Acting: one step of many lanes in one forward, without gradients, and who decides it for whoever plays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from torch import Tensor
 from interplay.agent.heads import choose, gate_log_prob, movement_log_probs
 from interplay.agent.memory import State
 from interplay.agent.network import Agent
+from interplay.agent.noise import Noise
+from interplay.agent.observation import Arrays, Layout
+from interplay.agent.weights import Weights, load_weights
 from interplay.episodes.vocabulary import PAD
 
 
@@ -34,20 +37,15 @@ def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | st
 
 
 @torch.inference_mode()
-def act(
-    agent: Agent, observations: Mapping[str, Tensor], state: State, generator: torch.Generator, greedy: bool = False
-) -> Decision:
-    """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it.
-
-    `generator` lives on the agent's device.
-    """
+def act(agent: Agent, observations: Mapping[str, Tensor], state: State, noise: Noise, greedy: bool = False) -> Decision:
+    """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it."""
     output, state = agent(dict(observations), state)
     core = output.core[0]  # [B, D]
     lanes, layout = core.shape[0], agent.layout
     movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)
     movement_log_prob = core.new_zeros(lanes)
     if output.movement is not None:
-        chosen = choose(output.movement[0], generator, greedy)
+        chosen = choose(output.movement[0], noise, greedy)
         movement = chosen.to(torch.int8)
         movement_log_prob = movement_log_probs(output.movement[0], chosen).sum((-2, -1))
     speak = torch.zeros(lanes, dtype=torch.bool, device=core.device)
@@ -58,10 +56,10 @@ def act(
         if greedy:
             speak = gate > 0
         else:
-            speak = torch.rand(gate.shape, generator=generator, device=gate.device) < gate.sigmoid()
+            speak = noise.uniform(gate) < gate.sigmoid()
         language_log_prob = gate_log_prob(gate, speak)
         if speak.any():
-            written, log_prob = agent.language.write(core[speak], generator, greedy)
+            written, log_prob = agent.language.write(core[speak], noise.only(speak), greedy)
             tokens[speak] = written.to(torch.int16)
             language_log_prob[speak] += log_prob
     return Decision(
@@ -73,3 +71,57 @@ def act(
         value=output.value[0].float().cpu().numpy(),
         state=state,
     )
+
+
+class Policy(Protocol):
+    """Decides for a number of lanes. What lanes remember is with whoever asks; its own is only its random state."""
+
+    greedy: bool
+
+    @property
+    def layout(self) -> Layout:
+        """The arrays that it reads and writes."""
+
+    def initial_state(self, lanes: int) -> State:
+        """What lanes remember where an episode starts, [B, D]."""
+
+    def decide(self, observations: Arrays, memory: State) -> Decision:
+        """One step of every lane: observations [1, B, ...], and what the lanes remember."""
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        """From the next step on, decides with the weights of this version."""
+
+    def random_state(self) -> Tensor:
+        """Of its random stream, uint8."""
+
+    def load_random_state(self, state: Tensor) -> None:
+        """Goes on from what `random_state` returned."""
+
+
+class LocalPolicy:
+    """A `Policy` whose network is here."""
+
+    def __init__(self, agent: Agent, generator: torch.Generator, greedy: bool = False) -> None:
+        self.agent = agent.eval()
+        self.greedy = greedy
+        self._generator = generator
+
+    @property
+    def layout(self) -> Layout:
+        return self.agent.layout
+
+    def initial_state(self, lanes: int) -> State:
+        return self.agent.initial_state(lanes)
+
+    def decide(self, observations: Arrays, memory: State) -> Decision:
+        noise = Noise.of(self._generator, memory.hidden.shape[0])
+        return act(self.agent, tensors(observations), memory, noise, self.greedy)
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        load_weights(self.agent, weights)
+
+    def random_state(self) -> Tensor:
+        return self._generator.get_state()
+
+    def load_random_state(self, state: Tensor) -> None:
+        self._generator.set_state(state)

@@ -54,12 +54,17 @@ def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
         )
 
 
-def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
-    """A new agent as a checkpoint describes it, weights not yet loaded; with a utility head where asked for."""
+def described(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Vocabulary]:
+    """What a checkpoint says of its agent, for whoever needs no network."""
     config = build_config(AgentConfig, description["agent"], "agent")
     world = build_config(WorldSpec, description["world"], "world")
-    vocabulary = Vocabulary.from_json(description["vocabulary"])
     layout = Layout(world, config.utterance_length, config.actions_per_step)
+    return config, layout, Vocabulary.from_json(description["vocabulary"])
+
+
+def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
+    """A new agent as a checkpoint describes it, weights not yet loaded; with a utility head where asked for."""
+    config, layout, vocabulary = described(description)
     head = description["utility"] if utility is None else utility
     return Agent(config, layout, len(vocabulary), utility=head), vocabulary
 

@@ -24,7 +24,7 @@ class Flow:
     | metric | meaning |
     |---|---|
     | learner_idle | share of the time since the last reading that the learner waited for data |
-    | actor_idle, dataset_idle, reward_idle | share of the parts' time that they had nothing to do |
+    | actor_idle, dataset_idle, reward_idle, inference_idle | share of the parts' time that they had nothing to do |
     | played_ready, demonstrated_ready | batches that stand ready |
     | object_store_mb | of unrolls and weights between processes |
     | restarts | of the parts, since this process began |

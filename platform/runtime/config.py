@@ -37,6 +37,18 @@ class ReplicasConfig:
 
 
 @dataclass(frozen=True)
+class ActorsConfig:
+    """Who decides for the setter-replay actors of the reinforce stage: each its own network, or one for all."""
+
+    inference: Literal["local", "service"] = "local"
+    service: Resources = field(default_factory=Resources)  # its cpus are also torch's threads; gpus: it decides there
+
+    def __post_init__(self) -> None:
+        if self.inference == "local" and self.service != Resources():
+            raise ValueError("actors.service: of use with actors.inference=service only; add that")
+
+
+@dataclass(frozen=True)
 class RuntimeConfig:
     """How parts are placed. In process: the same classes, inline, deterministic. What Ray alone needs stands below
     `overlap`, and is refused without it."""

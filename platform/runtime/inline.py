@@ -56,7 +56,7 @@ class InlinePlayed:
 
     def account(self) -> Account:
         idle = {kind: share.of(pulse.read()) for kind, (pulse, share) in self._pulses.items()}
-        return Account(waited=self._waited, idle=idle)
+        return Account(waited=self._waited, idle={"inference": 1.0} | idle)
 
     def state(self) -> dict[str, Any]:
         return {

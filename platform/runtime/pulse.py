@@ -21,6 +21,7 @@ class Beat:
     busy: float  # seconds, of `alive`
     alive: float  # seconds
     pid: int
+    made: int = 0  # by a part that counts for itself
 
 
 class Pulse:
@@ -32,6 +33,7 @@ class Pulse:
         self._doing = WAITING
         self._born = self._since = clock()
         self._busy = 0.0
+        self._made = 0
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
@@ -41,6 +43,21 @@ class Pulse:
             yield
         finally:
             self._turn_to(WAITING)
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """While entered, the part is idle in the middle of what it does, and this is what it waits for."""
+        before = self._doing
+        self._turn_to(f"{WAITING} {what}")
+        try:
+            yield
+        finally:
+            self._turn_to(before)
+
+    def has_made(self, count: int) -> None:
+        """So many pieces more of what the part makes."""
+        with self._lock:
+            self._made += count
 
     def waits(self, what: str) -> None:
         """The part is idle, and this is what it waits for; any other part of its time is busy."""
@@ -55,7 +72,7 @@ class Pulse:
         with self._lock:
             now = self._clock()
             busy = self._busy + (0.0 if self._idle() else now - self._since)
-            return Beat(self._doing, now - self._since, busy, now - self._born, os.getpid())
+            return Beat(self._doing, now - self._since, busy, now - self._born, os.getpid(), self._made)
 
     def _turn_to(self, what: str) -> None:
         with self._lock:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.playing import PlayingAgent
+from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
 from interplay.episodes.readable import readable
 from interplay.learner.agents import load_agent
@@ -86,5 +87,5 @@ def _seat(run: Run, config: CollectConfig, stage: str, worlds: list[World]) -> S
         return ScriptedSeat(run.config.solver, len(worlds), numpy_stream(run.seed, stage, "solver"))
     path = checkpoint_of(run, config.checkpoint).path
     agent, vocabulary = load_agent(path)
-    playing = PlayingAgent(agent, vocabulary, len(worlds), torch_stream(run.seed, stage, "agent"))
-    return AgentSeat(playing, checkpoint=str(path))
+    policy = LocalPolicy(agent, torch_stream(run.seed, stage, "agent"))
+    return AgentSeat(PlayingAgent(policy, vocabulary, len(worlds)), checkpoint=str(path))

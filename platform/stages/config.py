@@ -17,7 +17,7 @@ from interplay.players.solver import SolverConfig
 from interplay.replay.config import ReplayConfig
 from interplay.reward.augmentation import AugmentationConfig
 from interplay.reward.serving import ServeConfig
-from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.config import ActorsConfig, RuntimeConfig
 from interplay.tracking.wandb_sink import TrackingConfig
 
 
@@ -136,6 +136,7 @@ class Config:
     agent: AgentConfig
     run: RunConfig = field(default_factory=RunConfig)
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
+    actors: ActorsConfig = field(default_factory=ActorsConfig)
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
     solver: SolverConfig = field(default_factory=SolverConfig)  # the scripted one
     collect: CollectConfig = field(default_factory=CollectConfig)
@@ -160,6 +161,8 @@ class Config:
                 f"reinforce.actor.lanes={self.reinforce.actor.lanes} can't be joined from {self.runtime.side_by_side} "
                 "unrolls of as many lanes each; set runtime.joined to a number that divides it"
             )
+        if self.runtime.kind == "in_process" and self.actors.inference == "service":
+            problems.append("actors.inference=service is a process of its own, of use under Ray only; add runtime=ray")
         problems += self._indivisible() + self._without_a_gpu()
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")

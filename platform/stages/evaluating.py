@@ -12,6 +12,7 @@ import numpy as np
 
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.playing import PlayingAgent
+from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
 from interplay.evaluation.chance import measure_chance
 from interplay.evaluation.material import Chance
@@ -129,8 +130,8 @@ def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) ->
         return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_stream(config.seed, STAGE, name))
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
-    generator = torch_stream(config.seed, STAGE, name, run.seed)
-    return AgentSeat(PlayingAgent(agent, vocabulary, len(worlds), generator, config.greedy), str(path))
+    policy = LocalPolicy(agent, torch_stream(config.seed, STAGE, name, run.seed), config.greedy)
+    return AgentSeat(PlayingAgent(policy, vocabulary, len(worlds)), str(path))
 
 
 def _play(

@@ -65,14 +65,18 @@ def placed(stage: Stage, name: str, run: Run) -> None:
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
-    weights = reinforce.learner.objective.weights
+    weights, deciding = reinforce.learner.objective.weights, run.config.actors
     judged = reinforce.reward == "ibt" or weights.gate_kl > 0
     work = Supervised(
         name=name,
         folder=run.stage(name).path,
         stage=partial(_inside, stage, name, run),
         wanted=wanted_by(
-            config, actors=plays, replicas=plays and judged, datasets=not plays or weights.needs_demonstrations
+            config,
+            actors=plays,
+            replicas=plays and judged,
+            datasets=not plays or weights.needs_demonstrations,
+            inference=deciding.service if plays and deciding.inference == "service" else None,
         ),
         config=config,
         crashes=run.crashes,

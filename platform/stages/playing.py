@@ -5,28 +5,33 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.actors.setters import SetterEpisodes
 from interplay.agent.network import Agent
 from interplay.agent.playing import PlayingAgent
+from interplay.agent.policy import LocalPolicy, Policy
+from interplay.agent.served import Answer, Request, ServedPolicy
 from interplay.agent.weights import Weights, load_weights, weights_of
 from interplay.env.world import World
 from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent, load_agent, same_agent
+from interplay.learner.agents import build_agent, described, load_agent, same_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.device import find_device
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.judge import Judge
 from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
 from interplay.reward.service import RewardService
+from interplay.runtime.deciding import Deciding
 from interplay.runtime.inline import InlinePlayed
 from interplay.runtime.messages import JudgingPart, PlayingPart
 from interplay.runtime.seeding import seed_of, torch_stream
@@ -36,6 +41,8 @@ from interplay.stages.placing import pinned
 from interplay.stages.run import Run
 
 if TYPE_CHECKING:
+    from interplay.runtime.ray.inference import Inference
+    from interplay.runtime.ray.part import Hosted
     from interplay.runtime.ray.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
@@ -51,19 +58,30 @@ def played_source(run: Run, snapshot: Path) -> PlayedSource:
         return _stream(run, snapshot, run.around)
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     acting, vocabulary = start_from(run, config.start)
+    policy = local_policy(run, acting, "train")
     device = find_device(config.learner.device)
     return InlinePlayed(
-        actor=replay_actor(run, Snapshot(snapshot), acting, vocabulary, config.actor, "train"),
+        actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
         payment=payment(run, lanes),
         gate=FrozenGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
         overlap=run.config.runtime.overlap,
     )
 
 
+def local_policy(run: Run, agent: Agent, split: str, share: Share = ALONE) -> LocalPolicy:
+    """Decides for an actor in its own process."""
+    return LocalPolicy(agent, _decisions(run, split, share))
+
+
+def _decisions(run: Run, split: str, share: Share) -> torch.Generator:
+    """What an actor's decisions are drawn from."""
+    return torch_stream(run.seed, STAGE, split, "actor", *share.names)
+
+
 def replay_actor(
     run: Run,
     snapshot: Snapshot,
-    agent: Agent,
+    policy: Policy,
     vocabulary: Vocabulary,
     config: SetterReplayConfig,
     split: str,
@@ -72,10 +90,9 @@ def replay_actor(
 ) -> SetterReplayActor:
     """A setter-replay actor over its share of a split's episodes."""
     ids = snapshot.select(Where(split=split, kinds=SETTERS))
-    generator = torch_stream(run.seed, STAGE, split, "actor", *share.names)
     seed = seed_of(run.seed, STAGE, split, "setters")
     return SetterReplayActor(
-        playing=PlayingAgent(agent, vocabulary, config.lanes, generator),
+        playing=PlayingAgent(policy, vocabulary, config.lanes),
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
         episodes=SetterEpisodes(snapshot, ids, seed, rank=share.index, world_size=share.of),
         config=config,
@@ -98,6 +115,7 @@ def _has_gate(run: Run) -> bool:
 
 def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     """Actors and reward replicas in processes of their own."""
+    from interplay.runtime.ray.asking import AskingPart
     from interplay.runtime.ray.judging import Judging
     from interplay.runtime.ray.played import PlayedStream
     from interplay.runtime.ray.replicas import Replicas
@@ -107,7 +125,14 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     lanes = config.actor.lanes // runtime.side_by_side
     actor = dataclasses.replace(config.actor, lanes=lanes)
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
-    actors = [around.host(f"actor-{s.index}", partial(_playing_part, here, snapshot, actor, s)) for s in shares]
+    inference = None
+    if run.config.actors.inference == "service":
+        makes = [partial(_asking_part, here, snapshot, actor, share) for share in shares]
+        actors = [around.host(f"actor-{index}", make, of=AskingPart) for index, make in enumerate(makes)]
+        inference = _inference(here, actors, around)
+    else:
+        makes = [partial(_playing_part, here, snapshot, actor, share) for share in shares]
+        actors = [around.host(f"actor-{index}", make) for index, make in enumerate(makes)]
     gate = _gate_weights(run) if _has_gate(run) else None
     # Before what pays is read: of a model that comes between the two, all is told again.
     newer = follower(run) if runtime.reward.follow and learned else lambda: None
@@ -119,6 +144,7 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     return PlayedStream(
         parts=actors,
         judging=Judging(replicas, None if learned else payment(run, lanes)),
+        inference=inference,
         gate=gate,
         newer=newer,
         lanes=lanes,
@@ -139,8 +165,48 @@ def _playing_part(
     run: Run, snapshot: Path, config: SetterReplayConfig, share: Share, after: bytes | None
 ) -> PlayingPart:
     agent, vocabulary = start_from(run, run.config.reinforce.start)
-    actor = replay_actor(run, Snapshot(snapshot), agent, vocabulary, config, "train", share=share)
+    policy = local_policy(run, agent, "train", share)
+    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
     return PlayingPart(actor, after)
+
+
+def _asking_part(
+    run: Run,
+    snapshot: Path,
+    config: SetterReplayConfig,
+    share: Share,
+    after: bytes | None,
+    *,
+    ask: Callable[[Request], Answer],
+) -> PlayingPart:
+    sized, layout, vocabulary = described(checkpoint_of(run, run.config.reinforce.start).description)
+    policy = ServedPolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
+    actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
+    return PlayingPart(actor, after)
+
+
+def _inference(run: Run, actors: Sequence[Hosted], around: Surroundings) -> Inference:
+    """The service that decides for these actors, in a process of its own."""
+    from interplay.runtime.ray.inference import Inference, InferencePart, groups
+    from interplay.runtime.ray.placement import INFERENCE
+
+    part = around.host(INFERENCE, partial(_deciding_part, run), of=InferencePart, groups=groups(len(actors)))
+    return Inference(part, actors, around)
+
+
+def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> Deciding:
+    resources = run.config.actors.service
+    torch.set_num_threads(max(1, int(resources.cpus)))
+    if resources.gpus and not torch.cuda.is_available():
+        raise ValueError(
+            f"actors.service.gpus={resources.gpus:g}: a GPU is set aside, and torch {torch.__version__} sees none; see "
+            "CUDA or CPU torch in CONTRIBUTING.md, or decide on the CPU with actors.service.gpus=0"
+        )
+    agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, utility=False)
+    deciding = Deciding(agent.to(find_device("cuda" if resources.gpus else "cpu")))
+    for version, each in zip(versions, weights, strict=True):
+        deciding.publish(version, each, versions)
+    return deciding
 
 
 @dataclasses.dataclass(frozen=True)

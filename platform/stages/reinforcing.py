@@ -12,7 +12,7 @@ from interplay.learner.agents import build_agent
 from interplay.runtime.inline import NoDemonstrations
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
-from interplay.stages.playing import SETTERS, STAGE, payment, played_source, replay_actor
+from interplay.stages.playing import SETTERS, STAGE, local_policy, payment, played_source, replay_actor
 from interplay.stages.reinforcement import Reinforcement
 from interplay.stages.returns_ledger import Played, ReturnsLedger
 from interplay.stages.run import Run
@@ -75,6 +75,7 @@ def _heldout(run: Run, snapshot: Snapshot) -> Callable[[], Played] | None:
 
     def make() -> Played:
         agent, vocabulary = build_agent(description)
-        return replay_actor(run, snapshot, agent, vocabulary, once, "heldout", worlds), payment(run, lanes)
+        policy = local_policy(run, agent, "heldout")
+        return replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds), payment(run, lanes)
 
     return make

@@ -130,12 +130,11 @@ def test_agents_are_recorded_as_agents() -> None:
 def test_an_agent_sees_each_episode_from_its_start() -> None:
     """Recorded one after another in one lane, or each alone with the same random state: the first step is the same."""
     seat = agent_seat(1)
-    greedy = seat._playing
-    greedy.greedy = True
+    seat._playing.policy.greedy = True
     together = {b.seed: e for b, e in made(bookings(4), lanes=1, seat=seat)}
     for booking in bookings(4):
         alone = agent_seat(1)
-        alone._playing.greedy = True
+        alone._playing.policy.greedy = True
         (_, episode), *_ = made([booking], lanes=1, seat=alone)
         other = together[booking.seed]
         np.testing.assert_array_equal(episode.actions["solver"], other.actions["solver"])

@@ -7,6 +7,7 @@ from torch import Tensor
 from interplay.agent.heads import choose, gate_log_prob, movement_entropy, movement_log_probs
 from interplay.agent.memory import state_from_arrays, state_to_arrays
 from interplay.agent.network import Agent
+from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
 from interplay.agent.policy import act
 from interplay.agent.sizes import SIZES, AgentConfig
@@ -126,7 +127,7 @@ def test_parts_exist_where_the_world_has_them(world: str) -> None:
     assert (output.vision is not None) == (has.image is not None)
     assert (agent.css is not None) == (has.utterances and has.image is not None)
     assert output.utility is None
-    decision = act(agent, observations_of(agent.layout, 1, 3), agent.initial_state(3), torch.Generator())
+    decision = act(agent, observations_of(agent.layout, 1, 3), agent.initial_state(3), Noise.of(torch.Generator(), 3))
     assert decision.movement.shape == (3, 2, len(has.movement))
     assert decision.tokens.shape == (3, 6)
 
@@ -230,7 +231,7 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
     speeches = 0
     for t in range(5):
         step = {key: value[t : t + 1] for key, value in observations.items()}
-        decision = act(agent, step, state, generator, greedy)
+        decision = act(agent, step, state, Noise.of(generator, 8), greedy)
         state = decision.state
         expected = movement_log_probs(output.movement[t], torch.from_numpy(decision.movement)).sum((-2, -1))
         torch.testing.assert_close(torch.from_numpy(decision.movement_log_prob), expected)
@@ -248,10 +249,10 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
 
 def test_choices_are_drawn_by_their_probabilities() -> None:
     logits = torch.tensor([0.0, 1.0, -1.0, IMPOSSIBLE])
-    drawn = choose(logits.expand(8000, 4), torch.Generator().manual_seed(0), greedy=False)
+    drawn = choose(logits.expand(8000, 4), Noise.of(torch.Generator().manual_seed(0), 8000), greedy=False)
     seen = torch.bincount(drawn, minlength=4) / 8000
     torch.testing.assert_close(seen, logits.softmax(-1), rtol=0.0, atol=0.02)
-    assert (choose(logits.expand(5, 4), torch.Generator(), greedy=True) == 1).all()
+    assert (choose(logits.expand(5, 4), Noise.of(torch.Generator(), 5), greedy=True) == 1).all()
 
 
 def test_the_gates_log_prob_is_a_bernoullis() -> None:

@@ -7,8 +7,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from interplay.learner import checkpoint
 
@@ -31,13 +32,18 @@ class Killer(threading.Thread):
             self._until(victim, lambda pid, before=before: pid not in (0, before))  # type: ignore[misc]
 
     def _until(self, victim: str, is_it: Callable[[int], bool]) -> int:
-        ends = time.monotonic() + LONG
-        while time.monotonic() < ends:
-            time.sleep(0.05)
-            file = self._folder / "status.json"
-            status = json.loads(file.read_text()) if file.exists() else {"parts": [], "update": 0}
-            pids = {part["name"]: part["pid"] for part in status["parts"]}
-            saved = checkpoint.latest(self._folder / "checkpoints") is not None
-            if saved and is_it(pids.get(victim, 0)):
-                return int(pids[victim])
-        raise AssertionError(f"{victim} did not come in {LONG} s")
+        return pid_once(self._folder, victim, lambda part: is_it(part["pid"]))
+
+
+def pid_once(folder: Path, name: str, is_so: Callable[[Mapping[str, Any]], bool]) -> int:
+    """The process of a part, once something has been learned and what the run's status says of the part is so."""
+    ends = time.monotonic() + LONG
+    while time.monotonic() < ends:
+        time.sleep(0.05)
+        file = folder / "status.json"
+        status = json.loads(file.read_text()) if file.exists() else {"parts": []}
+        found = [part for part in status["parts"] if part["name"] == name]
+        saved = checkpoint.latest(folder / "checkpoints") is not None
+        if saved and found and is_so(found[0]):
+            return int(found[0]["pid"])
+    raise AssertionError(f"{name} did not come to that in {LONG} s")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import threading
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ import numpy as np
 import ray
 import torch
 
+from interplay.agent.served import Answer, Request
 from interplay.reward.judge import Judged, LaneStates
+from interplay.runtime.deciding import VersionGone
 from interplay.runtime.messages import Message
 
 
@@ -123,3 +128,61 @@ class Doubler:
         if version < 0:
             raise ArithmeticError(f"there is no version {version}")
         self._version = version
+
+
+class Decider:
+    """An inference service whose every answer holds the version that was asked for, at which it may also fail."""
+
+    def __init__(self, versions: Sequence[int], *weights: object) -> None:
+        assert len(versions) == len(weights)
+        self._versions = set(versions)
+        self._changed = threading.Condition()
+
+    def await_version(self, version: int, seconds: float) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: version in self._versions, timeout=seconds)
+
+    def publish(self, version: int, weights: object, wanted: Sequence[int]) -> None:
+        with self._changed:
+            self._versions = {version, *wanted}
+            self._changed.notify_all()
+
+    def decide(self, requests: Sequence[Request]) -> list[Answer]:
+        return [Answer({"row": np.full(3, each.version)}, each.hidden, each.cell, each.random) for each in requests]
+
+
+class Unable(Decider):
+    """Fails at every request."""
+
+    def decide(self, requests: Sequence[Request]) -> list[Answer]:
+        raise ArithmeticError("it can't decide")
+
+
+class Gone(Decider):
+    """Has no weights that anybody asks for."""
+
+    def await_version(self, version: int, seconds: float) -> None:
+        raise VersionGone(f"version {version} has been dropped")
+
+
+class NeverThere(Decider):
+    """Does not come to an end with its start."""
+
+    def __init__(self, versions: Sequence[int], *weights: object) -> None:
+        self.sleep_over_its_start()
+
+    def sleep_over_its_start(self) -> None:
+        time.sleep(300)
+
+
+class Asker(Counter):
+    """Makes unrolls of what it was answered."""
+
+    def __init__(self, after: bytes | None, *, ask: Callable[[Request], Answer]) -> None:
+        super().__init__(after)
+        self._ask = ask
+
+    def unroll(self, number: int, version: int) -> Message:
+        made, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
+        answer = self._ask(Request({}, nothing, nothing, np.zeros(1, np.uint8), version, False))
+        return replace(made, arrays={"row": answer.decided["row"]}, version=version)

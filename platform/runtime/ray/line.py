@@ -83,6 +83,10 @@ class Line:
         for call in self.in_flight:
             call.reference = ask_again(call)
 
+    def pardon(self) -> None:
+        """What the part owes is owed from now on: it was not its fault."""
+        self._moved = time.monotonic()
+
     def stalled(self) -> float | None:
         """Seconds that the part has owed an unroll, where they are too many."""
         seconds = time.monotonic() - self._moved

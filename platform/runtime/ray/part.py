@@ -7,8 +7,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import ray
@@ -31,13 +32,16 @@ POLL_SECONDS = 0.5  # between two readings of a pulse
 LOOK_SECONDS = 0.05  # between two looks whether it has been read
 # What Ray says of an actor that it placed on a node before it noticed that the node is lost.
 NEVER_RAN = ("its node has died", "The actor never ran")
+NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 
 
-def remote(of: type[Any], placement: Placement, name: str) -> Any:
+def remote(of: type[Any], placement: Placement, name: str, groups: Mapping[str, int] = NO_GROUPS) -> Any:
     """The class as a Ray actor in its place. It is restarted by its handle, which knows where it has to go on, and not
-    by Ray; calls of the group "control" are answered beside its work."""
+    by Ray; calls of the group "control" are answered beside its work, and so are those of further `groups`, each by so
+    many threads."""
     decorate: Any = ray.remote  # whose types do not know of concurrency groups
-    return decorate(max_restarts=0, concurrency_groups={"control": 1})(of).options(**placement.options(name))
+    decorated = decorate(max_restarts=0, concurrency_groups={"control": 1, **groups})(of)
+    return decorated.options(**placement.options(name))
 
 
 def never_ran(cause: str) -> bool:
@@ -62,7 +66,10 @@ class Part:
         # Open for good: the watchdog writes into it without Python's help, even where the interpreter hangs.
         self._stacks = (crashes.stacks / f"{name}.txt").open("a")
         with self._pulse.doing("starts"):
-            self._hosted = make(*arguments)
+            self._hosted = self._built(make, arguments)
+
+    def _built(self, make: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        return make(*arguments)
 
     def call(self, method: str, what: str, *arguments: Any) -> Any:
         """Calls a method of the hosted object; `what` says what that is, for those who watch."""
@@ -102,7 +109,13 @@ class Hosted:
         placement: Placement,
         crashes: Crashes,
         config: RuntimeConfig,
+        of: type[Part] = Part,
+        groups: Mapping[str, int] = NO_GROUPS,
     ) -> None:
+        """
+        Args:
+            of, groups: what hosts the object in its process; see `remote`.
+        """
         self.name = name
         self.made = 0  # by whoever asks
         self.restarts = 0
@@ -112,12 +125,14 @@ class Hosted:
         self._crashes = crashes
         self._config = config
         self._deaths = Deaths(config.restart_window)
+        self._of, self._groups = of, groups
+        self._greeting: tuple[str, tuple[Any, ...]] | None = None
         self._made_before = 0  # by the processes before the present one
         self._actor: Any = None
         self._beat: Beat | None = None
         self._idle = IdleShare()
         self._reading: ObjectRef[Any] | None = None
-        self._read_at = self._looked_at = 0.0
+        self._read_at = self._looked_at = self._heard_at = 0.0
         self._started = time.monotonic()
         self._lock = threading.Lock()  # of the reading: two threads may want it
 
@@ -127,14 +142,42 @@ class Hosted:
         starts = self.made == self._made_before
         return self._config.patience if starts else self._config.stall_limit
 
+    @property
+    def process(self) -> Any:
+        """Of its present life, for other parts to call."""
+        return self._actor
+
+    @property
+    def age(self) -> float:
+        """Seconds of its present life."""
+        return time.monotonic() - self._started
+
+    @property
+    def silent(self) -> float:
+        """Seconds for which nothing has been heard of it."""
+        return time.monotonic() - max(self._heard_at, self._started)
+
     def start(self, *arguments: Any) -> None:
         """Makes the part; `arguments` go to its `make`, references as what they refer to."""
         self._beat, self._reading, self._started = None, None, time.monotonic()
         self._made_before = self.made
         self.lives += 1
         self._crashes.printed(self.name).begin()
-        made, limit = remote(Part, self._placement, self.name), self._config.stall_limit
+        made, limit = remote(self._of, self._placement, self.name, self._groups), self._config.stall_limit
         self._actor = made.remote(self.name, self._make, str(Path.cwd()), self._crashes, limit, *arguments)
+        if self._greeting is not None:
+            self.tell(self._greeting[0], *self._greeting[1])
+
+    def tell(self, method: str, *arguments: Any) -> ObjectRef[Any]:
+        """Calls a method of the part itself, not of what it hosts."""
+        reference: ObjectRef[Any] = getattr(self._actor, method).remote(*arguments)
+        return reference
+
+    def tell_always(self, method: str, *arguments: Any) -> None:
+        """Tells it now, where it has been started, and from now on after each start; the newest only."""
+        self._greeting = (method, arguments)
+        if self._actor is not None:
+            self.tell(method, *arguments)
 
     def ask(self, method: str, what: str, *arguments: Any) -> ObjectRef[Any]:
         """Asks for a call of the hosted object's method; `what` says what it does, for those who watch."""
@@ -189,7 +232,9 @@ class Hosted:
             return
         self._reading = None
         try:
-            self._beat = ray.get(reading, timeout=CONTROL_SECONDS)
+            beat: Beat = ray.get(reading, timeout=CONTROL_SECONDS)
+            self._beat, self._heard_at = beat, time.monotonic()
+            self.made = max(self.made, self._made_before + beat.made)
         except RayError:  # whoever waits for its work is told the same, and restarts it
             self._beat = None
 

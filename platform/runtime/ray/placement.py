@@ -16,6 +16,7 @@ from interplay.runtime.ray.session import ClusterError
 
 LEARNER = "learner"
 RANK = "rank"
+INFERENCE = "inference"
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,17 @@ class Placement:
         remove_placement_group(self.group)
 
 
-def wanted_by(config: RuntimeConfig, *, actors: bool, replicas: bool, datasets: bool) -> tuple[Wanted, ...]:
-    """The parts of a stage: the learner, its further ranks and dataset actors, and where it plays, actors and reward
-    replicas."""
+def wanted_by(
+    config: RuntimeConfig, *, actors: bool, replicas: bool, datasets: bool, inference: Resources | None = None
+) -> tuple[Wanted, ...]:
+    """The parts of a stage: the learner, its further ranks and dataset actors, and where it plays, actors, reward
+    replicas and the inference service (None where actors decide for themselves)."""
     kinds = [(LEARNER, config.learner)]
     kinds += [(f"{RANK}-{rank}", config.learner) for rank in range(1, config.learners)]
     kinds += [(f"dataset-{index}", config.dataset) for index in range(config.datasets) if datasets]
     kinds += [(f"actor-{index}", config.actor) for index in range(config.actors) if actors]
     kinds += [(f"reward-{index}", config.reward.resources) for index in range(config.reward.replicas) if replicas]
+    kinds += [(INFERENCE, inference)] if inference is not None else []
     return tuple(Wanted(name, resources) for name, resources in kinds)
 
 

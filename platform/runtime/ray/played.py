@@ -3,6 +3,7 @@
     actors --message--> replicas --judgement--> ready --joined lanes--> buffers --> learner
        ^                                                                               |
        '--------------------------- weights of a version <------------------------------'
+                                    (where a service decides for the actors, to it)
 
 One thread does all of it. It asks an actor for an unroll only while the unroll can be learned from in time (see
 `interplay.runtime.backpressure`), so no unroll is dropped for its age. Unrolls of one actor are judged, and learned
@@ -29,6 +30,7 @@ from interplay.runtime.backpressure import choose, may_ask
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.lane_states import LaneRecord, merged, split
 from interplay.runtime.ledger import Taken
+from interplay.runtime.ray.inference import Inference
 from interplay.runtime.ray.judging import Judging, Outstanding
 from interplay.runtime.ray.line import Call, Line
 from interplay.runtime.ray.part import Hosted
@@ -38,6 +40,7 @@ from interplay.runtime.ray.surroundings import Surroundings, restarts_of
 from interplay.runtime.sources import PlayedBatch
 
 PLAYS = "plays unroll"
+NOBODY = {"reward": 1.0, "inference": 1.0}  # idle shares of parts that a run may do without
 
 
 class _Part(NamedTuple):
@@ -63,6 +66,7 @@ class PlayedStream:
         *,
         parts: Sequence[Hosted],
         judging: Judging,
+        inference: Inference | None,
         gate: Weights | None,
         newer: Callable[[], tuple[Weights, int] | None],
         lanes: int,
@@ -72,12 +76,14 @@ class PlayedStream:
         """
         Args:
             judging: pays unrolls.
+            inference: decides for the actors; None where they do so themselves.
             gate: the weights of the frozen gate, which the checkpoints keep.
             newer: the weights and the number of a newer reward model, where there is one to take up.
             lanes: of one actor.
         """
         self._parts = list(parts)
         self._judging = judging
+        self._inference = inference
         self._gate = gate
         self._newer = newer
         self._lanes = lanes
@@ -111,13 +117,14 @@ class PlayedStream:
             status = part.read()
             by_kind.setdefault(status.kind, []).append(status.idle)
         messages = [each.call.message for each in list(self._outstanding)]
-        held = self._published_bytes + sum(message.nbytes for message in messages if message is not None)
+        held = self._inference.held_bytes if self._inference is not None else self._published_bytes
+        held += sum(message.nbytes for message in messages if message is not None)
         return Account(
             waited=self._prefetch.waited,
             ready=self._prefetch.ready,
             held_bytes=held,
             restarts=restarts_of(self._all_parts()),
-            idle={"reward": 1.0} | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
+            idle=NOBODY | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
         )
 
     def state(self) -> dict[str, Any]:
@@ -132,7 +139,7 @@ class PlayedStream:
             part.kill()
 
     def _all_parts(self) -> list[Hosted]:
-        return [*self._parts, *self._judging.parts]
+        return [*self._parts, *self._judging.parts, *([self._inference.part] if self._inference is not None else [])]
 
     def _taken(self, filled: _Filled) -> PlayedBatch:
         """What the learner takes is what a resume goes on after."""
@@ -158,25 +165,41 @@ class PlayedStream:
                 references[reference]()
         else:
             self._prefetch.idle()
+        if self._inference is not None:
+            self._inference.restart_stalled()
+            self._pardon(self._inference)
         restart_stalled(self._surroundings, {line: self._again(line) for line in self._lines}, "an unroll")
         self._judging.restart_stalled(self._surroundings)
         return self._filled()
 
     def _start(self) -> None:
+        if self._inference is not None:
+            self._inference.start()
         for index, (part, record) in enumerate(zip(self._parts, self._records, strict=True)):
             line = Line(index, part, number=record.number, after=record.after)
             line.start()
             self._lines.append(line)
         self._judging.start([record.states for record in self._records])
 
-    def _publish(self) -> tuple[int, ObjectRef[Any]]:
-        """The newest version of the weights, and where they are; put there once somebody needs them."""
+    def _pardon(self, inference: Inference) -> None:
+        """An actor whose time is up while it waits for a decision is not to blame."""
+        for line in self._lines:
+            if line.stalled() is not None and inference.delays(line.part):
+                line.pardon()
+
+    def _publish(self) -> tuple[int, ObjectRef[Any] | Weights]:
+        """The newest version of the weights, and where they are; put there once somebody needs them. Actors that ask
+        for their decisions need none: the service is given them."""
         assert self._weights is not None, "nobody has taken yet"
         version, weights = self._weights
         if self._published is None or self._published[0] != version:
             self._published = (version, ray.put(weights))
             self._published_bytes = sum(array.nbytes for array in weights.values())
-        return self._published
+        if self._inference is None:
+            return self._published
+        played = {call.version for line in self._lines for call in line.in_flight}
+        self._inference.publish(*self._published, self._published_bytes, sorted(played))
+        return version, {}
 
     def _take_up_newer(self) -> None:
         newer = self._newer()
@@ -205,6 +228,7 @@ class PlayedStream:
             if line.in_flight:
                 waiting[line.in_flight[0].reference] = lambda line=line: self._receive(line)  # type: ignore[misc]
         waiting |= self._judging.waiting_for(self._outstanding)
+        waiting |= self._inference.waiting_for() if self._inference is not None else {}
         return waiting
 
     def _receive(self, line: Line) -> None:

@@ -26,11 +26,11 @@ def restart_stalled(surroundings: Surroundings, lines: Mapping[Line, Callable[[C
         line.restart(ask_again)
 
 
-def blocked(surroundings: Surroundings, name: str, seconds: float, what: str) -> str:
+def blocked(surroundings: Surroundings, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
     """Keeps every part's stack; says who waits for whom."""
     says = surroundings.dump_stacks()
     told = (
-        f"the learner has waited {seconds:.0f} s (runtime.stall_limit={surroundings.config.stall_limit:g}) for {what} "
+        f"{waiter} has waited {seconds:.0f} s (runtime.stall_limit={surroundings.config.stall_limit:g}) for {what} "
         f"from {name}, which {says[name]}"
     )
     folder = surroundings.keep_blocked(told, says)

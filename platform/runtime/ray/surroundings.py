@@ -13,7 +13,7 @@ from ray.exceptions import RayError
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.pulse import IdleShare, Pulse
-from interplay.runtime.ray.part import CONTROL_SECONDS, Hosted
+from interplay.runtime.ray.part import CONTROL_SECONDS, NO_GROUPS, Hosted, Part
 from interplay.runtime.ray.placement import LEARNER, Placement
 from interplay.runtime.status import PartStatus
 
@@ -31,9 +31,13 @@ class Surroundings:
     parts: list[Hosted] = field(default_factory=list)
     _idle: IdleShare = field(default_factory=IdleShare)
 
-    def host(self, name: str, make: Callable[..., Any]) -> Hosted:
-        """A part, not yet started."""
-        part = Hosted(name, make, placement=self.placement, crashes=self.crashes, config=self.config)
+    def host(
+        self, name: str, make: Callable[..., Any], of: type[Part] = Part, groups: Mapping[str, int] = NO_GROUPS
+    ) -> Hosted:
+        """A part, not yet started; `of`, `groups`: see `Hosted`."""
+        part = Hosted(
+            name, make, placement=self.placement, crashes=self.crashes, config=self.config, of=of, groups=groups
+        )
         self.parts.append(part)
         return part
 

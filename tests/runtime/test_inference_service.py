@@ -1,0 +1,207 @@
+"""One process decides for all actors: the same run as without it, whoever is killed; loud where it can not go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+import toys
+from clusters import cluster, small
+from killer import LONG, pid_once
+from outcomes import exact, numbers, same_stage
+from tiny_runs import interplay, tiny
+
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.deciding import VersionGone
+from interplay.runtime.ledger import read_ledger
+from interplay.runtime.messages import Message
+from interplay.runtime.ray.asking import AskingPart
+from interplay.runtime.ray.inference import Inference, InferencePart, groups
+from interplay.runtime.ray.placement import Wanted, reserve
+from interplay.runtime.ray.surroundings import Surroundings
+from interplay.tracking.metrics import read_metrics
+
+PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # nobody has to be asked
+SERVED = ("actors.inference=service", "actors.service.cpus=0.2", *PAID)
+UPDATES = 40
+LONGER = tuple(
+    f"reinforce.{setting}"
+    for setting in ("heldout_every=100", f"training.updates={UPDATES}", "training.checkpoint_every=4")
+)
+ASKS = "waits for inference"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with cluster():
+        ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
+        yield
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with an agent to start from."""
+    root = tmp_path_factory.mktemp("prepared")
+    for verb in ("collect", "clone"):
+        interplay(verb, tiny(root))
+    return root
+
+
+def copied(prepared: Path, to: Path) -> Path:
+    shutil.copytree(prepared / "run", to / "run")
+    return to
+
+
+class Interloper(threading.Thread):
+    """Kills the service and then an actor in the middle of a run, which can not come to its end in the meantime: what
+    reads demonstrations for the learner is stopped until it is done."""
+
+    def __init__(self, folder: Path, *, actor: str, amid_a_request: bool) -> None:
+        super().__init__(daemon=True)
+        self._folder, self._actor, self._amid = folder, actor, amid_a_request
+        self.killed: dict[str, int] = {}
+
+    def run(self) -> None:
+        service, reader, actor = (self._pid(name) for name in ("inference", "dataset-0", self._actor))
+        if self._amid:  # it is asked, and will never answer
+            os.kill(service, signal.SIGSTOP)
+            pid_once(self._folder, self._actor, lambda part: part["doing"] == ASKS and part["since"] > 1.0)
+        os.kill(reader, signal.SIGSTOP)
+        try:
+            os.kill(service, signal.SIGKILL)
+            pid_once(self._folder, "inference", lambda part: part["pid"] not in (0, service))
+            os.kill(actor, signal.SIGKILL)
+            self.killed = {"inference": service, self._actor: actor}
+        finally:
+            os.kill(reader, signal.SIGCONT)
+
+    def _pid(self, name: str) -> int:
+        return pid_once(self._folder, name, lambda part: part["pid"] > 0)
+
+
+def killed_while(run: Callable[[], None], root: Path, **how: Any) -> None:
+    """Runs, with an interloper, who must have had its way: the run kept the crashes of both."""
+    interloper = Interloper(root / "run/reinforce", **how)
+    interloper.start()
+    run()
+    interloper.join(LONG)
+    assert len(interloper.killed) == 2
+    for part, pid in interloper.killed.items():
+        assert f"pid: {pid}" in (root / "run/crashes" / f"{part}.txt").read_text()
+
+
+def names(root: Path) -> list[set[str]]:
+    """Of the metrics, update by update."""
+    return [set(json.loads(line)) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
+
+
+def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(prepared: Path, tmp_path: Path) -> None:
+    inline, served = (copied(prepared, tmp_path / name) for name in ("inline", "served"))
+    interplay("reinforce", tiny(inline, "runtime.overlap=false", *PAID, *LONGER))
+    settings = small(served, "runtime.max_lag=0", "runtime.actors=1", *SERVED, *LONGER)
+    killed_while(lambda: interplay("reinforce", settings), served, actor="actor-0", amid_a_request=True)
+    same_stage(inline / "run/reinforce", served / "run/reinforce")
+    exact(served / "run/reinforce", UPDATES)
+    assert names(inline) == names(served)
+    assert min(row["inference_idle"] for row in read_metrics(served / "run/reinforce/metrics.jsonl")) < 1.0
+    assert {row["inference_idle"] for row in read_metrics(inline / "run/reinforce/metrics.jsonl")} == {1.0}
+
+
+def test_two_actors_lose_nothing_and_their_lag_is_bounded(prepared: Path, tmp_path: Path) -> None:
+    root = copied(prepared, tmp_path)
+    bound = ("runtime.actors=2", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
+    settings = small(root, *bound, *SERVED, *LONGER)
+    killed_while(lambda: interplay("reinforce", settings), root, actor="actor-1", amid_a_request=False)
+    exact(root / "run/reinforce", UPDATES)
+    ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
+    lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
+    assert 0 < max(lags) <= 2 and min(lags) >= 0
+    assert set(numbers(ledger, lambda row: row.played)) == {0, 1}
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Iterator[Surroundings]:
+    """Room for the service and an actor that asks it."""
+    config = RuntimeConfig("ray", start_limit=120, stall_limit=600)
+    placement = reserve([Wanted(name, Resources(cpus=0.2)) for name in ("inference", "actor-0")], config)
+    surroundings = Surroundings(config, placement, Crashes(tmp_path / "crashes", seed=7, config="abc", limit=1), 0)
+    yield surroundings
+    surroundings.close()
+    placement.release()
+
+
+class Asked:
+    """An actor that asks a service, and the learner's handles of both; all weights are empty."""
+
+    def __init__(self, around: Surroundings, service: Callable[..., object]) -> None:
+        self.around = around
+        self.actor = around.host("actor-0", toys.Asker, of=AskingPart)
+        self.inference = Inference(
+            around.host("inference", service, of=InferencePart, groups=groups(1)), [self.actor], around
+        )
+        self.inference.start()
+        self.actor.start(None)
+
+    def unroll(self, number: int, version: int) -> Message:
+        """What the actor makes of an answer by this version, whatever befalls the service."""
+        self.inference.publish(version, ray.put({}), 0, [])
+        made, ends = self.actor.ask("unroll", "plays", number, version), time.monotonic() + LONG
+        while time.monotonic() < ends:
+            waiting = self.inference.waiting_for()
+            for ready in ray.wait([made, *waiting], timeout=0.1)[0]:
+                if ready is made:
+                    message: Message = ray.get(made, timeout=LONG)
+                    return message
+                waiting[ready]()
+            self.inference.restart_stalled()
+        raise AssertionError(f"unroll {number} has not come in {LONG} s: {self.around.status()}")
+
+
+def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(around: Surroundings) -> None:
+    around.config = replace(around.config, stall_limit=3.0)
+    asked = Asked(around, toys.Decider)
+    assert (asked.unroll(0, version=5).arrays["row"] == 5).all()
+    ends = time.monotonic() + LONG
+    while not asked.inference.part.read().made and time.monotonic() < ends:
+        time.sleep(0.05)
+    pid = asked.inference.part.read().pid
+    os.kill(pid, signal.SIGSTOP)
+    assert (asked.unroll(1, version=6).arrays["row"] == 6).all()
+    assert (asked.inference.part.restarts, asked.actor.restarts) == (1, 0)
+    told = (around.crashes.folder / "inference.txt").read_text()
+    assert "actor-0 has waited" in told and "for a decision from inference, which has not answered" in told
+    assert ASKS in (around.crashes.folder / "stacks/blocked.txt").read_text()
+
+
+def test_a_service_that_raises_ends_the_run_with_its_traceback(around: Surroundings) -> None:
+    asked = Asked(around, toys.Unable)
+    with pytest.raises(PartFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):
+        asked.unroll(0, version=1)
+    assert asked.actor.restarts == 0
+    assert (around.crashes.folder / "inference.txt").read_text().count("went down, ") == 2
+
+
+def test_a_service_that_never_comes_ends_the_run(around: Surroundings) -> None:
+    around.config = replace(around.config, start_limit=1.0, stall_limit=1.0)
+    asked = Asked(around, toys.NeverThere)
+    with pytest.raises(PartFailed, match=r"(?s)inference .*restarts=1.*actor-0 has waited .* decision from inference"):
+        asked.unroll(0, version=1)
+    assert asked.actor.restarts == 0
+
+
+def test_a_request_for_weights_that_are_gone_is_told_so(around: Surroundings) -> None:
+    asked = Asked(around, toys.Gone)
+    with pytest.raises(VersionGone):
+        asked.unroll(0, version=1)
+    assert asked.inference.part.restarts == 0  # the others are not disturbed
