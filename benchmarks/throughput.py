@@ -3,6 +3,7 @@
     python benchmarks/throughput.py                              # Interplay, the minimal loop and the ideal
     python benchmarks/throughput.py --peer rllib --peer torchrl  # ... and peers, in virtual environments of their own
     python benchmarks/throughput.py --size large --runs 3 --json throughput.json
+    python benchmarks/throughput.py --served                     # ... and Interplay with one network for all actors
     python benchmarks/throughput.py --scaling                    # 1 to 16 actors, with worlds that sleep 5 ms a step
 
 Everyone plays the same world of noise (72x96x3, a known price a step) with the same number of worlds, the same batch of
@@ -300,6 +301,11 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
+def contestants(peers: Sequence[str], *, served: bool) -> list[str]:
+    """Who runs, in this order; each has a file in `contestants/`."""
+    return ["interplay", "interplay_ray", *(["interplay_served"] if served else []), "loop", *peers]
+
+
 def arguments() -> argparse.ArgumentParser:
     """What can be typed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -310,6 +316,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--worlds", type=int, default=16)
     parser.add_argument("--unroll", type=int, default=50)
+    parser.add_argument("--served", action="store_true", help="also Interplay with actors.inference=service")
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--json", help="a file, or - for stdout")
     return parser
@@ -321,7 +328,7 @@ def main() -> None:
     report: dict[str, object] = {}
     for size in told.size or ["small"]:
         plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
-        report[size] = contest(plan, ["interplay", "interplay_ray", "loop", *told.peer], told.runs)
+        report[size] = contest(plan, contestants(told.peer, served=told.served), told.runs)
     if told.scaling:
         slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
         report["scaling"] = scaling(slow, (1, 2, 4, 8, 16))

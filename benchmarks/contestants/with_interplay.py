@@ -16,7 +16,7 @@ from interplay.tracking.metrics import read_metrics
 POLL = 0.25  # seconds between looks at the metrics
 
 
-def words_of(told: Settings, runtime: str) -> list[str]:
+def words_of(told: Settings, runtime: str, *more: str) -> list[str]:
     """What would be typed after each verb."""
     size = told.size
     lanes = told.workers * told.worlds
@@ -54,6 +54,7 @@ def words_of(told: Settings, runtime: str) -> list[str]:
         "reinforce.learner.objective.weights.gate_kl=0",
         f"runtime={runtime}",
         *([f"runtime.actors={told.workers}"] if runtime == "ray" else []),
+        *more,
     ]
 
 
@@ -66,10 +67,10 @@ def tell(metrics: Path) -> None:
         time.sleep(POLL)
 
 
-def main(runtime: str) -> int:
-    """Trains until it is ended."""
+def main(runtime: str, *more: str) -> int:
+    """Trains until it is ended; `more` settings are typed besides."""
     told = settings()
-    words = words_of(told, runtime)
+    words = words_of(told, runtime, *more)
     for verb in ("collect", "clone"):
         if code := interplay([verb, *words]):
             return code

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class PartStatus:
-    """One part: a learner, a further rank of it, an actor, a dataset actor, a reward replica."""
+    """One part: a learner, a further rank of it, an actor, a dataset actor, a reward replica, the inference service."""
 
     name: str  # "actor-0"
     kind: str  # "actor"

@@ -58,6 +58,14 @@ def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
     assert best.share_of_ideal == pytest.approx(90 / 200)
 
 
+def test_every_contestant_is_there(throughput: ModuleType) -> None:
+    assert "interplay_served" not in throughput.contestants([], served=False)
+    names = throughput.contestants(sorted(throughput.PEERS), served=True)
+    assert names[:4] == ["interplay", "interplay_ray", "interplay_served", "loop"]
+    for name in names:
+        assert (throughput.CONTESTANTS / f"with_{name}.py").exists(), name
+
+
 def test_what_the_page_says_can_be_typed(throughput: ModuleType) -> None:
     page = (ROOT / "docs" / "throughput.md").read_text()
     typed = [line for line in page.splitlines() if line.startswith("python benchmarks/throughput.py")]

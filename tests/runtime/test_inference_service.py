@@ -34,7 +34,7 @@ from interplay.tracking.metrics import read_metrics
 
 PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # nobody has to be asked
 SERVED = ("actors.inference=service", "actors.service.cpus=0.2", *PAID)
-UPDATES = 40
+UPDATES = 60  # so many that a run on a fast machine is still far from its end when the first part is killed
 LONGER = tuple(
     f"reinforce.{setting}"
     for setting in ("heldout_every=100", f"training.updates={UPDATES}", "training.checkpoint_every=4")
