@@ -29,7 +29,7 @@ class Asking:
         self._pulse = pulse
         self._limit = limit
         self._service: Any = None
-        self._life = -1  # of the service: how often it had been restarted
+        self._life = 0  # of the service: which of its processes; 0 before the first
         self._changed = threading.Condition()
 
     def connect(self, service: Any, life: int, limit: float) -> None:
@@ -45,7 +45,7 @@ class Asking:
             RayTaskError: this request can't be answered, as where the weights that it asks for have been dropped.
             TimeoutError: nobody has answered, and the learner has not found out why.
         """
-        life, ends = -1, time.monotonic() + self._limit
+        life, ends = 0, time.monotonic() + self._limit
         with self._pulse.waiting(DECISION):
             while True:
                 service, life, ends = self._successor(life, ends)

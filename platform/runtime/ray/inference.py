@@ -102,7 +102,7 @@ class Inference:
         config = self._surroundings.config
         limit = (config.patience + NOTICED) * (1 + config.restarts)  # whoever is to blame is found out before
         for actor in self._actors:
-            actor.tell_always("connect", self.part.process, self.part.restarts, limit)
+            actor.tell_always("connect", self.part.process, self.part.lives, limit)
 
     def publish(self, version: int, weights: ObjectRef[Any], nbytes: int, wanted: Sequence[int]) -> None:
         """Lets it decide with these weights; `wanted`: the other versions that are still played with."""
