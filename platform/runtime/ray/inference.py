@@ -109,7 +109,8 @@ class Inference:
         if version in self._weights:
             return
         self._weights = {each: kept for each, kept in self._weights.items() if each in wanted} | {version: weights}
-        self._bytes = {each: self._bytes.get(each, nbytes) for each in self._weights}
+        self._bytes[version] = nbytes
+        self._bytes = {each: self._bytes[each] for each in self._weights}
         if self.part.process is not None:
             self._calls.append(self.part.tell("publish", version, list(wanted), weights))
 
