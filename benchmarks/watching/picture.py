@@ -35,4 +35,5 @@ def _finish(axes: Axes, told: str) -> None:
     axes.set_ylabel(told)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", linewidth=0.4)
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    if axes.get_lines():  # a run that broke at once leaves none
+        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

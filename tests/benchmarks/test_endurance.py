@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -215,3 +216,10 @@ def test_a_ledger_is_read_while_it_is_written(endurance: ModuleType, tmp_path: P
     Path(anew.name).replace(path)
     ledger.read()
     assert (ledger.taken, ledger.lost) == (1, [])
+
+
+def test_what_the_page_says_can_be_typed(endurance: ModuleType) -> None:
+    page = (BENCHMARKS.parent / "docs" / "cluster.md").read_text()
+    typed = [line for line in page.splitlines() if line.startswith("python benchmarks/endurance.py")]
+    assert len(typed) == 1
+    assert endurance.arguments().parse_args(shlex.split(typed[0])[2:]).minutes == 62
