@@ -41,7 +41,7 @@ def placement() -> Iterator[Placement]:
 
 
 def crashes(folder: Path) -> Crashes:
-    return Crashes(folder / "crashes", seed=7, config="abc", limit=2)
+    return Crashes(folder / "crashes", seed=7, config="abc", limit=2, window=3600.0)
 
 
 def seen(around: Surroundings, name: str) -> str | None:
@@ -52,7 +52,7 @@ def seen(around: Surroundings, name: str) -> str | None:
 
 
 def test_parts_see_what_is_set_aside_for_them(placement: Placement, tmp_path: Path) -> None:
-    around = Surroundings(CONFIG, placement, crashes(tmp_path), 0)
+    around = Surroundings(CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
         assert seen(around, "actor-0") == ""
         shared = seen(around, "reward-0")
@@ -67,7 +67,7 @@ def test_so_does_the_learner(placement: Placement, tmp_path: Path, name: str, se
     """In its own place, and in one without GPUs."""
     screen, told = Screen(terminal=False, columns=80), tmp_path / "sees"
     made = remote(LearnerHost, placement, name)
-    host = made.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0)
+    host = made.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
         ray.get(host.run.remote(partial(toys.tell_gpus, told)), timeout=LONG)
     finally:

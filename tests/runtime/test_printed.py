@@ -92,7 +92,7 @@ def test_a_part_starts_where_nothing_can_be_written(tmp_path: Path, caplog: pyte
 
 
 def test_a_crash_ends_with_what_was_printed_last(tmp_path: Path) -> None:
-    crashes = Crashes(tmp_path, seed=7, config="abc", limit=2)
+    crashes = Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0)
     said(tmp_path / "said", "\x1b[31mthe arm is out of reach\x1b[0m\n")
     file = crashes.keep("actor-0", 1, "it was killed", [])
     ends = f"it was killed\nThe last that actor-0 printed ({tmp_path}/said/actor-0.txt):\nthe arm is out of reach"
