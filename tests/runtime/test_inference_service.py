@@ -158,7 +158,9 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
     """Room for the service and an actor that asks it."""
     config = RuntimeConfig("ray", start_limit=120, stall_limit=600)
     placement = reserve([Wanted(name, Resources(cpus=0.2)) for name in ("inference", "actor-0")], config)
-    surroundings = Surroundings(config, placement, Crashes(tmp_path / "crashes", seed=7, config="abc", limit=1, window=3600.0), 0, 0)
+    surroundings = Surroundings(
+        config, placement, Crashes(tmp_path / "crashes", seed=7, config="abc", limit=1, window=3600.0), 0, 0
+    )
     yield surroundings
     surroundings.close()
     placement.release()

@@ -101,10 +101,21 @@ def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> N
     assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
-def test_a_part_keeps_what_it_frees(around: Surroundings) -> None:
-    part = around.host("actor-0", toys.Frees)
-    part.start()
-    assert ray.get(part.ask("fetched", "asks"), timeout=LONG) < 100  # of more than 10,000
+def test_whoever_learns_keeps_what_it_frees(around: Surroundings) -> None:
+    placement = reserve([Wanted("rank-1", Resources(cpus=0.2))], around.config)
+    try:
+        learns, plays = (
+            replace(around, placement=placement).host("rank-1", toys.Frees),
+            around.host("actor-0", toys.Frees),
+        )
+        for part in (learns, plays):
+            part.start()
+        asked = [part.ask("fetched", "asks") for part in (learns, plays)]
+        kept, fetched = ray.get(asked, timeout=LONG)
+        assert kept < 100 and fetched > 1000
+        learns.kill()
+    finally:
+        placement.release()
 
 
 def test_restarts_of_long_ago_no_longer_count(around: Surroundings) -> None:

@@ -43,12 +43,10 @@ class Placement:
             placement_group_bundle_index=index,
             placement_group_capture_child_tasks=False,
         )
-        return {
-            "num_cpus": resources.cpus,
-            "num_gpus": resources.gpus,
-            "scheduling_strategy": strategy,
-            "runtime_env": {"env_vars": dict(keeping())},
-        }
+        options = {"num_cpus": resources.cpus, "num_gpus": resources.gpus, "scheduling_strategy": strategy}
+        if name == LEARNER or name.startswith(RANK):  # which ask for the same again in each update
+            options["runtime_env"] = {"env_vars": dict(keeping())}
+        return options
 
     def release(self) -> None:
         """Gives the places back; what still runs there is ended."""
