@@ -1,7 +1,7 @@
-"""Memory that a process has freed, given back to the system.
+"""Memory that a process has freed, given back to the system now and then.
 
-glibc keeps what is freed, to hand it out again. Where pieces of many sizes come and go in several threads, as tensors
-and messages do in a learner, what it keeps lies in ever more gaps, and the process grows though it uses no more.
+A process keeps what it frees for what it asks for next (see `allocator.py`). Where pieces of many sizes come and go, as
+tensors and messages do in a learner, what it keeps lies in ever more gaps, and it grows though it uses no more.
 """
 
 from __future__ import annotations
