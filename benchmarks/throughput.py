@@ -28,6 +28,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from interplay.runtime.allocator import keeping
+
 HERE = Path(__file__).parent
 CONTESTANTS = HERE / "contestants"
 VENVS = HERE.parent / ".cache" / "peers"
@@ -197,10 +199,11 @@ def _lines(child: subprocess.Popen[str]) -> list[str]:
 
 
 def ideal(plan: Plan) -> dict[str, float]:
-    """CPU seconds a frame of world, inference and learner alone."""
+    """CPU seconds a frame of world, inference and learner alone, with memory that is fetched once."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(CONTESTANTS / "with_parts.py"), *plan.words(folder)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment("parts"))
+        around = {**environment("parts"), **keeping()}
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=around)
     parts: dict[str, float] = json.loads(done.stdout)
     return parts
 
