@@ -24,7 +24,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
 from interplay.runtime.allocator import keep_freed
 from interplay.runtime.crashes import PartFailed
-from interplay.runtime.interruption import Interrupted
+from interplay.runtime.interruption import Interrupted, taken_as_ctrl_c
 from interplay.stages.config import Config
 from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
@@ -80,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
     try:
-        return VERBS[name].act(config)
+        with taken_as_ctrl_c():
+            return VERBS[name].act(config)
     except Interrupted as stopped:
         sys.stderr.write(f"interplay {name}: {stopped}\n")
         return INTERRUPTED

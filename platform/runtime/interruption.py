@@ -1,14 +1,19 @@
-"""Ctrl-C and SIGTERM: the first asks the work to save and stop, the second stops it at once."""
+"""Asking work to stop: the first Ctrl-C, SIGTERM or closed terminal lets it save, another signal stops it at once."""
 
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 logger = logging.getLogger(__name__)
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupted(Exception):
@@ -16,24 +21,24 @@ class Interrupted(Exception):
 
 
 class StopRequest:
-    """While entered, turns the first SIGINT or SIGTERM into a request that a loop reads with `requested`::
+    """While entered, turns the first SIGINT, SIGTERM or SIGHUP into a request that a loop reads with `requested`::
 
     with StopRequest() as stop:
         while not finished and not stop.requested:
             ...
+
+    A SIGHUP that was ignored before, as under nohup, stays so. One never counts as the second: shells repeat it.
     """
 
     _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal is for all of it, and so is `ask_to_stop`
 
     def __init__(self) -> None:
         self.requested = False
-        self._previous: dict[signal.Signals, object] = {}
+        self._previous: dict[signal.Signals, Any] = {}
+        self._terminals: list[int] = []
 
     def __enter__(self) -> StopRequest:
-        # Only the main thread may set handlers; a stage run from another one is stopped by whoever runs it.
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._previous[number] = signal.signal(number, self._ask)
+        self._previous, self._terminals = _handled(self._ask), _terminals()
         self._entered.append(self)
         return self
 
@@ -41,9 +46,8 @@ class StopRequest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.remove(self)
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() returned, it takes back
-        self._previous.clear()
+        _put_back(self._previous)
+        self._previous = {}
 
     @classmethod
     def ask(cls) -> bool:
@@ -53,7 +57,56 @@ class StopRequest:
         return bool(cls._entered)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if number == signal.SIGHUP:
+            _leave(self._terminals)
+        if self.requested and number != signal.SIGHUP:
             raise KeyboardInterrupt
-        self.requested = True
-        logger.warning("stopping: saving first (once more to stop at once and lose what is not saved)")
+        if not self.requested:
+            self.requested = True
+            logger.warning("stopping: saving first (once more to stop at once and lose what is not saved)")
+
+
+@contextmanager
+def taken_as_ctrl_c() -> Iterator[None]:
+    """While entered, SIGTERM and SIGHUP do what Ctrl-C does: where no `StopRequest` listens, they raise it."""
+    terminals = _terminals()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _leave(terminals)
+        raise KeyboardInterrupt
+
+    previous = _handled(stop)
+    try:
+        yield
+    finally:
+        _put_back(previous)
+
+
+def _handled(handler: Handler) -> dict[signal.Signals, Any]:
+    """Lets a handler have the signals; returns what they did before. Only the main thread may: a stage run from another
+    one is stopped by whoever runs it."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return {number: signal.signal(number, handler) for number in numbers}
+
+
+def _put_back(previous: dict[signal.Signals, Any]) -> None:
+    for number, handler in previous.items():
+        signal.signal(number, handler)
+
+
+def _terminals() -> list[int]:
+    """Of standard input, output and error, those that are one."""
+    return [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
+
+
+def _leave(terminals: list[int]) -> None:
+    """They are gone: what is said to them from now on goes nowhere, instead of failing and ending the work unsaved."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in terminals:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)

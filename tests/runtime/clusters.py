@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import ray
 from tiny_runs import tiny
+
+from interplay.runtime.ray.session import patiently
 
 SMALL = (
     "runtime=ray",
@@ -18,21 +19,7 @@ SMALL = (
     "tracking.wandb=disabled",
 )
 
-
-Started = TypeVar("Started")
-TRIES = 8
-TOO_SLOW = "timed out during startup"
-
-
-def patiently(start: Callable[[], Started]) -> Started:
-    """Starts a node of Ray, which gives it half a minute: where others want the cores, it is tried again."""
-    for _ in range(TRIES - 1):
-        try:
-            return start()
-        except Exception as error:
-            if TOO_SLOW not in str(error):
-                raise
-    return start()
+START_LIMIT = 240.0  # seconds in which a node of Ray has to start
 
 
 @contextmanager
@@ -47,7 +34,8 @@ def cluster(gpus: int = 0) -> Iterator[None]:
             include_dashboard=False,
             log_to_driver=False,
             logging_level="ERROR",
-        )
+        ),
+        START_LIMIT,
     )
     try:
         yield

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import ray
 import toys
-from clusters import patiently
+from clusters import START_LIMIT
 from lines import LONG, beat, calls, line_of
 from ray.cluster_utils import Cluster
 
@@ -29,6 +29,7 @@ from interplay.runtime.messages import Message
 from interplay.runtime.ray.line import Call
 from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.session import patiently
 from interplay.runtime.ray.surroundings import Surroundings
 
 STORE = {"object_store_memory": 80 * 2**20}
@@ -64,8 +65,8 @@ def pulled_out(raylet: int) -> None:
 def main(folder: Path) -> None:
     """See the module."""
     cluster = Cluster()
-    patiently(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE))
-    node = patiently(lambda: cluster.add_node(wait=False, **ROOM))
+    patiently(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE), START_LIMIT)
+    node = patiently(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     ray.cloudpickle.register_pickle_by_value(toys)
     config = RuntimeConfig("ray", start_limit=LONG, stall_limit=LONG)
@@ -84,7 +85,7 @@ def main(folder: Path) -> None:
             nodes.clear()
             pulled_out(node.all_processes["raylet"][0].process.pid)
             cluster.remove_node(node, allow_graceful=False)
-            patiently(lambda: cluster.add_node(wait=False, **ROOM))
+            patiently(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
             continue
         if call is None:
             (call,) = calls(line, 1)

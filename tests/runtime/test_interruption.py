@@ -8,16 +8,16 @@ import threading
 
 import pytest
 
-from interplay.runtime.interruption import StopRequest
+from interplay.runtime.interruption import StopRequest, taken_as_ctrl_c
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def handlers() -> list[object]:
     return [signal.getsignal(number) for number in SIGNALS]
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", SIGNALS[:2])
 def test_the_first_signal_asks_and_the_second_stops(number: signal.Signals) -> None:
     before = handlers()
     with StopRequest() as stop:
@@ -34,6 +34,33 @@ def test_either_signal_counts_as_the_second() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_terminal_that_is_closed_asks_however_often_it_is_told() -> None:
+    with StopRequest() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert stop.requested
+        os.kill(os.getpid(), signal.SIGHUP)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_what_is_to_outlive_its_terminal_does() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with taken_as_ctrl_c(), StopRequest() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop.requested
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_where_nobody_listens_every_signal_is_ctrl_c(number: signal.Signals) -> None:
+    before = handlers()
+    with pytest.raises(KeyboardInterrupt), taken_as_ctrl_c():
+        os.kill(os.getpid(), number)
+    assert handlers() == before
 
 
 def test_the_handlers_are_put_back_after_an_error() -> None:

@@ -20,7 +20,9 @@ import os, subprocess, sys
 from interplay.runtime.own_token import keep_others_out
 keep_others_out(None)
 import ray
-started = ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, object_store_memory=80 * 2**20)
+from interplay.runtime.ray.session import patiently
+here = {"num_cpus": 1, "include_dashboard": False, "log_to_driver": False, "object_store_memory": 80 * 2**20}
+started = patiently(lambda: ray.init(**here), 240)
 stranger = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
 for environment in (os.environ, stranger):
     command = [sys.executable, "-c", sys.argv[1], started.address_info["gcs_address"]]
@@ -37,7 +39,7 @@ def test_a_stranger_is_not_let_in() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment["RAY_USAGE_STATS_ENABLED"] = "0"
     done = subprocess.run(
-        [sys.executable, "-c", HOST, STRANGER], env=environment, capture_output=True, text=True, timeout=90
+        [sys.executable, "-c", HOST, STRANGER], env=environment, capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stderr
     friend, _, stranger = done.stdout.partition("\n")

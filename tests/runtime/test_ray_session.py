@@ -1,24 +1,21 @@
-"""A cluster that a run starts for itself keeps no record of every call."""
+"""A cluster that a run starts for itself: no record of every call is kept, a slow machine gets its
+time, and a closed terminal is for the driver alone."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from interplay.runtime.ray.session import TASK_EVENTS
-
-HERE = Path(__file__).parent
+from interplay.runtime.ray.session import TASK_EVENTS, patiently
 
 # In a process of its own, as the tests' own one may be connected to another cluster. Records are sent once a second: as
 # many as are wanted are awaited, or where none is, two reports that do not come.
 CALLS = """
-import sys, time
-from contextlib import ExitStack
-from clusters import patiently
+import os, signal, sys, time
+from pathlib import Path
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.ray.session import session
 import ray
@@ -28,9 +25,10 @@ class Part:
     def call(self):
         return 1
 
-with ExitStack() as stack:
-    config = RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=600)
-    patiently(lambda: stack.enter_context(session(config, 1)))
+    def process(self):
+        return os.getpid()
+
+with session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=600), 1):
     part = ray.remote(Part).remote()
     for _ in range(50):
         ray.get(part.call.remote(), timeout=300)
@@ -39,19 +37,44 @@ with ExitStack() as stack:
     while time.monotonic() < ends and (not wanted or kept < wanted):
         kept = len(state._connect_and_get_accessor().get_task_events())
         time.sleep(0.2)
-print(kept)
+    blocked = []
+    for line in Path(f"/proc/{ray.get(part.process.remote(), timeout=300)}/status").read_text().splitlines():
+        blocked += [int(line.split()[1], 16)] if line.startswith("SigBlk") else []
+print(kept, blocked[0] >> (signal.SIGHUP - 1) & 1)
 """
 
 
 @pytest.mark.parametrize(("set_before", "kept"), [(None, 0), ("1000", 50)])
 def test_the_head_keeps_no_record_of_every_call_unless_asked_to(set_before: str | None, kept: int) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    environment["PYTHONPATH"] = os.pathsep.join(str(folder) for folder in (HERE, HERE.parent))
     if set_before is not None:
         environment[TASK_EVENTS] = set_before
     said = subprocess.run(
         [sys.executable, "-c", CALLS, str(kept)], env=environment, capture_output=True, text=True, timeout=1200
     )
     assert said.returncode == 0, said.stderr
-    found = int(said.stdout.split()[-1])  # after what Ray may have said
+    found, hears_no_hangup = (int(word) for word in said.stdout.split()[-2:])  # after what Ray may have said
     assert found >= kept if kept else found == 0
+    assert hears_no_hangup  # it would end a part before the run has saved
+
+
+def test_a_node_that_was_too_slow_is_started_again() -> None:
+    tries = [Exception("The current node timed out during startup."), None]
+
+    def start() -> str:
+        error = tries.pop(0)
+        if error is not None:
+            raise error
+        return "started"
+
+    assert patiently(start, 60.0) == "started"
+    assert tries == []
+
+
+@pytest.mark.parametrize(("said", "limit"), [("timed out during startup", 0.0), ("the disk is full", 60.0)])
+def test_what_waiting_does_not_cure_is_told_at_once(said: str, limit: float) -> None:
+    def start() -> None:
+        raise RuntimeError(said)
+
+    with pytest.raises(RuntimeError, match=said):
+        patiently(start, limit)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import os
+import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import ray
 from ray.exceptions import AuthenticationError
@@ -20,6 +23,9 @@ REACHABLE_SECONDS = 10.0
 # Ray's head keeps a record of the 100,000 newest calls, for a dashboard that is not started here: hundreds of MB, at 3
 # MB a minute of a small run. With 0 none is sent to it. Where it has been set, the records are wanted.
 TASK_EVENTS = "RAY_task_events_report_interval_ms"
+TOO_SLOW = "timed out during startup"  # as Ray words it
+
+Started = TypeVar("Started")
 
 
 class ClusterError(ValueError):
@@ -58,7 +64,8 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
         here = {"num_cpus": count, "object_store_memory": memory, "include_dashboard": False, **quiet}
         os.environ.setdefault(TASK_EVENTS, "0")
-        _within(lambda: ray.init(**here), config.start_limit, "be started here", ended)
+        start = partial(patiently, lambda: ray.init(**here), config.start_limit)
+        _within(start, config.start_limit, "be started here", ended)
         return
     if config.address.startswith("ray://"):
         raise ClusterError(
@@ -69,6 +76,20 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
         reach(config.address)
     wanted = f"be reached at runtime.address={config.address}"
     _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
+
+
+def patiently(start: Callable[[], Started], limit: float) -> Started:
+    """Starts a node of Ray, again and again for `limit` seconds.
+
+    Ray gives each of its own processes half a minute, which is not enough where others want the cores.
+    """
+    until = time.monotonic() + limit
+    while True:
+        try:
+            return start()
+        except Exception as error:
+            if TOO_SLOW not in str(error) or time.monotonic() >= until:
+                raise
 
 
 def reach(address: str) -> None:
@@ -94,6 +115,8 @@ def _within(start: Callable[[], object], limit: float, wanted: str, ended: threa
     answered = threading.Event()
 
     def tried() -> None:
+        # What is started here inherits it: a terminal that is closed is for the driver to hear of, which saves first.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
         try:
             start()
         except BaseException as error:  # noqa: BLE001 - raised again below, in the thread that waits for it
