@@ -36,7 +36,7 @@ demo: setup ## the whole pipeline, small: record, clone, mark, reward, reinforce
 	$(BIN)/interplay demo
 
 test: setup ## every test, on both cores
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup ## style: ruff's rules and its format
 	$(BIN)/ruff check .

@@ -1,8 +1,30 @@
-"""Settings of all tests: property tests are judged by what they find, not by how busy the machine is."""
+"""Of all tests: property tests are judged by what they find, not by how busy the machine is; runs to start from."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+from tiny_runs import copied, interplay, tiny
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+@pytest.fixture(scope="session")
+def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a run up to its clone, to be copied."""
+    root = tmp_path_factory.mktemp("cloned")
+    for verb in ("collect", "clone"):
+        interplay(verb, tiny(root))
+    return root
+
+
+@pytest.fixture(scope="session")
+def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a run up to its reward model, to be copied."""
+    root = copied(cloned, tmp_path_factory.mktemp("rewarded"))
+    for verb in ("collect-agent", "mark", "reward"):
+        interplay(verb, tiny(root))
+    return root

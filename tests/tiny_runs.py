@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,12 @@ def tiny(root: Path, *more: str, house: tuple[str, ...] = HOUSE) -> list[str]:
 def interplay(verb: str, settings: list[str]) -> None:
     """Types `interplay VERB SETTINGS`, which must succeed."""
     assert main([verb, *settings]) == 0, f"interplay {verb} failed"
+
+
+def copied(run: Path, to: Path) -> Path:
+    """A root with a copy of the run in the root `run`, which is left as it is."""
+    shutil.copytree(run / "run", to / "run")
+    return to
 
 
 def opened(settings: list[str]) -> Run:

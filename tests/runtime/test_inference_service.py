@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import threading
 import time
@@ -19,7 +18,7 @@ import toys
 from clusters import cluster, small
 from killer import LONG, pid_once
 from outcomes import exact, numbers, same_stage
-from tiny_runs import interplay, tiny
+from tiny_runs import copied, interplay, tiny
 
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
@@ -49,20 +48,6 @@ def _cluster() -> Iterator[None]:
     with cluster():
         ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
         yield
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with an agent to start from."""
-    root = tmp_path_factory.mktemp("prepared")
-    for verb in ("collect", "clone"):
-        interplay(verb, tiny(root))
-    return root
-
-
-def copied(prepared: Path, to: Path) -> Path:
-    shutil.copytree(prepared / "run", to / "run")
-    return to
 
 
 class Interloper(threading.Thread):
@@ -131,8 +116,8 @@ def names(root: Path) -> list[set[str]]:
     return [set(json.loads(line)) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
 
 
-def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(prepared: Path, tmp_path: Path) -> None:
-    inline, served = (copied(prepared, tmp_path / name) for name in ("inline", "served"))
+def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(cloned: Path, tmp_path: Path) -> None:
+    inline, served = (copied(cloned, tmp_path / name) for name in ("inline", "served"))
     settings = small(served, "runtime.max_lag=0", "runtime.actors=1", *SERVED, *FOR_EVER)
     updates = killed_and_stopped(served, settings, actor="actor-0", amid_a_request=True)
     as_many = f"reinforce.training.updates={updates}"
@@ -143,8 +128,8 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(p
     assert {row["inference_idle"] for row in read_metrics(inline / "run/reinforce/metrics.jsonl")} == {1.0}
 
 
-def test_two_actors_lose_nothing_and_their_lag_is_bounded(prepared: Path, tmp_path: Path) -> None:
-    root = copied(prepared, tmp_path)
+def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
     bound = ("runtime.actors=2", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
     killed_and_stopped(root, small(root, *bound, *SERVED, *FOR_EVER), actor="actor-1", amid_a_request=False)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from clusters import cluster, small
 from killer import LONG, Killer
 from outcomes import exact
 from street import Street, tiny_agent
-from tiny_runs import interplay, refused, rows, tiny
+from tiny_runs import copied, interplay, refused, rows, tiny
 
 from interplay.launch.compose import compose
 from interplay.learner import checkpoint
@@ -37,20 +36,6 @@ def _cluster() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run up to its clone."""
-    root = tmp_path_factory.mktemp("prepared")
-    for verb in ("collect", "clone"):
-        interplay(verb, tiny(root))
-    return root
-
-
-def copied(prepared: Path, to: Path) -> Path:
-    shutil.copytree(prepared / "run", to / "run")
-    return to
-
-
 def learned_alike(one: Path, two: Path) -> None:
     """Two stages have learned the same from the same, but for rounding."""
     assert read_ledger(one / "ledger.jsonl") == read_ledger(two / "ledger.jsonl")
@@ -64,14 +49,14 @@ def learned_alike(one: Path, two: Path) -> None:
         torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
 
 
-def test_two_ranks_learn_what_one_learner_does(prepared: Path, tmp_path: Path) -> None:
+def test_two_ranks_learn_what_one_learner_does(cloned: Path, tmp_path: Path) -> None:
     """But for rounding. One learner under Ray is the one in process bit for bit: see `test_ray_runs`."""
-    roots = [copied(prepared, tmp_path / name) for name in ("one", "two")]
+    roots = [copied(cloned, tmp_path / name) for name in ("one", "two")]
     interplay("reinforce", tiny(roots[0], "runtime.overlap=false", *PAID_BY_THE_WORLD))
     interplay("reinforce", small(roots[1], *TWO, *PAID_BY_THE_WORLD))
     one, two = (root / "run/reinforce" for root in roots)
     learned_alike(one, two)
-    begun, ended = (checkpoint.read(each / "checkpoints").weights() for each in (prepared / "run/clone", two))
+    begun, ended = (checkpoint.read(each / "checkpoints").weights() for each in (cloned / "run/clone", two))
     assert any(not torch.equal(ended[name], begun[name]) for name in begun)
     for here, there in zip(rows(one / "metrics.jsonl"), rows(two / "metrics.jsonl"), strict=True):
         assert set(here) == set(there)
@@ -83,13 +68,13 @@ def test_two_ranks_learn_what_one_learner_does(prepared: Path, tmp_path: Path) -
 
 
 def test_a_killed_rank_costs_nothing_that_was_saved(
-    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is shown here, so a rank has no lanes of demonstrations, either."""
     nothing_shown = [f"{WEIGHTS}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
     lasting = ("reinforce.training.updates=20", "reinforce.training.checkpoint_every=2")
     settings = (*PAID_BY_THE_WORLD, *nothing_shown, *lasting)
-    alone, chaos = (copied(prepared, tmp_path / name) for name in ("alone", "chaos"))
+    alone, chaos = (copied(cloned, tmp_path / name) for name in ("alone", "chaos"))
     interplay("reinforce", tiny(alone, "runtime.overlap=false", *settings))
     folder = chaos / "run/reinforce"
     killer = Killer(folder, ("rank-1",))

@@ -20,7 +20,7 @@ import toys
 from clusters import cluster, small
 from killer import LONG, Killer
 from outcomes import exact, numbers, same_stage
-from tiny_runs import interplay, opened, refused, rows, tiny
+from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.agent.observation import Arrays
 from interplay.launch import cli
@@ -44,20 +44,6 @@ def _cluster() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run up to its reward model."""
-    root = tmp_path_factory.mktemp("prepared")
-    for verb in ("collect", "clone", "collect-agent", "mark", "reward"):
-        interplay(verb, tiny(root))
-    return root
-
-
-def copied(prepared: Path, to: Path) -> Path:
-    shutil.copytree(prepared / "run", to / "run")
-    return to
-
-
 PAID = {
     "by a model": (),
     "by the truth": ("reinforce.reward=scripted", "reinforce.actor.progress=true"),  # the gate is asked all the same
@@ -67,9 +53,9 @@ PAID = {
 
 @pytest.mark.parametrize("paid", PAID.values(), ids=PAID)
 def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
-    prepared: Path, tmp_path: Path, paid: tuple[str, ...]
+    rewarded: Path, tmp_path: Path, paid: tuple[str, ...]
 ) -> None:
-    inline, under_ray = (copied(prepared, tmp_path / name) for name in ("inline", "ray"))
+    inline, under_ray = (copied(rewarded, tmp_path / name) for name in ("inline", "ray"))
     interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.passes=2", *paid))
     interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
     same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
@@ -85,20 +71,20 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
     assert mine == theirs  # the same names in every runtime
 
 
-def test_demonstrations_do_not_depend_on_where_they_are_read(prepared: Path, tmp_path: Path) -> None:
+def test_demonstrations_do_not_depend_on_where_they_are_read(rewarded: Path, tmp_path: Path) -> None:
     for stage in ("clone", "reward"):
-        root = copied(prepared, tmp_path / stage)
+        root = copied(rewarded, tmp_path / stage)
         shutil.rmtree(root / "run" / stage)
         interplay(stage, small(root))
-        same_stage(prepared / "run" / stage, root / "run" / stage)
+        same_stage(rewarded / "run" / stage, root / "run" / stage)
 
 
 def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
-    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     sizes = ("runtime.actors=2", "runtime.datasets=2", "reinforce.dataset.lanes=4", "reinforce.training.updates=60")
     settings = (*LOCKSTEP, *sizes, *SELDOM)
-    quiet, chaos = (copied(prepared, tmp_path / name) for name in ("quiet", "chaos"))
+    quiet, chaos = (copied(rewarded, tmp_path / name) for name in ("quiet", "chaos"))
     interplay("reinforce", small(quiet, *settings))
     folder = chaos / "run/reinforce"
     killer = Killer(folder, ("actor-0", "dataset-1", "reward-0", "learner"))
@@ -114,8 +100,8 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     assert "the learner died" in caplog.text and "learner.txt" in caplog.text
 
 
-def test_lag_is_bounded_and_nothing_is_lost(prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    root = copied(prepared, tmp_path)
+def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    root = copied(rewarded, tmp_path)
     (root / "run/reinforce/status.json").mkdir(parents=True)  # which can't be written: no reason to end
     bound = ("runtime.actors=3", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
     interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
@@ -129,8 +115,8 @@ def test_lag_is_bounded_and_nothing_is_lost(prepared: Path, tmp_path: Path, capl
     assert set(numbers(ledger, lambda row: row.played)) == {0, 1, 2}
 
 
-def test_a_wish_to_stop_reaches_the_learner(prepared: Path, tmp_path: Path) -> None:
-    root = copied(prepared, tmp_path)
+def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
     folder = root / "run/reinforce"
 
     def ask() -> None:
@@ -153,9 +139,9 @@ def test_a_wish_to_stop_reaches_the_learner(prepared: Path, tmp_path: Path) -> N
 
 
 def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
-    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = copied(prepared, tmp_path)
+    root = copied(rewarded, tmp_path)
     shutil.rmtree(root / "run/clone")
     for episode in (root / "run/store/episodes").rglob("*.npz"):
         episode.write_bytes(b"damaged")
@@ -167,8 +153,8 @@ def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
     assert (root / "run/crashes/dataset-0.txt").read_text().count("went down, ") == 2
 
 
-def test_a_newer_reward_model_is_found_once(prepared: Path, tmp_path: Path) -> None:
-    run = opened(small(copied(prepared, tmp_path)))
+def test_a_newer_reward_model_is_found_once(rewarded: Path, tmp_path: Path) -> None:
+    run = opened(small(copied(rewarded, tmp_path)))
     newer = follower(run, every=0.0)
     assert newer() is None
     old = checkpoint.read(run.stage("reward").checkpoints)
@@ -182,9 +168,9 @@ def test_a_newer_reward_model_is_found_once(prepared: Path, tmp_path: Path) -> N
 
 
 def test_a_reward_model_of_another_make_is_left_alone(
-    prepared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = opened(small(copied(prepared, tmp_path)))
+    run = opened(small(copied(rewarded, tmp_path)))
     newer = follower(run, every=0.0)
     old = checkpoint.read(run.stage("reward").checkpoints)
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
@@ -208,14 +194,14 @@ def test_a_reward_model_of_another_make_is_left_alone(
 
 
 def test_a_service_without_replicas_says_why_and_ends(
-    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports: queue.Queue[int] = queue.Queue()
     codes: queue.Queue[int] = queue.Queue()
     ray.cloudpickle.register_pickle_by_value(toys)  # the replicas' processes don't find the tests' modules
     monkeypatch.setattr(serving, "_judging_part", toys.no_judge)
     monkeypatch.setattr(cli, "serve_reward", lambda run, tell: serve_reward(run, lambda host, port: ports.put(port)))
-    typed = ["serve-reward", *small(copied(prepared, tmp_path), "runtime.restarts=0", "serve.port=0")]
+    typed = ["serve-reward", *small(copied(rewarded, tmp_path), "runtime.restarts=0", "serve.port=0")]
     threading.Thread(target=lambda: codes.put(main(typed)), daemon=True).start()
     port = ports.get(timeout=LONG)
     model, _ = load_agent(tmp_path / "run/reward/checkpoints")
@@ -228,8 +214,8 @@ def test_a_service_without_replicas_says_why_and_ends(
     assert any(line.startswith("interplay serve-reward: no replica is left that scores") for line in shown)
 
 
-def test_replicas_serve_other_programs(prepared: Path, tmp_path: Path) -> None:
-    run = opened(small(copied(prepared, tmp_path), "runtime.reward.replicas=2", "serve.port=0"))
+def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
+    run = opened(small(copied(rewarded, tmp_path), "runtime.reward.replicas=2", "serve.port=0"))
     ports: list[int] = []
     serving = threading.Thread(target=serve_reward, args=(run, lambda host, port: ports.append(port)), daemon=True)
     serving.start()
@@ -259,7 +245,7 @@ def score(port: int, arrays: Arrays) -> tuple[int, str | None, bytes]:
     return answer.status, answer.getheader("X-Reward-Version"), answer.read()
 
 
-def test_no_room_is_told_at_once(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = copied(prepared, tmp_path)
+def test_no_room_is_told_at_once(rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = copied(rewarded, tmp_path)
     said = refused("reinforce", small(root, "runtime.actor.cpus=40", "runtime.start_limit=2"), capsys)
     assert "the cluster has 2 CPUs" in said and "actor-1 40 CPUs" in said and "runtime.actor.cpus=0.5" in said

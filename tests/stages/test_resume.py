@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from struck import Moment, strike
-from tiny_runs import interplay, opened, refused, rows, tiny
+from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.learner import checkpoint
 
@@ -22,18 +22,9 @@ SYNCED = "interplay.learner.checkpoint:_sync"
 STAGES = ("clone", "reward", "reinforce")
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run up to its reward model."""
-    root = tmp_path_factory.mktemp("prepared")
-    for verb in ("collect", "clone", "collect-agent", "mark", "reward"):
-        interplay(verb, tiny(root))
-    return root
-
-
-def copied(prepared: Path, to: Path, stage: str) -> Path:
-    """The prepared run, without this stage."""
-    shutil.copytree(prepared / "run", to / "run")
+def without(stage: str, rewarded: Path, to: Path) -> Path:
+    """The rewarded run, without this stage."""
+    copied(rewarded, to)
     shutil.rmtree(to / "run" / stage, ignore_errors=True)
     (to / "run" / "store" / "snapshots" / f"{stage}.db").unlink(missing_ok=True)
     return to
@@ -81,8 +72,8 @@ def same_runs(straight: Path, resumed: Path, stage: str) -> None:
 
 @pytest.mark.parametrize("overlap", [True, False])
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_killed_run_resumes_bit_for_bit(prepared: Path, tmp_path: Path, stage: str, overlap: bool) -> None:
-    straight, killed = (copied(prepared, tmp_path / name, stage) for name in ("straight", "killed"))
+def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage: str, overlap: bool) -> None:
+    straight, killed = (without(stage, rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay(stage, twenty(straight, stage, overlap))
     # Three updates after its checkpoint, so that rows of updates that were lost stand in the files.
     ended = strike([stage, *twenty(killed, stage, overlap)], signal.SIGKILL, Moment(LOGGED, 13), tmp_path / "log")
@@ -95,8 +86,8 @@ def test_a_killed_run_resumes_bit_for_bit(prepared: Path, tmp_path: Path, stage:
     same_runs(straight, killed, stage)
 
 
-def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(prepared: Path, tmp_path: Path) -> None:
-    straight, killed = (copied(prepared, tmp_path / name, "clone") for name in ("straight", "killed"))
+def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: Path, tmp_path: Path) -> None:
+    straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay("clone", twenty(straight, "clone", True))
     # Five syncs a checkpoint: the seventh is of a file of the second one, not yet in its place.
     ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 7), tmp_path / "log")
@@ -111,8 +102,8 @@ def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(prepared: P
 
 
 @pytest.mark.parametrize(("stage", "number"), [("clone", signal.SIGINT), ("reinforce", signal.SIGTERM)])
-def test_a_stopped_stage_saves_and_goes_on(prepared: Path, tmp_path: Path, stage: str, number: signal.Signals) -> None:
-    root = copied(prepared, tmp_path, stage)
+def test_a_stopped_stage_saves_and_goes_on(rewarded: Path, tmp_path: Path, stage: str, number: signal.Signals) -> None:
+    root = without(stage, rewarded, tmp_path)
     settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
     ended = strike([stage, *settings], number, Moment(LOGGED, 3), tmp_path / "log")
     assert ended.code == 130
@@ -131,9 +122,9 @@ def test_a_stopped_stage_saves_and_goes_on(prepared: Path, tmp_path: Path, stage
 
 @pytest.mark.parametrize("stage", ["clone", "reinforce"])
 def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
-    prepared: Path, tmp_path: Path, stage: str
+    rewarded: Path, tmp_path: Path, stage: str
 ) -> None:
-    straight, raised = (copied(prepared, tmp_path / name, stage) for name in ("straight", "raised"))
+    straight, raised = (without(stage, rewarded, tmp_path / name) for name in ("straight", "raised"))
     interplay(stage, twenty(straight, stage, True))
     interplay(stage, [*twenty(raised, stage, True), f"{stage}.training.updates=10"])
     interplay(stage, twenty(raised, stage, True))
@@ -144,8 +135,8 @@ def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
     assert folder.record()["updates"] == 20
 
 
-def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(prepared: Path, tmp_path: Path) -> None:
-    root = copied(prepared, tmp_path, "nothing")
+def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
     more = tiny(root, "clone.training.updates=12")
     ended = strike(["clone", *more], signal.SIGINT, Moment(LOGGED, 2), tmp_path / "log")
     assert ended.code == 130, ended.said
@@ -156,9 +147,9 @@ def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(prepared: Pa
 
 
 def test_another_agent_or_other_settings_are_refused(
-    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = copied(prepared, tmp_path, "nothing")
+    root = copied(rewarded, tmp_path)
     wider = refused("clone", tiny(root, "agent.width=32"), capsys)
     assert "agent.width: 16 -> 32" in wider
     assert "run.name=" in wider  # a way out
@@ -169,11 +160,11 @@ def test_another_agent_or_other_settings_are_refused(
 
 
 def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_same(
-    prepared: Path, tmp_path: Path
+    rewarded: Path, tmp_path: Path
 ) -> None:
     shown = ("movement_cloning", "language_cloning", "css")
     unshown = [f"reinforce.learner.objective.weights.{name}=0" for name in shown]
-    straight, resumed = (copied(prepared, tmp_path / name, "reinforce") for name in ("straight", "resumed"))
+    straight, resumed = (without("reinforce", rewarded, tmp_path / name) for name in ("straight", "resumed"))
     interplay("reinforce", [*twenty(straight, "reinforce", False), *unshown])
     half = [*twenty(resumed, "reinforce", False), *unshown]
     interplay("reinforce", [*half, "reinforce.training.updates=10"])
@@ -185,9 +176,9 @@ def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_sam
 
 
 def test_two_processes_can_not_work_on_one_stage(
-    prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = copied(prepared, tmp_path, "clone")
+    root = without("clone", rewarded, tmp_path)
     monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
     with opened(tiny(root)).stage("clone").alone():
         said = refused("clone", tiny(root), capsys)
