@@ -4,12 +4,14 @@
     python benchmarks/throughput.py --peer rllib --peer torchrl  # ... and peers, in virtual environments of their own
     python benchmarks/throughput.py --size large --runs 3 --json throughput.json
     python benchmarks/throughput.py --served                     # ... and Interplay with one network for all actors
+    python benchmarks/throughput.py --peer rllib --keeping       # ... and the peer with memory kept as Interplay's is
     python benchmarks/throughput.py --scaling                    # 1 to 16 actors, with worlds that sleep 5 ms a step
 
-Everyone plays the same world of noise (72x96x3, a known price a step) with the same number of worlds, the same batch of
-inference and networks of one size, and learns from each frame once. A referee reads from outside how many frames were
-learned from and how many CPU seconds the whole tree of processes took, in a window after the start. Runs take turns, so
-that a noisy machine is noisy to all; medians are told, and ratios within a turn.
+Everyone plays the same world of noise (72x96x3, a known price a step) with the same number of worlds and networks of
+one size, and learns from each frame once. Those with workers decide for the worlds of one worker at a time, those of
+one process for all. A referee reads from outside how many frames were learned from and how many CPU seconds the whole
+tree of processes took, in a window after the start. Runs take turns, so that a noisy machine is noisy to all; ratios
+and shares of the ideal are taken within a turn, and their medians are told, with the least and the most.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ PEERS: dict[str, tuple[str, ...]] = {
     "torchrl": (TORCH, "torchrl==0.14.1", "gymnasium==1.4.0"),
     "cleanrl": (TORCH, "gymnasium==1.4.0"),  # its recipe: see the contestant
 }
-GOALS = {"rllib": 3.0, "torchrl": 2.0, "sample_factory": 1.5, "loop": 0.95}
+KEEPING = "_keeping"  # ends the name of a contestant that runs with memory kept; see `interplay.runtime.allocator`
+GOALS = {"rllib": 3.0, "torchrl": 2.0, "sample_factory": 1.5, "loop": 0.95, f"loop{KEEPING}": 0.95}
 IDEAL_GOAL = 0.75  # with the small network
 
 
@@ -139,10 +142,11 @@ def python_of(name: str) -> str:
     return str(venv / "bin" / "python")
 
 
-def environment(mark: str) -> dict[str, str]:
+def environment(mark: str, *, keeps: bool) -> dict[str, str]:
     """One thread of arithmetic a process, and the contestants' folder to import from."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    return {**os.environ, **one, MARK: mark, "PYTHONPATH": str(CONTESTANTS), "RAY_DEDUP_LOGS": "0"}
+    kept = keeping() if keeps else {}
+    return {**os.environ, **one, **kept, MARK: mark, "PYTHONPATH": str(CONTESTANTS), "RAY_DEDUP_LOGS": "0"}
 
 
 def race(name: str, plan: Plan) -> Result:
@@ -151,12 +155,11 @@ def race(name: str, plan: Plan) -> Result:
     Raises:
         RuntimeError: it ended, or did not begin; the message holds the last of what it wrote.
     """
-    mark = uuid.uuid4().hex
+    mark, program = uuid.uuid4().hex, name.removesuffix(KEEPING)
     with tempfile.TemporaryDirectory(prefix="throughput-") as folder, tempfile.TemporaryFile("w+") as errors:
-        command = [python_of(name), str(CONTESTANTS / f"with_{name}.py"), *plan.words(folder)]
-        child = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment(mark), cwd=folder
-        )
+        command = [python_of(program), str(CONTESTANTS / f"with_{program}.py"), *plan.words(folder)]
+        around = environment(mark, keeps=program != name)
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=around, cwd=folder)
         assert child.stdout is not None
         os.set_blocking(child.stdout.fileno(), False)
         try:
@@ -169,7 +172,7 @@ def race(name: str, plan: Plan) -> Result:
 
 
 def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> Result:
-    """Follows a run's words. The window begins with the second update, when all is warm, and ends with an update."""
+    """Follows a run's words. The window begins with the third update told, when all is warm, and ends with one."""
     parameters, frames, updates = 0, 0, 0
     begun: tuple[int, float, float] | None = None
     limit = time.monotonic() + START_LIMIT
@@ -202,42 +205,55 @@ def ideal(plan: Plan) -> dict[str, float]:
     """CPU seconds a frame of world, inference and learner alone, with memory that is fetched once."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(CONTESTANTS / "with_parts.py"), *plan.words(folder)]
-        around = {**environment("parts"), **keeping()}
+        around = environment("parts", keeps=True)
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=around)
     parts: dict[str, float] = json.loads(done.stdout)
     return parts
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Of one number over the turns."""
+
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> Spread:
+        """Over these."""
+        return cls(statistics.median(numbers), min(numbers), max(numbers))
+
+
+@dataclass(frozen=True)
 class Standing:
-    """The medians of a contestant's runs."""
+    """A contestant's runs."""
 
     name: str
     runs: int
     frames_per_second: float
     frames_per_cpu_second: float
-    share_of_ideal: float
-    interplay_is: float | None  # times as many frames a CPU second, the median of the turns' ratios
+    share_of_ideal: Spread
+    times: dict[str, Spread]  # as many frames a CPU second as this one has each way of running Interplay; not of itself
     parameters: int
 
 
 def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, float]]) -> list[Standing]:
     """From all turns, the best first."""
-    best = 1.0 / min(sum(parts.values()) for parts in ideals)
-    ours = [max(r.per_cpu for n, r in turn.items() if n.startswith("interplay")) for turn in turns]
+    ours = [name for name in turns[0] if name.startswith("interplay")]
     found = []
     for name in turns[0]:
         runs = [turn[name] for turn in turns]
-        per_cpu = statistics.median(run.per_cpu for run in runs)
-        ratio = statistics.median(mine / run.per_cpu for mine, run in zip(ours, runs, strict=True))
+        shares = [run.per_cpu * sum(parts.values()) for run, parts in zip(runs, ideals, strict=True)]
+        times = {mine: Spread.of([turn[mine].per_cpu / turn[name].per_cpu for turn in turns]) for mine in ours}
         found.append(
             Standing(
                 name=name,
                 runs=len(runs),
                 frames_per_second=statistics.median(run.frames / run.wall for run in runs),
-                frames_per_cpu_second=per_cpu,
-                share_of_ideal=per_cpu / best,
-                interplay_is=None if name.startswith("interplay") else ratio,
+                frames_per_cpu_second=statistics.median(run.per_cpu for run in runs),
+                share_of_ideal=Spread.of(shares),
+                times={mine: spread for mine, spread in times.items() if mine != name},
                 parameters=runs[0].parameters,
             )
         )
@@ -246,22 +262,33 @@ def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, flo
 
 def table(plan: Plan, found: Sequence[Standing], ideals: Sequence[dict[str, float]]) -> str:
     """For people."""
-    parts = min(ideals, key=lambda each: sum(each.values()))
-    each = ", ".join(f"{name} {1e6 * seconds:.0f}" for name, seconds in parts.items())
+    each = ", ".join(f"{name} {1e6 * statistics.median(parts[name] for parts in ideals):.0f}" for name in ideals[0])
+    of_all = Spread.of([1 / sum(parts.values()) for parts in ideals])
+    ours = [standing.name for standing in found if standing.name.startswith("interplay")]
     lines = [
         f"network {plan.size}, {plan.workers} x {plan.worlds} worlds of {1e3 * plan.work:g} ms, T = {plan.unroll}, "
         f"{len(ideals)} turns of {plan.seconds:.0f} s",
-        f"the ideal: {1 / sum(parts.values()):,.0f} frames a CPU second (microseconds a frame: {each})",
+        f"the ideal: {of_all.median:,.0f} ({of_all.least:,.0f} - {of_all.most:,.0f}) frames a CPU second (medians in "
+        f"microseconds a frame: {each})",
         "",
-        f"{'':18}{'frames/s':>10}{'per CPU s':>11}{'of ideal':>10}{'Interplay is':>14}{'goal':>7}{'parameters':>12}",
+        f"{'':24}{'frames/s':>10}{'per CPU s':>11}{'of the ideal':>22}"
+        + "".join(f"{name + ' is':>24}" for name in ours)
+        + f"{'goal':>8}{'parameters':>12}",
     ]
     for row in found:
-        goal = GOALS.get(row.name)
-        aim = f"{IDEAL_GOAL:.0%}" if row.name.startswith("interplay") and plan.size == "small" else ""
+        goal = f"{GOALS[row.name]:g} x" if row.name in GOALS else ""
+        if row.name in ours and plan.size == "small":
+            goal = f"{IDEAL_GOAL:.0%}"
+        share = row.share_of_ideal
+        times = [
+            f"{spread.median:.2f} x ({spread.least:.2f} - {spread.most:.2f})" if (spread := row.times.get(name)) else ""
+            for name in ours
+        ]
         lines.append(
-            f"{row.name:18}{row.frames_per_second:10,.0f}{row.frames_per_cpu_second:11,.0f}{row.share_of_ideal:10.0%}"
-            f"{'' if row.interplay_is is None else f'{row.interplay_is:.2f} x':>14}"
-            f"{aim if goal is None else f'{goal:g} x':>7}{row.parameters:12,}"
+            f"{row.name:24}{row.frames_per_second:10,.0f}{row.frames_per_cpu_second:11,.0f}"
+            f"{f'{share.median:.0%} ({share.least:.0%} - {share.most:.0%})':>22}"
+            + "".join(f"{each:>24}" for each in times)
+            + f"{goal:>8}{row.parameters:12,}"
         )
     return "\n".join(lines)
 
@@ -304,9 +331,10 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def contestants(peers: Sequence[str], *, served: bool) -> list[str]:
-    """Who runs, in this order; each has a file in `contestants/`."""
-    return ["interplay", "interplay_ray", *(["interplay_served"] if served else []), "loop", *peers]
+def contestants(peers: Sequence[str], *, served: bool, keeps: bool) -> list[str]:
+    """Who runs, in this order; each has a file in `contestants/`. With `keeps`, peers run again with memory kept."""
+    others = ["loop", f"loop{KEEPING}", *peers, *(f"{peer}{KEEPING}" for peer in peers if keeps)]
+    return ["interplay", "interplay_ray", *(["interplay_served"] if served else []), *others]
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -320,6 +348,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--worlds", type=int, default=16)
     parser.add_argument("--unroll", type=int, default=50)
     parser.add_argument("--served", action="store_true", help="also Interplay with actors.inference=service")
+    parser.add_argument("--keeping", action="store_true", help="each peer also with memory kept")
     parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--json", help="a file, or - for stdout")
     return parser
@@ -331,7 +360,7 @@ def main() -> None:
     report: dict[str, object] = {}
     for size in told.size or ["small"]:
         plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
-        report[size] = contest(plan, contestants(told.peer, served=told.served), told.runs)
+        report[size] = contest(plan, contestants(told.peer, served=told.served, keeps=told.keeping), told.runs)
     if told.scaling:
         slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
         report["scaling"] = scaling(slow, (1, 2, 4, 8, 16))

