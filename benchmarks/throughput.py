@@ -20,7 +20,6 @@ import argparse
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,8 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from contest.standings import KEEPING, Result, standings, table
 
 from interplay.runtime.allocator import keeping
 
@@ -47,8 +48,6 @@ PEERS: dict[str, tuple[str, ...]] = {
     "torchrl": (TORCH, "torchrl==0.14.1", "gymnasium==1.4.0"),
     "cleanrl": (TORCH, "gymnasium==1.4.0"),  # its recipe: see the contestant
 }
-KEEPING = "_keeping"  # ends the name of a contestant that runs with memory kept; see `interplay.runtime.allocator`
-GOALS = {"rllib": 3.0, "torchrl": 2.0, "sample_factory": 1.5, "loop": 0.95, f"loop{KEEPING}": 0.95}
 IDEAL_GOAL = 0.75  # with the small network
 
 
@@ -64,26 +63,15 @@ class Plan:
     wait: float
     seconds: float  # of the window
 
+    def heading(self, turns: int) -> str:
+        """What is compared."""
+        worlds = f"{self.workers} x {self.worlds} worlds of {1e3 * self.work:g} ms"
+        return f"network {self.size}, {worlds}, T = {self.unroll}, {turns} turns of {self.seconds:.0f} s"
+
     def words(self, folder: str) -> list[str]:
         """A contestant's command line."""
         named = {name: getattr(self, name) for name in ("size", "workers", "worlds", "unroll", "work", "wait")}
         return [word for name, value in named.items() for word in (f"--{name}", str(value))] + ["--folder", folder]
-
-
-@dataclass(frozen=True)
-class Result:
-    """One run of one contestant."""
-
-    name: str
-    frames: int
-    wall: float  # seconds
-    cpu: float  # seconds, of the whole tree of processes
-    parameters: int
-
-    @property
-    def per_cpu(self) -> float:
-        """Frames a CPU second."""
-        return self.frames / self.cpu
 
 
 def cpu_of(mark: str) -> float:
@@ -211,88 +199,6 @@ def ideal(plan: Plan) -> dict[str, float]:
     return parts
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Of one number over the turns."""
-
-    median: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, numbers: Sequence[float]) -> Spread:
-        """Over these."""
-        return cls(statistics.median(numbers), min(numbers), max(numbers))
-
-
-@dataclass(frozen=True)
-class Standing:
-    """A contestant's runs."""
-
-    name: str
-    runs: int
-    frames_per_second: float
-    frames_per_cpu_second: float
-    share_of_ideal: Spread
-    times: dict[str, Spread]  # as many frames a CPU second as this one has each way of running Interplay; not of itself
-    parameters: int
-
-
-def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, float]]) -> list[Standing]:
-    """From all turns, the best first."""
-    ours = [name for name in turns[0] if name.startswith("interplay")]
-    found = []
-    for name in turns[0]:
-        runs = [turn[name] for turn in turns]
-        shares = [run.per_cpu * sum(parts.values()) for run, parts in zip(runs, ideals, strict=True)]
-        times = {mine: Spread.of([turn[mine].per_cpu / turn[name].per_cpu for turn in turns]) for mine in ours}
-        found.append(
-            Standing(
-                name=name,
-                runs=len(runs),
-                frames_per_second=statistics.median(run.frames / run.wall for run in runs),
-                frames_per_cpu_second=statistics.median(run.per_cpu for run in runs),
-                share_of_ideal=Spread.of(shares),
-                times={mine: spread for mine, spread in times.items() if mine != name},
-                parameters=runs[0].parameters,
-            )
-        )
-    return sorted(found, key=lambda standing: -standing.frames_per_cpu_second)
-
-
-def table(plan: Plan, found: Sequence[Standing], ideals: Sequence[dict[str, float]]) -> str:
-    """For people."""
-    each = ", ".join(f"{name} {1e6 * statistics.median(parts[name] for parts in ideals):.0f}" for name in ideals[0])
-    of_all = Spread.of([1 / sum(parts.values()) for parts in ideals])
-    ours = [standing.name for standing in found if standing.name.startswith("interplay")]
-    lines = [
-        f"network {plan.size}, {plan.workers} x {plan.worlds} worlds of {1e3 * plan.work:g} ms, T = {plan.unroll}, "
-        f"{len(ideals)} turns of {plan.seconds:.0f} s",
-        f"the ideal: {of_all.median:,.0f} ({of_all.least:,.0f} - {of_all.most:,.0f}) frames a CPU second (medians in "
-        f"microseconds a frame: {each})",
-        "",
-        f"{'':24}{'frames/s':>10}{'per CPU s':>11}{'of the ideal':>22}"
-        + "".join(f"{name + ' is':>24}" for name in ours)
-        + f"{'goal':>8}{'parameters':>12}",
-    ]
-    for row in found:
-        goal = f"{GOALS[row.name]:g} x" if row.name in GOALS else ""
-        if row.name in ours and plan.size == "small":
-            goal = f"{IDEAL_GOAL:.0%}"
-        share = row.share_of_ideal
-        times = [
-            f"{spread.median:.2f} x ({spread.least:.2f} - {spread.most:.2f})" if (spread := row.times.get(name)) else ""
-            for name in ours
-        ]
-        lines.append(
-            f"{row.name:24}{row.frames_per_second:10,.0f}{row.frames_per_cpu_second:11,.0f}"
-            f"{f'{share.median:.0%} ({share.least:.0%} - {share.most:.0%})':>22}"
-            + "".join(f"{each:>24}" for each in times)
-            + f"{goal:>8}{row.parameters:12,}"
-        )
-    return "\n".join(lines)
-
-
 def scaling(plan: Plan, actors: Sequence[int]) -> list[dict[str, float]]:
     """Frames a second of 1 to many Ray actors."""
     rows = []
@@ -316,7 +222,8 @@ def contest(plan: Plan, names: Sequence[str], runs: int) -> dict[str, object]:
             say(f"turn {turn + 1} of {runs}: {name} {results[name].per_cpu:,.0f} frames a CPU second")
         turns.append(results)
     found = standings(turns, ideals)
-    say("\n" + table(plan, found, ideals) + "\n")
+    aim = f"{IDEAL_GOAL:.0%}" if plan.size == "small" else ""
+    say("\n" + table(plan.heading(runs), found, ideals, aim=aim) + "\n")
     return {
         "plan": asdict(plan),
         "ideals": ideals,

@@ -24,7 +24,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
 from interplay.runtime.allocator import keep_freed
 from interplay.runtime.crashes import PartFailed
-from interplay.runtime.interruption import Interrupted, taken_as_ctrl_c
+from interplay.runtime.interruption import INTERRUPTED, Interrupted, taken_as_ctrl_c
 from interplay.stages.config import Config
 from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
@@ -48,7 +48,6 @@ USERS_ERRORS = (
     ModuleNotFoundError,
     ValueError,
 )
-INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.cloning import clone
 from interplay.stages.collecting import collect
 from interplay.stages.evaluating import evaluate
@@ -41,8 +42,15 @@ SAYS = {
 
 
 def demo(run: Run) -> Path:
-    """One agent through every stage; stages that are done are passed over. Returns the path of the report."""
-    for number, (name, stage) in enumerate(STAGES.items(), 1):
-        logger.info("[%d/%d] %s: %s", number, len(STAGES), name, SAYS[name])
-        stage(run)
-    return report(run)
+    """One agent through every stage; stages that are done are passed over. Returns the path of the report.
+
+    Raises:
+        Interrupted: asked to stop; everything is saved.
+    """
+    with StopRequest() as stop:
+        for number, (name, stage) in enumerate(STAGES.items(), 1):
+            logger.info("[%d/%d] %s: %s", number, len(STAGES), name, SAYS[name])
+            stage(run)
+            if stop.requested:  # too late for the stage, which had nothing left to do
+                raise Interrupted(f"stopped; {name} is done, and the same command goes on with what follows")
+        return report(run)

@@ -1,6 +1,6 @@
 """Sweeps: one verb over every combination of the values typed, each a run of its own, placed by a launcher of Hydra's.
 
-interplay sweep reinforce run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydra/launcher=laptop
+interplay sweep demo run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydra/launcher=laptop
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +23,12 @@ from omegaconf import DictConfig
 
 from interplay.env.settings import SettingsError
 from interplay.launch.compose import KEY, compose
+from interplay.runtime.interruption import INTERRUPTED, StopRequest
 
 TOLD = "outcome.json"
+STOPPED = "stopped"  # is there once a run was asked to stop: none that waits is begun then
 SLURM = ("sbatch", "srun")  # which its launcher calls
+ON_SLURM = ("slurm", "submitit_slurm")
 Act = Callable[[Sequence[str]], int]  # the command itself: takes what is typed, returns the exit code
 
 
@@ -37,7 +41,7 @@ class Combination:
 
 
 def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
-    """Runs them all; returns 0 where all are done, else 1.
+    """Runs them all; returns 0 where all are done, 130 where it was asked to stop, else 1.
 
     Raises:
         SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
@@ -53,20 +57,36 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(len(runs)):
         (folder / str(number) / TOLD).unlink(missing_ok=True)
-    _launch(verb, runs, folder.resolve(), hydras, act)
-    return _tell(runs, folder)
+    (folder / STOPPED).unlink(missing_ok=True)
+    elsewhere = _launcher(hydras) in ON_SLURM
+    try:
+        # The runs under way here hear of a Ctrl-C themselves, and save. What Slurm has is not waited for any longer.
+        with nullcontext() if elsewhere else StopRequest():
+            _launch(verb, runs, folder.resolve(), hydras, act)
+            stopped = StopRequest.asked() or (folder / STOPPED).exists()
+    except KeyboardInterrupt:
+        stopped = True
+    code = _tell(runs, folder)
+    if stopped and elsewhere:
+        sys.stderr.write("no longer waiting; the jobs are Slurm's, and go on (squeue, scancel)\n")
+    return INTERRUPTED if stopped else code
+
+
+def _launcher(hydras: Sequence[str]) -> str:
+    """The name of the one that is asked for, or "" where none is."""
+    launchers = [word.partition("=")[2] for word in hydras if word.startswith("hydra/launcher=")]
+    return launchers[-1] if launchers else ""
 
 
 def _refuse_what_is_not_here(hydras: Sequence[str]) -> None:
     """Slurm's launcher would end in a traceback where there is no Slurm."""
-    launchers = [word.partition("=")[2] for word in hydras if word.startswith("hydra/launcher=")]
     missing = [command for command in SLURM if shutil.which(command) is None]
-    if launchers and launchers[-1] in ("slurm", "submitit_slurm") and missing:
+    if _launcher(hydras) in ON_SLURM and missing:
         raise SettingsError(
             [
-                f"hydra/launcher={launchers[-1]} hands the runs to Slurm, and there is no {' and no '.join(missing)} "
-                "on the PATH here; type it on a machine from which sbatch works, or run them on this one with "
-                "hydra/launcher=laptop"
+                f"hydra/launcher={_launcher(hydras)} hands the runs to Slurm, and there is no "
+                f"{' and no '.join(missing)} on the PATH here; type it on a machine from which sbatch works, or run "
+                "them on this one with hydra/launcher=laptop"
             ]
         )
 
@@ -120,8 +140,11 @@ def _base(run: Combination, typed: Sequence[str]) -> str:
 
 def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> None:
     """Lets Hydra's launcher carry out one job a run."""
+    together = _launcher(hydras) not in ON_SLURM  # there each job is cancelled, or queued again, by itself
 
     def job(chosen: DictConfig) -> None:
+        if together and (StopRequest.asked() or (folder / STOPPED).exists()):
+            return
         run = runs[int(chosen.number)]
         outer = GlobalHydra.get_state()
         GlobalHydra.instance().clear()  # Hydra is one to a process, and the verb composes its own configuration
@@ -132,6 +155,8 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
         told = folder / str(chosen.number)
         told.mkdir(parents=True, exist_ok=True)
         (told / TOLD).write_text(json.dumps({"run": run.name, "code": code}))
+        if together and code == INTERRUPTED:
+            (folder / STOPPED).touch()
 
     numbers = ",".join(str(number) for number in range(len(runs)))
     # A sweep of one number is none to Hydra; there are at least two here.
@@ -140,6 +165,8 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
     sys.argv = ["interplay", *words]
     try:
         hydra.main(config_path="pkg://interplay.conf", config_name="sweep", version_base="1.3")(job)()
+    except SystemExit:
+        pass  # Hydra has told what its launcher raised, as where a job was killed; which runs are not done is told next
     finally:
         sys.argv = before
 

@@ -43,7 +43,7 @@ class Judge:
     def __init__(self, *, service: RewardService | None, reference: Agent | None, version: int) -> None:
         self._service = service
         self._reference = None if reference is None else reference.eval()
-        self._version = version
+        self.version = version
 
     def judge(self, arrays: Arrays, states: LaneStates) -> Judged:
         """Judges one unroll [T + 1, b].
@@ -62,7 +62,7 @@ class Judge:
                 before = state_from_arrays([states.gate[name] for name in ("hidden", "cell")], self._reference.device)
             logits, between = gate_logits(self._reference, arrays, before)
             gate = dict(zip(("hidden", "cell"), state_to_arrays(between), strict=True))
-        return Judged(reward, logits, LaneStates(payment, gate), self._version, utility)
+        return Judged(reward, logits, LaneStates(payment, gate), self.version, utility)
 
     def load_version(self, weights: Weights, version: int) -> None:
         """From the next request on, pays with these weights of the reward model.
@@ -73,4 +73,4 @@ class Judge:
         if self._service is None:
             raise ValueError("no reward model pays here, so none can be replaced")
         self._service.load_weights(weights)
-        self._version = version
+        self.version = version

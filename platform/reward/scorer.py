@@ -20,6 +20,10 @@ class LocalScorer:
         self._read = read
         self._lock = threading.Lock()  # nothing is scored by half of one version and half of another
 
+    @property
+    def version(self) -> int:
+        return self._judge.version
+
     def score(self, arrays: Arrays, states: LaneStates) -> Judged:
         with self._lock:
             return self._judge.judge(arrays, states)

@@ -60,6 +60,10 @@ class ServeConfig:
 class Scorer(Protocol):
     """Who scores: the model in this process, or replicas elsewhere. Asked from several threads."""
 
+    @property
+    def version(self) -> int:
+        """Of the reward model that the next request is scored with."""
+
     def score(self, arrays: Arrays, states: LaneStates) -> Judged:
         """See `interplay.reward.judge.Judge.judge`."""
 
@@ -90,18 +94,17 @@ class RewardServer(ThreadingHTTPServer):
     ended_by: ServiceEnded | None = None  # once somebody has been told that nobody is left who scores
 
 
-def serve(
-    scorer: Scorer, about: Callable[[], Mapping[str, Any]], layout: Layout, width: int, config: ServeConfig
-) -> RewardServer:
+def serve(scorer: Scorer, about: Mapping[str, Any], layout: Layout, width: int, config: ServeConfig) -> RewardServer:
     """A server that is bound and not yet running: call its `serve_forever`, and `shutdown` from another thread.
 
     Args:
+        about: what `/about` says besides the version and the arrays.
         width: D, of the lanes' state.
 
     Raises:
         ValueError: the address is taken, or not of this machine.
     """
-    given = {"scorer": scorer, "about": staticmethod(about), "layout": layout, "width": width}
+    given = {"scorer": scorer, "about": about, "layout": layout, "width": width}
     handler = type("Handler", (_Handler,), {**given, "largest": config.largest_mb * 2**20})
     try:
         return RewardServer((config.host, config.port), handler)
@@ -162,7 +165,7 @@ def write_answer(judged: Judged) -> bytes:
 
 class _Handler(BaseHTTPRequestHandler):
     scorer: Scorer
-    about: Callable[[], Mapping[str, Any]]
+    about: Mapping[str, Any]
     layout: Layout
     width: int
     largest: int
@@ -197,7 +200,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
     def _about(self) -> None:
-        self._send_json(HTTPStatus.OK, {"arrays": wanted_arrays(self.layout), **self.about()})
+        self._send_json(
+            HTTPStatus.OK, {"version": self.scorer.version, "arrays": wanted_arrays(self.layout), **self.about}
+        )
 
     def _score(self) -> None:
         arrays, states = read_request(self._body(), self.layout, self.width)

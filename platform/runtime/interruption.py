@@ -16,6 +16,9 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[int, FrameType | None], None]
 
 
+INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+
+
 class Interrupted(Exception):
     """The work was asked to stop; it has saved what it had. The message says how to go on."""
 
@@ -27,7 +30,9 @@ class StopRequest:
         while not finished and not stop.requested:
             ...
 
-    A SIGHUP that was ignored before, as under nohup, stays so. One never counts as the second: shells repeat it.
+    Within another one it takes the signals, and leaves what was asked to that one at its end: work that had nothing
+    left to save goes on to its end, and whoever did it as a part of more stops then. A SIGHUP that was ignored before,
+    as under nohup, stays so. One never counts as the second: shells repeat it.
     """
 
     _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal is for all of it, and so is `ask_to_stop`
@@ -46,6 +51,8 @@ class StopRequest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.remove(self)
+        if self.requested and self._entered:
+            self._entered[-1].requested = True
         _put_back(self._previous)
         self._previous = {}
 
@@ -55,6 +62,11 @@ class StopRequest:
         for request in cls._entered:
             request.requested = True
         return bool(cls._entered)
+
+    @classmethod
+    def asked(cls) -> bool:
+        """Has anybody in this process been asked?"""
+        return any(request.requested for request in cls._entered)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:

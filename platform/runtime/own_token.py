@@ -21,6 +21,6 @@ def keep_others_out(
     Args:
         address: of a running cluster, which has its own ways; None where one is started here.
     """
-    if address is None and "ray" not in imported and not {MODE, "RAY_ADDRESS"} & set(environment):
+    if address is None and "ray" not in imported and MODE not in environment:
         environment[MODE] = "token"
         environment[TOKEN] = secrets.token_hex(32)

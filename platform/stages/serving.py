@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from interplay.agent.weights import Weights
-from interplay.learner.agents import identity, load_agent, same_agent
+from interplay.agent.network import Agent
+from interplay.agent.weights import Weights, load_weights, weights_of
+from interplay.learner.agents import build_agent, identity, load_agent, same_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.learner.device import find_device
 from interplay.reward.judge import Judge
@@ -37,19 +38,14 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
     """
     found = checkpoint_of(run, "reward")
     model, vocabulary = load_agent(found.path)
-    version = found.step
-
-    def about() -> dict[str, Any]:
-        return {"version": version, "vocabulary": vocabulary.to_json(), "lanes_state": ["hidden", "cell"]}
+    about = {"vocabulary": vocabulary.to_json(), "lanes_state": ["hidden", "cell"]}
 
     def read_version(path: str) -> tuple[Weights, int]:
-        nonlocal version
         newer = read(Path(path))
         same_agent(newer, identity(model, vocabulary))
-        version = newer.step
         return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
 
-    with _scorer(run, found, read_version) as scorer, StopRequest() as stop:
+    with _scorer(run, found, model, read_version) as scorer, StopRequest() as stop:
         server = serve(scorer, about, model.layout, model.config.lstm, run.config.serve)
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
         thread.start()
@@ -65,23 +61,28 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
         raise PartFailed(str(server.ended_by)) from server.ended_by
 
 
-def _scorer(run: Run, found: Checkpoint, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
+def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
-        return nullcontext(LocalScorer(_judge(found.path, found.step), read_version))
+        return nullcontext(LocalScorer(_judge(model, found.step), read_version))
     keep_others_out(run.config.runtime.address)
     # Ray takes half a second to import; only who asks for it waits for that.
     from interplay.runtime.ray.scorer import replicated
 
-    make = partial(_judging_part, found.path.resolve(), found.step)
-    return replicated(make, read_version, run.config.runtime, run.crashes)
+    # Its weights and not its path, which is gone once newer ones have been saved.
+    make = partial(_judging_part, dict(found.description), weights_of(model), found.step)
+    return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 
-def _judge(path: Path, version: int) -> Judge:
-    return Judge(service=RewardService(load_agent(path)[0].to(find_device("auto"))), reference=None, version=version)
+def _judge(model: Agent, version: int) -> Judge:
+    return Judge(service=RewardService(model.to(find_device("auto"))), reference=None, version=version)
 
 
-def _judging_part(path: Path, version: int, newer: Weights | None = None, number: int = 0) -> JudgingPart:
-    judge = _judge(path, version)
+def _judging_part(
+    description: Mapping[str, Any], weights: Weights, version: int, newer: Weights | None = None, number: int = 0
+) -> JudgingPart:
+    model, _ = build_agent(description)
+    load_weights(model, weights)
+    judge = _judge(model, version)
     if newer is not None:
         judge.load_version(newer, number)
     return JudgingPart(judge)

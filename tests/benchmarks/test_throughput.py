@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
@@ -15,13 +16,15 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def throughput() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("throughput", ROOT / "benchmarks" / "throughput.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["throughput"] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+def throughput() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        spec = importlib.util.spec_from_file_location("throughput", ROOT / "benchmarks" / "throughput.py")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, "throughput", module)  # its dataclasses look themselves up
+        spec.loader.exec_module(module)
+        yield module
 
 
 def test_a_run_is_counted_and_ended(throughput: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +63,9 @@ def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
     assert best.frames_per_cpu_second == pytest.approx(90)
     shares = [100 / 200, 40 / 50, 90 / 100]  # of the ideal of the same turn
     assert asdict(best.share_of_ideal) == pytest.approx({"median": shares[1], "least": shares[0], "most": shares[2]})
-    shown = throughput.table(throughput.Plan("small", 2, 16, 50, 1e-4, 0.0, 20.0), [best, second], ideals)
+    plan = throughput.Plan("small", 2, 16, 50, 1e-4, 0.0, 20.0)
+    shown = throughput.table(plan.heading(3), [best, second], ideals, aim="75%")
+    assert shown.startswith("network small, 2 x 16 worlds of 0.1 ms, T = 50, 3 turns of 20 s")
     assert "80% (50% - 90%)" in shown and "2.00 x (1.00 - 2.00)" in shown
 
 

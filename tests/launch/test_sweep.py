@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
+from struck import Moment, strike
 
 import interplay.conf
 from interplay.env.settings import SettingsError
 from interplay.launch.cli import main
-from interplay.launch.sweep import combinations
+from interplay.launch.sweep import combinations, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 TINY = ("env=room", "collect.episodes=1", "collect.heldout=1", "collect.lanes=1", "collect.steps=2")
@@ -65,6 +68,29 @@ def test_a_run_that_fails_does_not_hide(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     assert "run-seed-1: ended with code 1" in told
     assert "sweep: 0 of 2 runs done" in told
+
+
+@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"]], ids=["one", "laptop"])
+def test_a_sweep_that_is_asked_to_stop_begins_no_other_run(tmp_path: Path, launcher: list[str]) -> None:
+    words = ["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.episodes=40", "run.seed=1,2,3", *launcher]
+    stored = Moment("interplay.episodes.store:EpisodeStore.append", 1)
+    ended = strike(words, signal.SIGINT, stored, tmp_path / "log")
+    assert ended.code == 130, ended.said
+    assert "run-seed-1: ended with code 130" in ended.said
+    assert "run-seed-2: did not end" in ended.said and "run-seed-3: did not end" in ended.said
+    assert not (tmp_path / "run-seed-2").exists()
+
+
+def test_a_job_that_ends_the_launcher_hides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def act(typed: Sequence[str]) -> int:
+        if "run.seed=1" in typed:
+            return 0
+        raise MemoryError("the job was killed")
+
+    assert sweep("collect", [*TINY, f"run.dir={tmp_path}", "run.seed=1,2"], act) == 1
+    told = capsys.readouterr()
+    assert "run-seed-1: done" in told.out and "run-seed-2: did not end" in told.out
+    assert "the job was killed" in told.err
 
 
 def test_nothing_starts_where_one_combination_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ class Client:
 @contextmanager
 def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
     config = ServeConfig(port=0, largest_mb=1)
-    server = serve(scorer, lambda: {"version": 3}, LAYOUT, TINY.lstm, config)
+    server = serve(scorer, {"vocabulary": []}, LAYOUT, TINY.lstm, config)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server, Client(server.server_address[1])
@@ -121,6 +121,9 @@ def test_another_version_pays_from_the_next_request_on(client: Client) -> None:
     assert (status, json.loads(body)) == (200, {"version": 17})
     after, version = client.score(unroll())
     assert version == "17" and not np.array_equal(before["utility"], after["utility"])
+    assert json.loads(client.ask("GET", "/about")[1])["version"] == 17
+    client.ask("POST", "/version", b'{"checkpoint": "elsewhere"}')  # which is refused
+    assert json.loads(client.ask("GET", "/about")[1])["version"] == 17
 
 
 def test_it_says_what_it_wants(client: Client) -> None:
@@ -181,6 +184,8 @@ def test_objects_are_never_unpickled(client: Client) -> None:
 
 class Gone:
     """A scorer whose last replica has been given up."""
+
+    version = 3
 
     def score(self, arrays: Arrays, states: LaneStates) -> Judged:
         raise ServiceEnded("no replica is left that scores: the GPU is full")

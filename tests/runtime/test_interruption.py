@@ -45,6 +45,16 @@ def test_a_terminal_that_is_closed_asks_however_often_it_is_told() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+def test_what_came_too_late_for_a_part_of_the_work_stops_the_whole() -> None:
+    with StopRequest() as whole:
+        with StopRequest() as part:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert part.requested and not whole.requested
+        assert whole.requested
+    with StopRequest() as later:
+        assert not later.requested
+
+
 def test_what_is_to_outlive_its_terminal_does() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:

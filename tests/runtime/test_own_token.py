@@ -49,7 +49,7 @@ def test_a_stranger_is_not_let_in() -> None:
 
 @pytest.mark.parametrize(
     ("address", "set_up", "imported"),
-    [("auto", {}, ()), (None, {MODE: "disabled"}, ()), (None, {"RAY_ADDRESS": "auto"}, ()), (None, {}, ("ray",))],
+    [("auto", {}, ()), (None, {MODE: "disabled"}, ()), (None, {}, ("ray",))],
 )
 def test_what_others_have_set_up_is_left_alone(
     address: str | None, set_up: dict[str, str], imported: tuple[str, ...]

@@ -29,7 +29,7 @@ from interplay.runtime.interruption import Interrupted
 from interplay.runtime.messages import Message
 from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Asked, Replicas
-from interplay.runtime.ray.scorer import ReplicatedScorer
+from interplay.runtime.ray.scorer import NoAnswer, ReplicatedScorer
 from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.supervision import LearnerDied, told_by
@@ -223,12 +223,23 @@ def test_a_replica_given_up_leaves_strangers_to_the_others(
 
 
 def test_where_no_replica_is_left_every_stranger_is_told_why(around: Surroundings) -> None:
-    scorer = ReplicatedScorer(Replicas([around.host("actor-0", toys.no_judge)], retries=9, strangers=True), _read, LONG)
+    scorer = ReplicatedScorer(
+        Replicas([around.host("actor-0", toys.no_judge)], retries=9, strangers=True), 1, _read, LONG
+    )
     scorer._replicas.start()
     arrays = {"row": np.ones((2, 3))}
     for _ in range(2):
         with pytest.raises(ServiceEnded, match=r"(?s)no replica is left.*restarts=2.*no room for the reward model$"):
             scorer.score(arrays, LaneStates())
+
+
+def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(around: Surroundings) -> None:
+    replicas = Replicas([around.host("actor-0", toys.Doubler)], retries=9, strangers=True)
+    replicas.start()
+    hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
+    with pytest.raises(NoAnswer, match="no replica has answered in 0 s"):
+        hurried.score({"row": np.ones((2, 3))}, LaneStates())
+    assert replicas._load == [0]
 
 
 def _read(path: str) -> tuple[Weights, int]:

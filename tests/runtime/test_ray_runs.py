@@ -30,6 +30,7 @@ from interplay.learner.agents import load_agent
 from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
+from interplay.runtime.printed import LONGEST
 from interplay.stages import serving
 from interplay.stages.playing import follower
 from interplay.stages.serving import serve_reward
@@ -57,7 +58,11 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
 ) -> None:
     inline, under_ray = (copied(rewarded, tmp_path / name) for name in ("inline", "ray"))
     interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.passes=2", *paid))
+    printed = under_ray / "run/crashes/said/learner.txt"
+    printed.parent.mkdir(parents=True, exist_ok=True)
+    printed.write_text("much\n" * LONGEST)  # which the learner's process shortens
     interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
+    assert printed.stat().st_size <= LONGEST
     same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
     here, there = (rows(root / "run/reinforce/metrics.jsonl") for root in (inline, under_ray))
     learned = ("loss", "gradient_norm", "reward_mean", "lag", "lag_max", "heldout_return")
@@ -216,14 +221,15 @@ def test_a_service_without_replicas_says_why_and_ends(
 
 def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     run = opened(small(copied(rewarded, tmp_path), "runtime.reward.replicas=2", "serve.port=0"))
+    model, _ = load_agent(run.stage("reward").checkpoints)
+    arrays = {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)}
     ports: list[int] = []
     serving = threading.Thread(target=serve_reward, args=(run, lambda host, port: ports.append(port)), daemon=True)
     serving.start()
     ends = time.monotonic() + LONG
     while not ports and time.monotonic() < ends:
         time.sleep(0.05)
-    model, _ = load_agent(run.stage("reward").checkpoints)
-    arrays = {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)}
+    shutil.rmtree(run.stage("reward").checkpoints)  # as when newer ones have been saved: replicas need it no more
     status, version, answer = score(ports[0], arrays)
     with np.load(io.BytesIO(answer)) as scored:
         service = RewardService(model)

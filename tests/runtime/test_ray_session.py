@@ -47,6 +47,7 @@ print(kept, blocked[0] >> (signal.SIGHUP - 1) & 1)
 @pytest.mark.parametrize(("set_before", "kept"), [(None, 0), ("1000", 50)])
 def test_the_head_keeps_no_record_of_every_call_unless_asked_to(set_before: str | None, kept: int) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment["RAY_ADDRESS"] = "127.0.0.1:1"  # as Ray would find where another cluster was ever started
     if set_before is not None:
         environment[TASK_EVENTS] = set_before
     said = subprocess.run(

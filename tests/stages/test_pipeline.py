@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from struck import Moment, strike
 from tiny_runs import interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
@@ -37,6 +39,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("demo")
     interplay("demo", tiny(root))
     return root
+
+
+def test_a_wish_to_stop_that_comes_too_late_for_its_stage_stops_the_demo(tmp_path: Path) -> None:
+    saved = Moment("interplay.stages.training:save", 2)  # of the clone, for the last time
+    ended = strike(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
+    assert ended.code == 130, ended.said
+    assert "clone is done, and the same command goes on with what follows" in ended.said
+    assert not (tmp_path / "run" / "collect-agent").exists()
 
 
 def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:

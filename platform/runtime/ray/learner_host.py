@@ -60,7 +60,8 @@ class LearnerHost:
         counted: int,
     ) -> None:
         os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
-        crashes.printed(LEARNER).catch()
+        self._printed = crashes.printed(LEARNER)
+        self._printed.catch()
         hide_others_gpus()
         os.environ["COLUMNS"] = str(screen.columns)
         torch.set_num_threads(config.threads)
@@ -82,6 +83,7 @@ class LearnerHost:
     @ray.method(concurrency_group="control")
     def hear(self) -> Heard:
         """What there is to tell since the last call."""
+        self._printed.shorten()
         return Heard(self._said.take(), self._around.status())
 
     @ray.method(concurrency_group="control")

@@ -115,6 +115,11 @@ class Replicas:
         part.made += 1
         return judged
 
+    def forget(self, asked: Asked) -> None:
+        """Nobody waits for the answer any more, which the replica may still give: it owes one less."""
+        if self.parts[asked.replica].lives == asked.life:
+            self._load[asked.replica] -= 1
+
     def restart(self, replica: int, cause: BaseException | str) -> None:
         """Makes a replica anew; its requests will be told that it went down.
 
@@ -158,6 +163,5 @@ class Replicas:
             ray.get(self._loading.pop(replica), timeout=self.parts[replica].patience)
 
     def _settle(self, asked: Asked) -> None:
-        if self.parts[asked.replica].lives == asked.life:
-            self._load[asked.replica] -= 1
+        self.forget(asked)
         self._moved[asked.replica] = time.monotonic()

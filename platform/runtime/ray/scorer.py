@@ -32,7 +32,8 @@ class NoAnswer(RuntimeError):
 class ReplicatedScorer:
     """A `Scorer` in front of replicas, asked from several threads at once."""
 
-    def __init__(self, replicas: Replicas, read: ReadVersion, time_limit: float) -> None:
+    def __init__(self, replicas: Replicas, version: int, read: ReadVersion, time_limit: float) -> None:
+        self.version = version
         self._replicas = replicas
         self._read = read
         self._limit = time_limit
@@ -62,6 +63,7 @@ class ReplicatedScorer:
                 with self._lock:
                     for replica, seconds in self._replicas.stalled():
                         self._replicas.restart(replica, f"it has not answered for {seconds:.0f} s")
+                    self._replicas.forget(answer)
                 raise NoAnswer(f"no replica has answered in {self._limit:g} s; try again, or give it more replicas")
             with self._lock:
                 answer = self._replicas.answer(answer)
@@ -71,14 +73,16 @@ class ReplicatedScorer:
         weights, version = self._read(checkpoint)
         with self._lock:
             self._replicas.load_version(weights, version)
+            self.version = version
         return version
 
 
 @contextmanager
 def replicated(
-    make: Callable[..., Any], read: ReadVersion, config: RuntimeConfig, crashes: Crashes
+    make: Callable[..., Any], version: int, read: ReadVersion, config: RuntimeConfig, crashes: Crashes
 ) -> Iterator[ReplicatedScorer]:
-    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready.
+    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready, to pay by this
+    version.
 
     Raises:
         ClusterError: there is no cluster, or no room in it.
@@ -92,6 +96,6 @@ def replicated(
         replicas = Replicas(parts, retries=config.reward.retries, strangers=True)
         replicas.start()
         try:
-            yield ReplicatedScorer(replicas, read, config.patience)
+            yield ReplicatedScorer(replicas, version, read, config.patience)
         finally:
             placement.release()

@@ -62,7 +62,14 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
     if config.address is None:
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
-        here = {"num_cpus": count, "object_store_memory": memory, "include_dashboard": False, **quiet}
+        # Without an address Ray would join a cluster that was ever started on this machine, and refuse the count.
+        here = {
+            "address": "local",
+            "num_cpus": count,
+            "object_store_memory": memory,
+            "include_dashboard": False,
+            **quiet,
+        }
         os.environ.setdefault(TASK_EVENTS, "0")
         start = partial(patiently, lambda: ray.init(**here), config.start_limit)
         _within(start, config.start_limit, "be started here", ended)
