@@ -40,20 +40,30 @@ esac
 HOSTNAME = """#!/usr/bin/env bash
 echo "10.0.0.1 10.0.0.2"
 """
+# HEAD=slow: it never answers. HEAD=fails: it ends at once. HEAD=stranger: and another's answers there.
 RAY = """#!/usr/bin/env bash
 case "$1" in
-    status) [ -e "$TOLD/head" ];;
+    status)
+        touch "$TOLD/asked"
+        [ "${HEAD:-}" != stranger ] || while [ ! -s "$TOLD/failed" ] || kill -0 "$(cat "$TOLD/failed")" 2>/dev/null
+            do sleep 0.05; done
+        [ "${HEAD:-}" = stranger ] || [ -e "$TOLD/head" ];;
     start)
         [ "$RAY_AUTH_MODE" = token ] && [ -s "$RAY_AUTH_TOKEN_PATH" ] || exit 65
         [ "$RAY_task_events_report_interval_ms" = 0 ] || exit 67
         case " $* " in *" --head "*) name=head;; *) name=worker;; esac
-        echo "$*" > "$TOLD/$name"; exec sleep 60;;
+        case "$name ${HEAD:-}" in
+            "head slow") ;;
+            "head fails"|"head stranger") echo $$ > "$TOLD/failed"; exit 1;;
+            *) echo "$*" > "$TOLD/$name";;
+        esac
+        exec sleep 60;;
     *) exit 64;;
 esac
 """
 INTERPLAY = """#!/usr/bin/env bash
 [ "$(stat -c %a "$RAY_AUTH_TOKEN_PATH")" = 600 ] || exit 66
-trap 'echo saved > "$TOLD/saved"; exit 130' TERM
+[ "${DRIVER:-}" = early ] || trap 'echo saved > "$TOLD/saved"; exit 130' TERM  # early: as Python, while it imports
 echo "$*" > "$TOLD/driver"
 for _ in $(seq 300); do [ "$1" = clone ] && exit 0; sleep 0.1; done
 exit 67
@@ -89,13 +99,20 @@ def start(slurm: dict[str, str], folder: Path, *typed: str) -> subprocess.Popen[
     )  # fmt: skip
 
 
+def wait_for(job: subprocess.Popen[str], *files: Path) -> None:
+    deadline = time.monotonic() + 30
+    while not all(file.exists() for file in files):
+        assert time.monotonic() < deadline and job.poll() is None
+        time.sleep(0.05)
+
+
 def test_the_job_of_slurm_starts_ray_and_the_run_and_leaves_nothing(slurm: dict[str, str], tmp_path: Path) -> None:
     job = start(slurm, tmp_path, "clone", "run.name=mine")
     said, _ = job.communicate(timeout=60)
     told = Path(slurm["TOLD"])
     assert job.returncode == 0, said
-    assert (told / "driver").read_text() == "clone run.name=mine runtime=ray runtime.address=10.0.0.1:6379\n"
-    assert "--node-ip-address=10.0.0.1 --port=6379 --num-cpus=4 --num-gpus=1" in (told / "head").read_text()
+    assert (told / "driver").read_text() == "clone run.name=mine runtime=ray runtime.address=10.0.0.1:20007\n"
+    assert "--node-ip-address=10.0.0.1 --port=20007 --num-cpus=4 --num-gpus=1" in (told / "head").read_text()
     assert (told / "cores").read_text().split()[-2:] == ["4", "4"]  # of the head and of the worker
     assert not list(tmp_path.glob(".ray-token*"))
     assert not (told / "requeued").exists()
@@ -104,17 +121,55 @@ def test_the_job_of_slurm_starts_ray_and_the_run_and_leaves_nothing(slurm: dict[
 def test_a_job_whose_time_is_up_saves_and_queues_itself_again(slurm: dict[str, str], tmp_path: Path) -> None:
     job = start(slurm, tmp_path, "reinforce")
     told = Path(slurm["TOLD"])
-    deadline = time.monotonic() + 30
-    while not (told / "driver").exists() or not (told / "worker").exists():
-        assert time.monotonic() < deadline and job.poll() is None
-        time.sleep(0.05)
-    assert "--address=10.0.0.1:6379 --num-cpus=4 --num-gpus=1" in (told / "worker").read_text()
+    wait_for(job, told / "driver", told / "worker")
+    assert "--address=10.0.0.1:20007 --num-cpus=4 --num-gpus=1" in (told / "worker").read_text()
     job.send_signal(signal.SIGUSR1)
     said, _ = job.communicate(timeout=30)
     assert job.returncode == 130, said
     assert (told / "saved").exists()
     assert (told / "requeued").read_text() == "7\n"
     assert not list(tmp_path.glob(".ray-token*"))
+
+
+def test_a_driver_that_is_stopped_before_it_listens_is_queued_again_too(slurm: dict[str, str], tmp_path: Path) -> None:
+    job = start({**slurm, "DRIVER": "early"}, tmp_path, "reinforce")
+    told = Path(slurm["TOLD"])
+    wait_for(job, told / "driver")
+    job.send_signal(signal.SIGUSR1)
+    said, _ = job.communicate(timeout=30)
+    assert job.returncode == 143, said
+    assert (told / "requeued").read_text() == "7\n"
+
+
+@pytest.mark.parametrize(("number", "requeued"), [(signal.SIGUSR1, True), (signal.SIGTERM, False)])
+def test_a_job_that_is_stopped_before_its_driver_runs_starts_none(
+    slurm: dict[str, str], tmp_path: Path, number: signal.Signals, requeued: bool
+) -> None:
+    job = start({**slurm, "HEAD": "slow"}, tmp_path, "reinforce")
+    told = Path(slurm["TOLD"])
+    wait_for(job, told / "asked")
+    job.send_signal(number)
+    said, _ = job.communicate(timeout=30)
+    assert job.returncode == 130, said
+    assert not (told / "driver").exists()
+    assert (told / "requeued").exists() == requeued
+    assert not list(tmp_path.glob(".ray-token*"))
+
+
+@pytest.mark.parametrize("head", ["fails", "stranger"])
+def test_a_head_that_ends_ends_the_job(slurm: dict[str, str], tmp_path: Path, head: str) -> None:
+    job = start({**slurm, "HEAD": head}, tmp_path, "reinforce")
+    said, _ = job.communicate(timeout=30)
+    assert job.returncode == 1
+    assert "Ray's head has ended" in said and "10.0.0.1:20007" in said
+    assert not (Path(slurm["TOLD"]) / "driver").exists()
+
+
+def test_the_port_of_rays_head_can_be_chosen(slurm: dict[str, str], tmp_path: Path) -> None:
+    said, _ = start({**slurm, "RAY_PORT": "6379"}, tmp_path, "clone").communicate(timeout=60)
+    told = Path(slurm["TOLD"])
+    assert "--port=6379" in (told / "head").read_text(), said
+    assert "runtime.address=10.0.0.1:6379" in (told / "driver").read_text()
 
 
 def test_the_job_of_slurm_says_what_it_lacks(slurm: dict[str, str], tmp_path: Path) -> None:
