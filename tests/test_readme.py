@@ -1,10 +1,12 @@
-"""What the README and the pages of docs/ tell people to type can be typed: verbs and settings exist, quick ones run."""
+"""What the README, the pages of docs/ and the headers of shipped files tell people to type can be typed: verbs and
+settings exist, quick ones run."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,37 +15,59 @@ from tiny_runs import tiny
 
 from interplay.launch.cli import VERBS, configured, main
 from interplay.launch.sweep import combinations
+from interplay.stages.run import StageFolder
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+CLUSTER = ROOT / "launch" / "cluster"
+HEADERS = sorted([*CLUSTER.iterdir(), *(ROOT / "conf" / "hydra" / "launcher").iterdir()])
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(r"[A-Z_]+=\S*")
 SHIPPED = re.compile(r"\b((?:launch|benchmarks|conf|docs|tests)/[\w./-]*\.\w+)")
 JOB = "launch/cluster/slurm.sbatch"  # types what follows it after `interplay`, and adds these:
-JOB_ADDS = ("runtime=ray", "runtime.address=10.0.0.1:6379")
+JOB_ADDS = ("runtime=ray", "runtime.address=10.0.0.1:20007")
 QUICK = ("look", "doctor", "print-config", "--help")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
 def typed(text: str) -> list[list[str]]:
-    """The `interplay` and `make` lines of a page's bash blocks, and inline `interplay VERB`s, as words. What is given
-    to the job of Slurm counts as what that types."""
-    lines = [line for block in BLOCK.findall(text) for line in block.replace("\\\n", " ").splitlines()]
-    lines += re.findall(r"`((?:interplay|make) [^`\n]+)`", text)
-    words = [_command(shlex.split(line, comments=True)) for line in lines]
-    return [line for line in words if line and Path(line[0]).name in ("interplay", "make")]
+    """The `interplay` and `make` lines of a page's bash blocks, and inline `interplay VERB`s, as words."""
+    lines = [line for block in BLOCK.findall(text) for line in lines_of(block)]
+    return ours([*lines, *(shlex.split(inline) for inline in re.findall(r"`((?:interplay|make) [^`\n]+)`", text))])
+
+
+def headed(text: str) -> list[list[str]]:
+    """The lines, of whatever command, that a file's comments show: what is indented there."""
+    return lines_of("\n".join(line[4:] for line in text.splitlines() if line.startswith("#   ")))
+
+
+def lines_of(block: str) -> list[list[str]]:
+    """As words, without the environment's variables before the command."""
+    found = []
+    for line in block.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        while words and VARIABLE.fullmatch(words[0]):
+            words = words[1:]
+        found += [words] if words else []
+    return found
+
+
+def ours(lines: list[list[str]]) -> list[list[str]]:
+    """Those of `interplay` and `make`; a line of `sbatch` or `ray exec` counts as what that types."""
+    words = [_command(line) for line in lines]
+    return [line for line in words if Path(line[0]).name in ("interplay", "make")]
 
 
 def _command(words: list[str]) -> list[str]:
-    """Without the environment's variables before it."""
-    while words and VARIABLE.fullmatch(words[0]):
-        words = words[1:]
-    if words and words[0] == "sbatch":
+    if words[0] == "sbatch":
         return ["interplay", *words[words.index(JOB) + 1 :], *JOB_ADDS]
+    if words[:2] == ["ray", "exec"]:
+        return shlex.split(words[-1].rpartition("&& ")[2])
     return words
 
 
 COMMANDS = [(page.name, line) for page in PAGES for line in typed(page.read_text())]
+COMMANDS += [(file.name, line) for file in HEADERS for line in ours(headed(file.read_text()))]
 MAKES = sorted({target for _, line in COMMANDS if line[0] == "make" for target in line[1:] if "=" not in target})
 SHOWN = sorted({" ".join(line[1:]) for _, line in COMMANDS if line[0] != "make" and "..." not in line})
 
@@ -52,6 +76,11 @@ def test_the_pages_show_commands() -> None:
     assert {"demo", "test"} <= set(MAKES)
     assert any(line.startswith("print-config") for line in SHOWN)
     assert any(line.startswith("demo") for line in SHOWN)
+
+
+def test_the_headers_show_commands() -> None:
+    names = {name for name, _ in COMMANDS}
+    assert {"slurm.sbatch", "ray-cluster.yaml", "laptop.yaml", "slurm.yaml"} <= names
 
 
 @pytest.mark.parametrize("target", MAKES)
@@ -87,11 +116,26 @@ def test_a_file_that_a_page_names_is_there(page: Path) -> None:
 
 def test_the_page_about_clusters_shows_every_file_and_way_there_is() -> None:
     page = (ROOT / "docs" / "cluster.md").read_text()
-    for file in (ROOT / "launch" / "cluster").iterdir():
-        assert f"launch/cluster/{file.name}" in page
     shown = [words for name, words in COMMANDS if name == "cluster.md"]
+    for file in CLUSTER.iterdir():
+        assert f"launch/cluster/{file.name}" in page
+        assert all(words in lines_of_page(page) for words in headed(file.read_text()) if words[0] != "mkdir")
     assert {"reinforce", "watch", "sweep", "serve-reward"} <= {words[1] for words in shown}
     assert any(JOB_ADDS[1] in words for words in shown)  # the job of Slurm
+
+
+def lines_of_page(page: str) -> list[list[str]]:
+    return [line for block in BLOCK.findall(page) for line in lines_of(block)]
+
+
+def test_no_run_of_the_page_about_clusters_is_shown_with_settings_that_it_would_refuse(tmp_path: Path) -> None:
+    shown = [words[1:] for name, words in COMMANDS if name == "cluster.md" and words[1] in ("demo", "reinforce")]
+    assert len(shown) > 8
+    for verb, *settings in shown:
+        config = configured(verb, settings)
+        actors = config.runtime.actors if config.runtime.kind == "ray" else 1  # with as many it goes on
+        asked = {"reinforce": asdict(config.reinforce), "actors": actors}
+        StageFolder(tmp_path / config.run.name).begin(asked).claim()
 
 
 def test_the_readme_names_every_verb() -> None:

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
 import time
+import tomllib
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from test_readme import headed, ours
 
 import interplay.launch
 from interplay.launch.cli import configured
+from interplay.runtime.ray.placement import wanted_by
 from interplay.runtime.ray.session import TASK_EVENTS
 
 CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
+ROOT = CLUSTER.parents[1]
 SLURM = CLUSTER / "slurm.sbatch"
+NEEDED = {
+    "setup.cfg",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "platform",
+    "conf",
+    "launch",
+}  # to install the checkout
+
+Nodes = Sequence[tuple[float, float]]  # CPUs and GPUs of each
 
 # What the script needs of a cluster. `srun` and `scontrol` do here what they do there, and refuse what they don't know;
 # `ray` and `interplay` write down how they were called, and with which token.
@@ -194,6 +211,7 @@ def test_the_cluster_file_is_what_rays_launcher_takes() -> None:
     for command in starts:
         assert "RAY_AUTH_MODE=token" in command and f"{TASK_EVENTS}=0" in command
     assert "~/.ray/auth_token" in config["file_mounts"]
+    assert {"ssh_user", "ssh_private_key"} <= set(config["auth"])  # the head logs in to its workers with it
 
 
 def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
@@ -209,8 +227,70 @@ def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
         assert {"name": TASK_EVENTS, "value": "0"} in container["env"]
     verb, *words = job["spec"]["entrypoint"].removeprefix("interplay ").split()
     config = configured(verb, words)
-    assert (verb, config.run.dir, config.runtime.address) == ("reinforce", "/runs", "auto")
-    assert config.runtime.learner.gpus == 1 and config.reinforce.learner.device == "cuda"  # for it is paid for
+    assert (verb, config.run.dir, config.runtime.address) == ("demo", "/runs", "auto")
+    assert config.runtime.learner.gpus == 1
+
+
+def test_rays_own_command_knows_what_the_cluster_file_types() -> None:
+    from ray.scripts.scripts import cli
+
+    lines = [words for words in headed((CLUSTER / "ray-cluster.yaml").read_text()) if words[0] == "ray"]
+    assert [words[1] for words in lines] == ["up", "exec", "exec", "attach"]
+    for _, verb, *words in lines:
+        known = {option for each in cli.commands[verb].params for option in each.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_the_image_is_made_of_rays_own_and_of_the_checkout() -> None:
+    lines = (CLUSTER / "Dockerfile").read_text().splitlines()
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        python = tomllib.load(file)["tool"]["ruff"]["target-version"]
+    assert f"FROM rayproject/ray:{version('ray')}-{python}-gpu" in lines
+    copies = [line.split()[2:] for line in lines if line.startswith("COPY ")]
+    assert {source for *sources, _ in copies for source in sources} == NEEDED
+    assert all((ROOT / source).exists() for source in NEEDED)
+    (extra,) = re.findall(r"pip install .*\[(\w+)\]", "\n".join(lines))
+    assert f"\n{extra} =\n" in (ROOT / "setup.cfg").read_text()
+
+
+@pytest.mark.parametrize("file", ["slurm.sbatch", "ray-cluster.yaml", "kuberay-job.yaml"])
+def test_the_parts_of_an_example_need_every_node_that_it_asks_for(file: str) -> None:
+    text = (CLUSTER / file).read_text()
+    words, nodes = {"slurm.sbatch": _of_slurm, "ray-cluster.yaml": _of_ray, "kuberay-job.yaml": _of_kuberay}[file](text)
+    config = configured(words[1], words[2:])
+    parts = wanted_by(config.runtime, actors=True, replicas=True, datasets=True)
+    cpus, gpus = sum(part.resources.cpus for part in parts), sum(part.resources.gpus for part in parts)
+    there = sum(node[0] for node in nodes)
+    assert there - min(node[0] for node in nodes) < cpus <= there  # one node less would be too few
+    assert gpus == sum(node[1] for node in nodes)
+    assert config.runtime.strategy == "SPREAD"
+    devices = {stage.learner.device for stage in (config.clone, config.reward, config.reinforce)}
+    assert devices == {"cuda" if gpus else "cpu"}  # what is paid for is used in every stage
+
+
+def _of_slurm(text: str) -> tuple[list[str], Nodes]:
+    (line,) = (words for words in headed(text) if words[0] == "sbatch")
+    asked = dict(word.split("=") for word in line if word.startswith("--"))
+    node = int(asked["--cpus-per-task"]), int(asked["--gpus-per-node"])
+    return ours([line])[0], [node] * int(asked["--nodes"])
+
+
+def _of_ray(text: str) -> tuple[list[str], Nodes]:
+    """The header says of which machines it speaks."""
+    ((machines, cores),) = re.findall(r"(\d+)\W+machines of (\d+) cores", text)
+    assert int(machines) == 1 + len(yaml.safe_load(text)["provider"]["worker_ips"])
+    return ours(headed(text))[0], [(int(cores), 0)] * int(machines)
+
+
+def _of_kuberay(text: str) -> tuple[list[str], Nodes]:
+    spec = yaml.safe_load(text)["spec"]
+    head, *workers = [spec["rayClusterSpec"]["headGroupSpec"], *spec["rayClusterSpec"]["workerGroupSpecs"]]
+    pods = [head, *(group for group in workers for _ in range(group["replicas"]))]
+    return spec["entrypoint"].split(), [_told(pod["rayStartParams"]) for pod in pods]
+
+
+def _told(start: Mapping[str, str]) -> tuple[float, float]:
+    return float(start["num-cpus"]), float(start.get("num-gpus", 0))
 
 
 def _sound(pod: dict[str, Any], told: dict[str, str]) -> None:
