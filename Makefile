@@ -50,7 +50,7 @@ types: setup typing ## mypy, strict; fails too where mypy did not read every fil
 		"types: mypy read $${read:-0} of the $$files files in platform/, conf/ and launch/; see .typing/interplay"; exit 1; }; \
 	exit $$verdict
 
-bench: setup ## how fast worlds, actors and learner are on this machine
+bench: setup ## all benchmarks, one after another: worlds, actors, learner, platforms (takes long)
 	@for benchmark in benchmarks/*.py; do \
 		echo "bench: $$benchmark"; $(ONE_THREAD) $(BIN)/python $$benchmark || exit 1; done
 
