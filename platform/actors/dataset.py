@@ -29,7 +29,7 @@ class DatasetConfig:
     lanes: int = 16
     steps: int = 50  # T; an unroll has T + 1 rows
     windows: Literal["stream", "marked"] = "stream"  # whole episodes one after another, or draws around marks; choice
-    blocks: int = 2  # unrolls that may be in use at once
+    blocks: int = 2  # unrolls that may be in use at once; 1 only where none is read ahead: overlap=false, or Ray
     cache_mb: int = 2048  # of decoded episodes; what does not fit is drawn or read again
 
     def __post_init__(self) -> None:

@@ -35,7 +35,9 @@ class SetterReplayConfig:
     steps: int = 50  # T of an unroll
     episode_steps: int = 40  # the agent's time in each episode
     progress: bool = False  # also read the task's true progress at every row: what `reward=scripted` pays for
-    blocks: int = 2  # unrolls that may be in use at once; the arrays of one are refilled `blocks` unrolls later
+    # Unrolls that may be in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only where none is
+    # played ahead: runtime.overlap=false, or Ray.
+    blocks: int = 2
 
     def __post_init__(self) -> None:
         for name in ("lanes", "steps", "episode_steps", "blocks"):

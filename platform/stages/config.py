@@ -163,7 +163,7 @@ class Config:
             )
         if self.runtime.kind == "in_process" and self.actors.inference == "service":
             problems.append("actors.inference=service is a process of its own, of use under Ray only; add runtime=ray")
-        problems += self._indivisible() + self._without_a_gpu()
+        problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.runtime.reward.follow and self.reinforce.reward != "ibt":
@@ -200,4 +200,34 @@ class Config:
             f"{ranks} as lanes, or another number of ranks"
             for name, count in lanes.items()
             if count % ranks
+        ]
+
+    def _unreadable(self) -> list[str]:
+        """Lanes that the dataset actors can't share."""
+        readers, shown = self.runtime.datasets, ["clone", "reward"]
+        if self.reinforce.learner.objective.weights.needs_demonstrations:
+            shown.append("reinforce")
+        lanes = {f"{stage}.dataset.lanes": getattr(self, stage).dataset.lanes for stage in shown}
+        return [
+            f"runtime.datasets={readers} dataset actors can't share {name}={count}: each gets as many, and at least 2; "
+            "lower runtime.datasets, or give a multiple of it as lanes"
+            for name, count in lanes.items()
+            if count % readers or count < 2 * readers
+        ]
+
+    def _overwritten(self) -> list[str]:
+        """Unrolls that would be refilled while they are learned from. Messages of Ray are copies, and what the
+        reinforce stage reads in process is not read ahead."""
+        if self.runtime.kind != "in_process" or not self.runtime.overlap:
+            return []
+        blocks = {
+            "clone.dataset.blocks": self.clone.dataset.blocks,
+            "reward.dataset.blocks": self.reward.dataset.blocks,
+            "reinforce.actor.blocks": self.reinforce.actor.blocks,
+        }
+        return [
+            f"{name}={count} and runtime.overlap=true: the next unroll would be written over the one that is learned "
+            f"from; with overlap at least 2 are in use, so set {name}=2, or runtime.overlap=false"
+            for name, count in blocks.items()
+            if count < 2
         ]

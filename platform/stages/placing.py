@@ -90,12 +90,8 @@ def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> Dem
         return InlineDemonstrated(_reader(run, what, ALONE), overlap)
     from interplay.runtime.ray.demonstrated import DemonstratedStream
 
-    of = run.config.runtime.datasets
-    if what.config.lanes % of or what.config.lanes < 2 * of:
-        raise ValueError(
-            f"runtime.datasets={of} dataset actors can't share {what.stage}.dataset.lanes={what.config.lanes}: each "
-            "gets as many, and at least 2; lower runtime.datasets, or give a multiple of it as lanes"
-        )
+    of, lanes = run.config.runtime.datasets, what.config.lanes
+    assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # which `Config` refuses
     here = dataclasses.replace(run, around=None)
     makes = [partial(_reading_part, here, what, Share(index, of)) for index in range(of)]
     parts = [run.around.host(f"dataset-{index}", make) for index, make in enumerate(makes)]

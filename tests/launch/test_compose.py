@@ -140,6 +140,38 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
     compose(["runtime=ray", "runtime.reward.follow=true"])
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("clone.dataset.blocks=1", "clone.dataset.blocks=1 and runtime.overlap=true: the next unroll would be written"),
+        ("reward.dataset.blocks=1", "so set reward.dataset.blocks=2, or runtime.overlap=false"),
+        ("reinforce.actor.blocks=1", "so set reinforce.actor.blocks=2, or runtime.overlap=false"),
+        (
+            "runtime=ray runtime.datasets=3 clone.dataset.lanes=16",
+            "runtime.datasets=3 dataset actors can't share clone.dataset.lanes=16: each gets as many, and at least 2",
+        ),
+        ("runtime=ray runtime.datasets=2 reward.dataset.lanes=2", "can't share reward.dataset.lanes=2"),
+        ("runtime=ray runtime.datasets=2 reinforce.dataset.lanes=5", "can't share reinforce.dataset.lanes=5"),
+    ],
+)
+def test_what_could_not_be_read_or_would_be_overwritten_is_refused(typed: str, told: str) -> None:
+    (said, *others) = problems(*typed.split())
+    assert told in said and not others
+
+
+def test_one_block_will_do_where_nothing_is_made_ahead() -> None:
+    one = ("clone.dataset.blocks=1", "reward.dataset.blocks=1", "reinforce.actor.blocks=1")
+    compose([*one, "runtime.overlap=false"])
+    compose([*one, "runtime=ray"])
+    compose(["reinforce.dataset.blocks=1"])
+
+
+def test_who_reads_no_demonstrations_shares_none() -> None:
+    weights = "reinforce.learner.objective.weights"
+    shown = [f"{weights}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
+    compose(["runtime=ray", "runtime.datasets=2", "reinforce.dataset.lanes=5", *shown])
+
+
 def test_one_field_of_a_section_leaves_the_others_alone() -> None:
     """Whatever default the section has, not those of its class: `collect_agent` differs from `collect` by two."""
     config = compose(["collect_agent.episodes=7", "reinforce.learner.objective.weights.value=3"])

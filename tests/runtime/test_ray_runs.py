@@ -87,7 +87,8 @@ def test_demonstrations_do_not_depend_on_where_they_are_read(rewarded: Path, tmp
 def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sizes = ("runtime.actors=2", "runtime.datasets=2", "reinforce.dataset.lanes=4", "reinforce.training.updates=60")
+    lanes = [f"{stage}.dataset.lanes=4" for stage in ("clone", "reward", "reinforce")]
+    sizes = ("runtime.actors=2", "runtime.datasets=2", *lanes, "reinforce.training.updates=60")
     settings = (*LOCKSTEP, *sizes, *SELDOM)
     quiet, chaos = (copied(rewarded, tmp_path / name) for name in ("quiet", "chaos"))
     interplay("reinforce", small(quiet, *settings))
