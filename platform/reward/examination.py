@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,12 +33,25 @@ class Agreement:
         return float(self.right.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
 
 
-def utilities(model: Agent, episodes: Sequence[Arrays], at_once: int = 64) -> list[Floats]:
-    """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`)."""
+def utilities(
+    model: Agent,
+    episodes: Sequence[Arrays],
+    *,
+    at_once: int = 64,
+    rows: int = 16,
+    beat: Callable[[str], None] = lambda what: None,
+) -> list[Floats]:
+    """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
+
+    Args:
+        at_once, rows: of how many episodes, and how many rows of each, are in one forward.
+        beat: told how far it is before each forward.
+    """
     found: list[Floats] = []
     for start in range(0, len(episodes), at_once):
         batch = episodes[start : start + at_once]
-        utility = _forward(model, batch)
+        where = f"of episodes {start + 1} to {start + len(batch)} of {len(episodes)}"
+        utility = _forward(model, batch, rows, beat, where)
         found += [utility[: len(arrays["first"]), lane].numpy() for lane, arrays in enumerate(batch)]
     return found
 
@@ -93,17 +106,26 @@ def _others(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[np.int16]]:
         yield next((other for other in following if not np.array_equal(other, own)), own)
 
 
-def _forward(model: Agent, batch: Sequence[Arrays]) -> Tensor:
-    """Utilities [longest, episodes], from episodes side by side, shorter ones padded at their end."""
+def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None], where: str) -> Tensor:
+    """Utilities [longest, episodes], from episodes side by side, so many rows in one forward."""
     longest = max(len(arrays["first"]) for arrays in batch)
+    found, state = [], model.eval().initial_state(len(batch))
+    for start in range(0, longest, rows):
+        beat(f"measures row {start} {where}")
+        with torch.inference_mode():
+            output, state = model(_joined(model, batch, start, min(start + rows, longest)), state)
+            found.append(output.utility.cpu())
+    return torch.cat(found)
+
+
+def _joined(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> dict[str, Tensor]:
+    """Rows of episodes side by side [stop - start, episodes, ...], shorter ones padded at their end."""
     joined = {}
     for key in model.layout.observations(0, 0):
         first = batch[0][key]
-        block = np.zeros((longest, len(batch), *first.shape[2:]), first.dtype)
+        block = np.zeros((stop - start, len(batch), *first.shape[2:]), first.dtype)
         for lane, arrays in enumerate(batch):
-            block[: len(arrays[key]), lane] = arrays[key][:, 0]
+            piece = arrays[key][start:stop, 0]
+            block[: len(piece), lane] = piece
         joined[key] = torch.from_numpy(block).to(model.device)
-    with torch.inference_mode():
-        output, _ = model.eval()(joined, model.initial_state(len(batch)))
-    utility: Tensor = output.utility
-    return utility.cpu()
+    return joined

@@ -38,6 +38,20 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
         np.testing.assert_allclose(utility, output.utility[:, 0].numpy(), atol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [1, 4, 5, 16])
+def test_utilities_in_pieces_are_those_in_one(rows: int) -> None:
+    """However long the episodes are, no forward holds more rows than it may, and each is told of before."""
+    model, told, seen = tiny_agent(Street(), utility=True), list[str](), list[int]()
+    episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
+    expected = utilities(model, episodes, rows=100)
+    model.register_forward_pre_hook(lambda _, given: seen.append(len(given[0]["first"])))
+    found = utilities(model, episodes, at_once=3, rows=rows, beat=told.append)
+    assert max(seen) <= rows and sum(seen) == 10 + 5
+    assert len(told) == len(seen) and told[0] == "measures row 0 of episodes 1 to 3 of 5"
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
 def slow_agreement(utility: np.ndarray, arrays: Arrays) -> tuple[int, float]:
     pairs, right = 0, 0.0
     for i in range(len(utility)):
