@@ -54,6 +54,19 @@ class Pulse:
         finally:
             self._turn_to(before)
 
+    @contextmanager
+    def within(self, what: str) -> Iterator[Callable[[str], None]]:
+        """While entered, the part is busy with a long piece of what it does; then it goes on with that.
+
+        What is yielded is called as it gets on, and says how far it is: nobody takes what moves for stuck.
+        """
+        before = self._doing
+        self._turn_to(what)
+        try:
+            yield self._turn_to
+        finally:
+            self._turn_to(before)
+
     def has_made(self, count: int) -> None:
         """So many pieces more of what the part makes."""
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import torch
@@ -17,7 +18,7 @@ from interplay.runtime.seeding import seed_of
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import PEOPLE
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
-from interplay.stages.run import Run
+from interplay.stages.run import Beat, Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
 
@@ -60,6 +61,7 @@ def build(run: Run, snapshot: Snapshot) -> Imitation:
             overlap=run.config.runtime.overlap,
         ),
         ledger=run.stage(STAGE).ledger,
+        beat=run.beat,
     )
 
 
@@ -68,6 +70,12 @@ def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
     found = checkpoint.latest(run.stage(STAGE).checkpoints)
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
-    return Vocabulary.build(
-        said.text for episode in readable(snapshot, snapshot.ids) for said in episode.meta.utterances
-    )
+    with run.busy("reads words") as beat:
+        return Vocabulary.build(_texts(snapshot, beat))
+
+
+def _texts(snapshot: Snapshot, beat: Beat) -> Iterator[str]:
+    """All that was said in the episodes that can be read."""
+    for number, episode in enumerate(readable(snapshot, snapshot.ids), 1):
+        beat(f"reads words of episode {number} of {len(snapshot)}")
+        yield from (said.text for said in episode.meta.utterances)

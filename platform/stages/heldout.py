@@ -20,6 +20,7 @@ from interplay.episodes.revisit import revisit
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.examination import Agreement, agreement, returns, swapped, utilities
+from interplay.stages.run import Beat, unseen
 
 
 @dataclass(frozen=True)
@@ -38,18 +39,26 @@ class HeldOut:
         """Modelled returns [episodes]; with `swap`, as if each had been asked for something else."""
         return returns(utilities(model, swapped(self.arrays) if swap else self.arrays))
 
-    def metrics(self, model: Agent) -> Mapping[str, float]:
-        """What is logged while the model is trained."""
-        utility = utilities(model, self.arrays)
+    def metrics(self, model: Agent, beat: Beat = unseen) -> Mapping[str, float]:
+        """What is logged while the model is trained; `beat` is told how far the measurement is."""
+        utility = utilities(model, self.arrays, beat=beat)
         model.train()
         return {"heldout_pair_accuracy": agreement(utility, self.arrays).accuracy}
 
 
-def read_heldout(snapshot: Snapshot, ids: Sequence[str], world: World, agent: Agent, vocabulary: Vocabulary) -> HeldOut:
-    """Decodes these episodes of a snapshot, those that can be read."""
+def read_heldout(
+    snapshot: Snapshot,
+    ids: Sequence[str],
+    world: World,
+    agent: Agent,
+    vocabulary: Vocabulary,
+    beat: Beat = unseen,
+) -> HeldOut:
+    """Decodes these episodes of a snapshot, those that can be read; `beat` is told of each."""
     writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
     decoded, success = [], []
-    for episode in readable(snapshot, ids):
+    for number, episode in enumerate(readable(snapshot, ids), 1):
+        beat(f"reads held-out episode {number} of {len(ids)}")
         decoded.append(lived(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
         success.append(succeeded(world, episode))
     arrays = [writer.whole(episode, passage) for passage, episode in enumerate(decoded)]

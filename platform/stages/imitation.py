@@ -14,8 +14,11 @@ from interplay.learner.learner import Learner
 from interplay.runtime.accounts import Flow
 from interplay.runtime.ledger import Ledger
 from interplay.runtime.sources import DemonstratedSource
+from interplay.stages.run import Beat
 
 Measure = Callable[[], Mapping[str, float]]
+
+LEARNS, SAVES = "learns", "saves"  # what a learner says that it does; it learns once a batch is taken
 
 
 class Imitation:
@@ -29,6 +32,7 @@ class Imitation:
         learner: Learner,
         demonstrated: DemonstratedSource,
         ledger: Ledger,
+        beat: Beat,
         measure: Measure | None = None,
         measure_every: int = 1,
     ) -> None:
@@ -38,6 +42,7 @@ class Imitation:
         self.demonstrated = demonstrated
         self.ledger = ledger
         self.steps = 0
+        self._beat = beat
         self._flow = Flow(demonstrated=demonstrated.account)
         self._measure = measure
         self._measure_every = measure_every
@@ -57,9 +62,11 @@ class Imitation:
         return identity(self.agent, self.vocabulary)
 
     def weights(self) -> Mapping[str, Tensor]:
+        self._beat(SAVES)
         return self.agent.state_dict()
 
     def state(self) -> Mapping[str, Any]:
+        self._beat(SAVES)
         return {"learner": self.learner.state(), "dataset": self.demonstrated.state()}
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:

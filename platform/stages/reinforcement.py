@@ -24,6 +24,8 @@ from interplay.learner.learner import Learner
 from interplay.runtime.accounts import Flow
 from interplay.runtime.ledger import Ledger, Taken
 from interplay.runtime.sources import DemonstratedSource, PlayedSource
+from interplay.stages.imitation import LEARNS, SAVES
+from interplay.stages.run import Beat
 
 
 class Watcher(Protocol):
@@ -50,6 +52,7 @@ class Reinforcement:
         ledger: Ledger,
         watcher: Watcher,
         passes: int,
+        beat: Beat,
     ) -> None:
         self.agent = agent
         self.vocabulary = vocabulary
@@ -59,6 +62,7 @@ class Reinforcement:
         self.ledger = ledger
         self.watcher = watcher
         self.passes = passes
+        self._beat = beat
         self.steps = 0
         self.unrolls = 0
         self._flow = Flow(played=played.account, demonstrated=demonstrated.account)
@@ -69,6 +73,7 @@ class Reinforcement:
         played, metrics, read = batch.played, dict[str, float](), list[Taken]()
         for number in range(self.passes):
             demonstrated = self.demonstrated.take(ahead=ahead or number + 1 < self.passes)
+            self._beat(LEARNS)
             metrics = self.learner.update(played=played, demonstrated=demonstrated.unroll)
             read += demonstrated.taken
         lags = [self.unrolls - taken.version for taken in batch.taken]
@@ -83,9 +88,11 @@ class Reinforcement:
         return identity(self.agent, self.vocabulary)
 
     def weights(self) -> Mapping[str, Tensor]:
+        self._beat(SAVES)
         return self.agent.state_dict()
 
     def state(self) -> Mapping[str, Any]:
+        self._beat(SAVES)
         return {
             "learner": self.learner.state(),
             **self.played.state(),

@@ -58,6 +58,7 @@ def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
         passes=config.passes,
+        beat=run.beat,
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 
+from interplay.agent.network import Agent
 from interplay.episodes.catalogue import Where
-from interplay.stages.heldout import read_heldout
+from interplay.stages.heldout import HeldOut, read_heldout
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import checkpoint_of, start_from
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
@@ -42,7 +45,8 @@ def train_reward(run: Run) -> None:
             "agent.previous_action=false"
         )
     ids = snapshot.select(Where(split="heldout", marked=True))[: config.heldout_episodes]
-    heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary)
+    with run.busy("reads held-out episodes") as beat:
+        heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat)
     trainee = Imitation(
         agent=agent,
         vocabulary=vocabulary,
@@ -55,7 +59,8 @@ def train_reward(run: Run) -> None:
             overlap=run.config.runtime.overlap,
         ),
         ledger=folder.ledger,
-        measure=(lambda: heldout.metrics(agent)) if heldout.decoded else None,
+        beat=run.beat,
+        measure=partial(_measured, run, heldout, agent) if heldout.decoded else None,
         measure_every=config.measure_every,
     )
     show = {"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"}
@@ -63,3 +68,8 @@ def train_reward(run: Run) -> None:
         run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=None if config.fresh else start
     )
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))
+
+
+def _measured(run: Run, heldout: HeldOut, agent: Agent) -> Mapping[str, float]:
+    with run.busy("measures") as beat:
+        return heldout.metrics(agent, beat)

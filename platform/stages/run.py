@@ -16,7 +16,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # Ray takes half a second to import, and most runs never need
     from interplay.runtime.ray.surroundings import Surroundings
 
 logger = logging.getLogger(__name__)
+
+Beat = Callable[[str], None]  # told what is being done, as it gets on
 
 # How long a stage trains, and how often it logs and saves: raised, it goes on; what it has learned stays true. And
 # where and how its learner computes, for what was begun on a GPU may go on without one.
@@ -63,6 +65,22 @@ class Run:
         """Where it is kept why a part went down."""
         named, runtime = config_hash(asdict(self.config)), self.config.runtime
         return Crashes((self.root / "crashes").resolve(), self.seed, named, runtime.restarts, runtime.restart_window)
+
+    def beat(self, what: str) -> None:
+        """Under Ray, the learner says that this is what it does now: whoever is still at one thing after
+        `runtime.stall_limit` seconds is taken for stuck."""
+        if self.around is not None:
+            self.around.pulse.works(what)
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[Beat]:
+        """While entered, the learner is busy with a long piece of what it does; see `beat`. What is yielded is called
+        as it gets on, with how far it is."""
+        if self.around is None:
+            yield unseen
+            return
+        with self.around.pulse.within(what) as beat:
+            yield beat
 
     def make_world(self) -> World:
         """A new world of this run."""
@@ -200,6 +218,10 @@ class StageClock:
     def finish(self, **facts: Any) -> None:
         """The stage is done."""
         self.save(finished=True, **facts)
+
+
+def unseen(what: str) -> None:
+    """In process nobody watches."""
 
 
 def _locked(file: TextIO) -> bool:
