@@ -7,7 +7,7 @@ forward a step. A plain class: where it runs, and who asks it, is not its busine
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,22 +85,31 @@ class SetterReplayActor:
         self._playing.policy.load_version(weights, version)
         self._version = version
 
-    def unroll(self) -> Unroll:
-        """The next T steps of every lane. Its arrays are refilled after `config.blocks` more calls."""
+    def unroll(self, most: int | None = None, before: Callable[[], None] = lambda: None) -> Unroll:
+        """The next T steps of every lane. Its arrays are refilled after `config.blocks` more calls.
+
+        Args:
+            most: steps, where fewer than T are wanted.
+            before: called before each step.
+        """
+        steps = self._config.steps if most is None else min(most, self._config.steps)
         for index, lane in enumerate(self._lanes):
             if lane.episode is None:
                 self._begin(index)
         block = self._blocks[self._turn % len(self._blocks)]
+        if steps < self._config.steps:
+            block = {key: array[: steps + 1] for key, array in block.items()}
         self._turn += 1
         hidden, cell = (part.copy() for part in state_to_arrays(self._playing.memory))
         episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
-        for t in range(self._config.steps):
+        for t in range(steps):
+            before()
             self._write_row(block, t)
             actions, decision = self._playing.decide()
             _write_decision(block, t, decision)
             for index, action in enumerate(actions):
                 block["env_reward"][t, index] = self._advance(index, action)
-        self._write_row(block, self._config.steps)
+        self._write_row(block, steps)
         return Unroll(block, {"hidden": hidden, "cell": cell}, self._version, episodes)
 
     def state(self) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class LocalPolicy:
 
     def decide(self, observations: Arrays, memory: State) -> Decision:
         noise = Noise.of(self._generator, memory.hidden.shape[0])
-        return act(self.agent, tensors(observations), memory, noise, self.greedy)
+        return act(self.agent, tensors(observations, self.agent.device), memory, noise, self.greedy)
 
     def load_version(self, weights: Weights, version: int) -> None:
         load_weights(self.agent, weights)

@@ -1,14 +1,12 @@
-"""Who plays in the reinforce stage, and what pays for it: in the learner's process, or in others under Ray."""
+"""Who plays and who judges in the reinforce stage: in the learner's process, or in others under Ray."""
 
 from __future__ import annotations
 
 import dataclasses
-import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -24,12 +22,10 @@ from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent, described, load_agent, same_agent
-from interplay.learner.checkpoint import CheckpointError
+from interplay.learner.agents import build_agent, described
 from interplay.learner.device import find_device
 from interplay.reward.frozen_gate import FrozenGate
 from interplay.reward.judge import Judge
-from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
 from interplay.reward.service import RewardService
 from interplay.runtime.deciding import Deciding
 from interplay.runtime.inline import InlinePlayed
@@ -37,6 +33,7 @@ from interplay.runtime.messages import JudgingPart, PlayingPart
 from interplay.runtime.seeding import seed_of, torch_stream
 from interplay.runtime.sources import PlayedSource
 from interplay.stages.parts import ALONE, Share, checkpoint_of, start_from
+from interplay.stages.paying import Payer, PayingModel
 from interplay.stages.placing import pinned
 from interplay.stages.run import Run
 
@@ -45,24 +42,21 @@ if TYPE_CHECKING:
     from interplay.runtime.ray.part import Hosted
     from interplay.runtime.ray.surroundings import Surroundings
 
-logger = logging.getLogger(__name__)
-
 STAGE = "reinforce"
-FOLLOW_SECONDS = 2.0
 SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
 
 
-def played_source(run: Run, snapshot: Path) -> PlayedSource:
+def played_source(run: Run, snapshot: Path, payer: Payer) -> PlayedSource:
     """What plays unrolls for the learner, and pays them."""
     if run.around is not None:
-        return _stream(run, snapshot, run.around)
+        return _stream(run, snapshot, payer, run.around)
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     acting, vocabulary = start_from(run, config.start)
     policy = local_policy(run, acting, "train")
     device = find_device(config.learner.device)
     return InlinePlayed(
         actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
-        payment=payment(run, lanes),
+        payment=payer.payment(lanes),
         gate=FrozenGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
         overlap=run.config.runtime.overlap,
     )
@@ -99,21 +93,11 @@ def replay_actor(
     )
 
 
-def payment(run: Run, lanes: int) -> Payment:
-    """What pays for so many lanes."""
-    if run.config.reinforce.reward == "scripted":
-        return ScriptedPayment()
-    if run.config.reinforce.reward == "world":
-        return WorldPayment()
-    model, _ = load_agent(checkpoint_of(run, "reward").path)
-    return LearnedPayment(RewardService(model.to(find_device(run.config.reinforce.learner.device))), lanes)
-
-
 def _has_gate(run: Run) -> bool:
     return run.config.reinforce.learner.objective.weights.gate_kl > 0
 
 
-def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
+def _stream(run: Run, snapshot: Path, payer: Payer, around: Surroundings) -> PlayedSource:
     """Actors and reward replicas in processes of their own."""
     from interplay.runtime.ray.asking import AskingPart
     from interplay.runtime.ray.judging import Judging
@@ -121,7 +105,6 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
     from interplay.runtime.ray.replicas import Replicas
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, around=None)
-    learned = config.reward == "ibt"
     lanes = config.actor.lanes // runtime.side_by_side
     actor = dataclasses.replace(config.actor, lanes=lanes)
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
@@ -134,19 +117,17 @@ def _stream(run: Run, snapshot: Path, around: Surroundings) -> PlayedSource:
         makes = [partial(_playing_part, here, snapshot, actor, share) for share in shares]
         actors = [around.host(f"actor-{index}", make) for index, make in enumerate(makes)]
     gate = _gate_weights(run) if _has_gate(run) else None
-    # Before what pays is read: of a model that comes between the two, all is told again.
-    newer = follower(run) if runtime.reward.follow and learned else lambda: None
     replicas = None
-    if gate is not None or learned:
-        judges = partial(_judging_part, here, gate, _paying(run) if learned else None)
+    if gate is not None or payer.model is not None:
+        judges = partial(_judging_part, here, gate, payer.model)
         parts = [around.host(f"reward-{index}", judges) for index in range(runtime.reward.replicas)]
         replicas = Replicas(parts, retries=runtime.reward.retries)
     return PlayedStream(
         parts=actors,
-        judging=Judging(replicas, None if learned else payment(run, lanes)),
+        judging=Judging(replicas, None if payer.model is not None else payer.payment(lanes)),
         inference=inference,
         gate=gate,
-        newer=newer,
+        newer=payer.newer,
         lanes=lanes,
         surroundings=around,
         pinned=pinned(config.learner),
@@ -209,24 +190,8 @@ def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> Deci
     return deciding
 
 
-@dataclasses.dataclass(frozen=True)
-class _Paying:
-    """The reward model that pays from the start on. A replica that is made anew is made with this one, not with what
-    has come since, which may be of another make."""
-
-    description: Mapping[str, Any]
-    weights: Weights
-    version: int
-
-
-def _paying(run: Run) -> _Paying:
-    found = checkpoint_of(run, "reward")
-    weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
-    return _Paying(found.description, weights, found.step)
-
-
 def _judging_part(
-    run: Run, gate: Weights | None, paying: _Paying | None, newer: Weights | None = None, version: int = 0
+    run: Run, gate: Weights | None, paying: PayingModel | None, newer: Weights | None = None, version: int = 0
 ) -> JudgingPart:
     service = reference = None
     device = find_device("auto" if run.config.runtime.reward.resources.gpus else "cpu")
@@ -243,31 +208,3 @@ def _judging_part(
     if newer is not None:
         judge.load_version(newer, version)
     return JudgingPart(judge)
-
-
-def follower(run: Run, every: float = FOLLOW_SECONDS) -> Callable[[], tuple[Weights, int] | None]:
-    """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once.
-
-    One of another network, vocabulary or world is left alone, with a warning: a replica that tried it would go down.
-    """
-    first = checkpoint_of(run, "reward")
-    step, looked, paying = first.step, -every, first.step
-
-    def newer() -> tuple[Weights, int] | None:
-        nonlocal step, looked, paying
-        if time.monotonic() - looked < every:
-            return None
-        looked = time.monotonic()
-        found = checkpoint.latest(run.stage("reward").checkpoints)
-        if found is None or found.step <= step:
-            return None
-        step = found.step
-        try:
-            same_agent(found, first.description)
-        except CheckpointError as error:
-            logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
-            return None
-        paying = step
-        return {name: tensor.numpy() for name, tensor in found.weights().items()}, step
-
-    return newer

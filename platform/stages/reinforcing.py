@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from interplay.episodes.catalogue import Where
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent
 from interplay.runtime.inline import NoDemonstrations
+from interplay.stages.measuring import heldout_returns
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
+from interplay.stages.paying import Payer, payer_of
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
-from interplay.stages.playing import SETTERS, STAGE, local_policy, payment, played_source, replay_actor
+from interplay.stages.playing import SETTERS, STAGE, played_source
 from interplay.stages.reinforcement import Reinforcement
-from interplay.stages.returns_ledger import Played, ReturnsLedger
+from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
@@ -34,8 +34,10 @@ def reinforce(run: Run) -> None:
         return
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, Where(), "interplay collect")
-    ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=_heldout(run, snapshot))
-    trainee = build(run, snapshot, ledger)
+    payer = payer_of(run)
+    heldout = heldout_returns(run, snapshot, payer)
+    ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
+    trainee = build(run, snapshot, payer, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     ledger.go_on_from(resumed.step if resumed is not None else 0)
     show = {"return": "return", "success": "success", "ratio": "ratio"}
@@ -43,7 +45,7 @@ def reinforce(run: Run) -> None:
     clock.finish(replayed=len(snapshot.select(Where(split="train", kinds=SETTERS))))
 
 
-def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
+def build(run: Run, snapshot: Snapshot, payer: Payer, ledger: ReturnsLedger) -> Reinforcement:
     """The agent from where it starts, and everything around it."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
@@ -53,30 +55,10 @@ def build(run: Run, snapshot: Snapshot, ledger: ReturnsLedger) -> Reinforcement:
         agent=agent,
         vocabulary=vocabulary,
         learner=placed_learner(run, STAGE, agent, config.dataset.lanes if shown else 0),
-        played=played_source(run, snapshot.path),
+        played=played_source(run, snapshot.path, payer),
         demonstrated=demonstrated_source(run, what, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
         passes=config.passes,
         beat=run.beat,
     )
-
-
-def _heldout(run: Run, snapshot: Snapshot) -> Callable[[], Played] | None:
-    """Makes the actor that plays held-out episodes once, and what pays it; None where there are none."""
-    config = run.config.reinforce
-    ids = snapshot.select(Where(split="heldout", kinds=SETTERS))
-    if not ids:
-        return None
-    lanes = min(config.heldout_episodes, len(ids))
-    # One episode of E steps fills E + 1 rows, and an unroll of E + 1 steps ends every lane's episode just once.
-    once = replace(config.actor, lanes=lanes, steps=config.actor.episode_steps + 1, blocks=1)
-    description = checkpoint_of(run, config.start).description
-    worlds = [run.make_world() for _ in range(lanes)]
-
-    def make() -> Played:
-        agent, vocabulary = build_agent(description)
-        policy = local_policy(run, agent, "heldout")
-        return replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds), payment(run, lanes)
-
-    return make

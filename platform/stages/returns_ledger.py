@@ -7,22 +7,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from interplay.actors.returns import Ended, EpisodeReturns
-from interplay.actors.setter_replay import SetterReplayActor
+from interplay.actors.returns import Ended
 from interplay.agent.weights import Weights
-from interplay.reward.payment import Payment
-
-Played = tuple[SetterReplayActor, Payment]
 
 
 class ReturnsLedger:
     """Writes `returns.jsonl`: one row a measurement, with the training episodes that ended since the last one.
 
-    `heldout` makes an actor that plays each of its lanes' held-out episodes once in one unroll, always the same
-    episodes with the same random numbers, and what pays it.
+    `heldout` measures the returns of the held-out episodes, with weights of a version; None where there are none.
     """
 
-    def __init__(self, path: Path, *, every: int, heldout: Callable[[], Played] | None) -> None:
+    def __init__(self, path: Path, *, every: int, heldout: Callable[[Weights, int], list[float]] | None) -> None:
         self._path = path
         self._every = every
         self._heldout = heldout
@@ -47,20 +42,12 @@ class ReturnsLedger:
         self._training += [float(value) for value in ended.returns]
         if update % self._every:
             return {}
-        heldout = self._measure(weights(), update) if self._heldout is not None else []
+        heldout = self._heldout(weights(), update) if self._heldout is not None else []
         row = {"update": update, "training": self._training, "heldout": heldout}
         with self._path.open("a") as file:
             file.write(json.dumps(row) + "\n")
         self._training = []
         return {"heldout_return": sum(heldout) / len(heldout)} if heldout else {}
-
-    def _measure(self, weights: Weights, update: int) -> list[float]:
-        assert self._heldout is not None
-        actor, payment = self._heldout()
-        actor.load_weights(weights, update)
-        unroll = actor.unroll()
-        ended = EpisodeReturns(actor.lanes).add(unroll, payment.pay(unroll))
-        return [float(value) for value in ended.returns]
 
 
 def read_returns(path: Path) -> list[dict[str, Any]]:

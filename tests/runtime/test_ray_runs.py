@@ -32,7 +32,7 @@ from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.printed import LONGEST
 from interplay.stages import serving
-from interplay.stages.playing import follower
+from interplay.stages.paying import follower
 from interplay.stages.serving import serve_reward
 
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")

@@ -1,0 +1,65 @@
+"""What the agent earns on held-out episodes while it is trained: on the same ones each time, with the same random
+numbers, and paid by what pays for learning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from interplay.actors.returns import EpisodeReturns
+from interplay.actors.setter_replay import SetterReplayActor
+from interplay.agent.weights import Weights
+from interplay.episodes.catalogue import Where
+from interplay.episodes.snapshot import Snapshot
+from interplay.learner.agents import build_agent
+from interplay.learner.device import find_device
+from interplay.reward.payment import Payment
+from interplay.stages.parts import checkpoint_of
+from interplay.stages.paying import Payer
+from interplay.stages.playing import SETTERS, local_policy, replay_actor
+from interplay.stages.run import Beat, Run
+
+MEASURES = "measures"
+
+Measure = Callable[[Weights, int], list[float]]
+
+
+def heldout_returns(run: Run, snapshot: Snapshot, payer: Payer) -> Measure | None:
+    """Measures the returns [episodes] of weights of a version, on the learner's device; None where nothing is held out.
+
+    What is played is paid in pieces of `reinforce.actor.steps`, so that memory does not grow with the episodes.
+    """
+    config = run.config.reinforce
+    ids = snapshot.select(Where(split="heldout", kinds=SETTERS))
+    if not ids:
+        return None
+    lanes = min(config.heldout_episodes, len(ids))
+    once = replace(config.actor, lanes=lanes, blocks=1)
+    description = checkpoint_of(run, config.start).description
+    worlds = [run.make_world() for _ in range(lanes)]
+
+    def measure(weights: Weights, version: int) -> list[float]:
+        with run.busy(MEASURES) as beat:
+            agent, vocabulary = build_agent(description)
+            policy = local_policy(run, agent.to(find_device(config.learner.device)), "heldout")
+            actor = replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds)
+            actor.load_weights(weights, version)
+            # One episode of E steps fills E + 1 rows, so E + 1 steps end every lane's episode just once.
+            return earned(actor, payer.payment(lanes), config.actor.episode_steps + 1, beat)
+
+    return measure
+
+
+def earned(actor: SetterReplayActor, payment: Payment, steps: int, beat: Beat) -> list[float]:
+    """The returns of the episodes that end within the next so many steps of an actor, played and paid unroll by unroll.
+
+    `beat` is told of every step.
+    """
+    returns, found, played, numbers = EpisodeReturns(actor.lanes), list[float](), 0, count(1)
+    while played < steps:
+        unroll = actor.unroll(steps - played, lambda: beat(f"{MEASURES}: plays step {next(numbers)} of {steps}"))
+        played += unroll.steps
+        beat(f"{MEASURES}: pays up to step {played} of {steps}")
+        found += [float(value) for value in returns.add(unroll, payment.pay(unroll)).returns]
+    return found

@@ -1,0 +1,118 @@
+"""What pays in the reinforce stage: true progress, the world, or a reward model, the same one wherever it is asked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interplay.agent.weights import Weights
+from interplay.learner import checkpoint
+from interplay.learner.agents import build_agent, same_agent
+from interplay.learner.checkpoint import CheckpointError
+from interplay.learner.device import find_device
+from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
+from interplay.reward.service import RewardService
+from interplay.stages.parts import checkpoint_of
+from interplay.stages.run import Run
+
+logger = logging.getLogger(__name__)
+
+FOLLOW_SECONDS = 2.0
+
+Newer = Callable[[], tuple[Weights, int] | None]
+
+
+@dataclass(frozen=True)
+class PayingModel:
+    """The reward model that pays from the start on. A replica that is made anew is made with this one, not with what
+    has come since, which may be of another make."""
+
+    description: Mapping[str, Any]
+    weights: Weights
+    version: int
+
+
+class Payer:
+    """What pays in this stage, as the learner's process knows it.
+
+    The reward model is read once: what is played to be learned from, and what is played to be measured, is paid by the
+    same one, whatever the reward stage has come to meanwhile. Where newer ones are followed, it is the newest taken up.
+    """
+
+    def __init__(self, run: Run, model: PayingModel | None, newer: Newer) -> None:
+        self.model = model  # None where no model pays
+        self._run = run
+        self._newer = newer
+        self._present = None if model is None else (model.weights, model.version)
+        self._service: RewardService | None = None  # in this process
+        self._serves: int | None = None  # the version that it pays by
+
+    def newer(self) -> tuple[Weights, int] | None:
+        """A newer reward model to take up, told once; from then on it pays here, too. Called from any thread."""
+        told = self._newer()
+        if told is not None:
+            self._present = told
+        return told
+
+    def payment(self, lanes: int) -> Payment:
+        """Pays so many lanes in this process. Where a model pays, it is the one that does now, until asked again."""
+        if self.model is None or self._present is None:
+            return ScriptedPayment() if self._run.config.reinforce.reward == "scripted" else WorldPayment()
+        weights, version = self._present
+        if self._service is None:
+            agent, _ = build_agent(self.model.description)
+            self._service = RewardService(agent.to(find_device(self._run.config.reinforce.learner.device)))
+        if self._serves != version:
+            self._service.load_weights(weights)
+            self._serves = version
+        return LearnedPayment(self._service, lanes)
+
+
+def payer_of(run: Run) -> Payer:
+    """What pays in the run's reinforce stage.
+
+    Raises:
+        CheckpointError: a reward model shall pay, and there is none.
+    """
+    if run.config.reinforce.reward != "ibt":
+        return Payer(run, None, _none_comes)
+    # Before what pays is read: of a model that comes between the two, all is told again.
+    newer = follower(run) if run.config.runtime.reward.follow else _none_comes
+    found = checkpoint_of(run, "reward")
+    weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
+    return Payer(run, PayingModel(found.description, weights, found.step), newer)
+
+
+def follower(run: Run, every: float = FOLLOW_SECONDS) -> Newer:
+    """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once.
+
+    One of another network, vocabulary or world is left alone, with a warning: a replica that tried it would go down.
+    """
+    first = checkpoint_of(run, "reward")
+    step, looked, paying = first.step, -every, first.step
+
+    def newer() -> tuple[Weights, int] | None:
+        nonlocal step, looked, paying
+        if time.monotonic() - looked < every:
+            return None
+        looked = time.monotonic()
+        found = checkpoint.latest(run.stage("reward").checkpoints)
+        if found is None or found.step <= step:
+            return None
+        step = found.step
+        try:
+            same_agent(found, first.description)
+        except CheckpointError as error:
+            logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
+            return None
+        paying = step
+        return {name: tensor.numpy() for name, tensor in found.weights().items()}, step
+
+    return newer
+
+
+def _none_comes() -> None:
+    return None

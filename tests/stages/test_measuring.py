@@ -1,0 +1,203 @@
+"""What is measured while an agent learns: in pieces as in one, by what pays, and never taken for a hung learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from street import Street, frozen, numbered, play, playing, tiny_agent
+from tiny_runs import copied, opened, tiny
+
+from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
+from interplay.actors.setters import SetterEpisodes
+from interplay.actors.unroll import Unroll
+from interplay.agent.weights import Weights, weights_of
+from interplay.episodes.catalogue import Where
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner import checkpoint
+from interplay.reward.payment import LearnedPayment
+from interplay.reward.service import RewardService
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.pulse import Pulse
+from interplay.runtime.ray.placement import Placement
+from interplay.runtime.ray.surroundings import Surroundings
+from interplay.stages.cloning import _vocabulary
+from interplay.stages.cloning import build as clone_of
+from interplay.stages.heldout import read_heldout
+from interplay.stages.measuring import earned, heldout_returns
+from interplay.stages.parts import start_from
+from interplay.stages.paying import Payer, payer_of
+from interplay.stages.playing import STAGE
+from interplay.stages.reinforcing import build
+from interplay.stages.returns_ledger import ReturnsLedger
+from interplay.stages.rewarding import _measured
+from interplay.stages.run import Run
+from interplay.stages.snapshots import freeze_once
+
+EPISODE = 7
+FOLLOWS = ("runtime=ray", "runtime.reward.follow=true")
+
+
+class Heard(Pulse):
+    """Keeps all that a part has said it does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def _turn_to(self, what: str) -> None:
+        super()._turn_to(what)
+        self.said.append(what)
+
+
+class Noted(LearnedPayment):
+    """Notes how many steps it is asked to pay at once."""
+
+    def __init__(self, service: RewardService, lanes: int) -> None:
+        super().__init__(service, lanes)
+        self.asked: list[int] = []
+
+    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
+        self.asked.append(unroll.steps)
+        return super().pay(unroll)
+
+
+def watched(run: Run, doing: str) -> tuple[Run, Heard]:
+    """The run as its learner sees it under Ray, while it does this."""
+    pulse = Heard()
+    pulse.works(doing)
+    nowhere: Any = None
+    placed = Placement(nowhere, ())
+    return replace(run, around=Surroundings(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
+
+
+def begun(root: Path, *more: str) -> tuple[Run, Snapshot]:
+    run = opened(tiny(root, *more))
+    return run, freeze_once(run, STAGE, Where(), "interplay collect")
+
+
+def measured(run: Run, snapshot: Snapshot, payer: Payer) -> list[float]:
+    measure = heldout_returns(run, snapshot, payer)
+    assert measure is not None
+    return measure(weights_of(start_from(run, run.config.reinforce.start)[0]), 3)
+
+
+def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any) -> None:
+    """Saves a reward model whose weights are those of the last, changed."""
+    old = checkpoint.read(run.stage("reward").checkpoints)
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")} | other
+    weights = {name: change(tensor) for name, tensor in old.weights().items()}
+    checkpoint.save(old.path.parent, step=step, description=described, weights=weights, training={})
+
+
+def street_of(snapshot: Snapshot, steps: int) -> SetterReplayActor:
+    config = SetterReplayConfig(lanes=3, steps=steps, episode_steps=EPISODE, blocks=1)
+    worlds = [Street() for _ in range(config.lanes)]
+    episodes = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+    return SetterReplayActor(
+        playing=playing(tiny_agent(worlds[0]), config.lanes), worlds=worlds, episodes=episodes, config=config
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4, 50])
+def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
+    snapshot = frozen(tmp_path, [numbered(play(Street(), seed, steps=9)[0], seed) for seed in range(4)])
+    service = RewardService(tiny_agent(Street(), utility=True))
+    whole, pieces = Noted(service, 3), Noted(service, 3)
+    expected = earned(street_of(snapshot, EPISODE + 1), whole, EPISODE + 1, lambda what: None)
+    told: list[str] = []
+    found = earned(street_of(snapshot, steps), pieces, EPISODE + 1, told.append)
+    assert whole.asked == [EPISODE + 1]
+    assert sum(pieces.asked) == EPISODE + 1 and max(pieces.asked) <= steps
+    assert len(expected) == 3 and len(set(expected)) > 1
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert [f"measures: plays step {step + 1} of 8" in told for step in range(EPISODE + 1)] == [True] * (EPISODE + 1)
+
+
+def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:
+    plain, snapshot = begun(copied(rewarded, tmp_path))
+    run, pulse = watched(plain, "learns")
+    expected = measured(plain, snapshot, payer_of(plain))
+    assert measured(run, snapshot, payer_of(run)) == expected
+    played = [what for what in pulse.said if "plays step" in what]
+    assert played == [f"measures: plays step {step} of 11" for step in range(1, 12)]
+    paid = [what for what in pulse.said if "pays" in what]
+    assert paid == [
+        "measures: pays up to step 8 of 11",
+        "measures: pays up to step 11 of 11",
+    ]  # of reinforce.actor.steps
+    assert pulse.said[-1] == "learns"
+
+
+def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path) -> None:
+    run, snapshot = begun(copied(rewarded, tmp_path))
+    run, pulse = watched(run, "learns")
+    agent, vocabulary = start_from(run, "reward", utility=True)
+    ids, told = snapshot.select(Where(split="heldout")), list[str]()
+    heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, told.append)
+    assert told == [f"reads held-out episode {number} of {len(ids)}" for number in range(1, len(ids) + 1)]
+    _measured(run, heldout, agent)
+    assert pulse.said == ["learns", "measures", f"measures row 0 of episodes 1 to {len(ids)} of {len(ids)}", "learns"]
+
+
+def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_path: Path) -> None:
+    plain, snapshot = begun(copied(cloned, tmp_path))
+    fresh = replace(plain, root=tmp_path / "fresh")  # which has no checkpoint to take the words from
+    run, pulse = watched(fresh, "starts")
+    vocabulary = _vocabulary(run, snapshot)
+    assert isinstance(vocabulary, Vocabulary) and vocabulary == _vocabulary(fresh, snapshot)
+    numbered_episodes = [
+        f"reads words of episode {number} of {len(snapshot)}" for number in range(1, len(snapshot) + 1)
+    ]
+    assert pulse.said == ["starts", "reads words", *numbered_episodes, "starts"]
+
+
+def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> None:
+    shown = [
+        f"reinforce.learner.objective.weights.{name}=0" for name in ("movement_cloning", "language_cloning", "css")
+    ]
+    run, snapshot = begun(copied(rewarded, tmp_path), "reinforce.passes=2", "runtime.overlap=false", *shown)
+    ledger = ReturnsLedger(tmp_path / "returns.jsonl", every=100, heldout=None)
+    run.stage(STAGE).path.mkdir(exist_ok=True)
+    trainee, told = build(run, snapshot, payer_of(run), ledger), list[str]()
+    trainee._beat = told.append
+    trainee.step(ahead=False)
+    assert told == ["learns", "learns"]
+    cloning = clone_of(run, freeze_once(run, "clone", Where(split="train"), "interplay collect"))
+    cloning._beat = told.append
+    for each in (trainee, cloning):
+        each.weights()
+        each.state()
+        each.close()
+    assert told[2:] == ["saves"] * 4
+
+
+def test_what_is_measured_is_paid_by_what_pays(rewarded: Path, tmp_path: Path) -> None:
+    """Whatever the reward stage has come to meanwhile, also where that is a model of another make."""
+    run, snapshot = begun(copied(rewarded, tmp_path))
+    payer = payer_of(run)
+    before = measured(run, snapshot, payer)
+    newer_reward(run, 9, lambda tensor: 2 * tensor)
+    assert payer.newer() is None
+    assert measured(run, snapshot, payer) == before != measured(run, snapshot, payer_of(run))
+    agent: Mapping[str, Any] = checkpoint.read(run.stage("reward").checkpoints).description["agent"]
+    newer_reward(run, 10, lambda tensor: tensor, agent={**agent, "lstm": 8})
+    assert measured(run, snapshot, payer) == before
+
+
+def test_where_newer_reward_models_are_followed_the_newest_measures_too(rewarded: Path, tmp_path: Path) -> None:
+    run, snapshot = begun(copied(rewarded, tmp_path), *FOLLOWS)
+    payer = payer_of(run)
+    before = measured(run, snapshot, payer)
+    newer_reward(run, 9, lambda tensor: 2 * tensor)
+    assert measured(run, snapshot, payer) == before  # no replica has been told of it
+    told: tuple[Weights, int] | None = payer.newer()
+    assert told is not None and told[1] == 9
+    assert measured(run, snapshot, payer) == measured(run, snapshot, payer_of(run)) != before
+    assert payer.model is not None and payer.model.version == 4  # with which a replica is made anew
