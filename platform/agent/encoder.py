@@ -18,7 +18,7 @@ class Encoded(NamedTuple):
 
     tokens: Tensor  # [N, S, W]
     mask: Tensor | None  # bool [N, S], True where a token means something; None: all do
-    vision: Tensor | None  # [N, 2 C]: the picture alone, which has not seen the text
+    vision: Tensor | None  # [N, 2 C]: the picture alone, which has not seen the text; None where it is not wanted
     language: Tensor | None  # [N, W]: the text alone
 
 
@@ -67,23 +67,23 @@ class Encoder(nn.Module):
         cells = 0 if self.tower is None else self.tower.cells
         self.tokens = words + cells + bool(world.vector)  # S
 
-    def forward(self, observations: dict[str, Tensor]) -> Encoded:
-        """Arrays of `observation.py` with time and lanes folded into one axis, [N, ...]."""
+    def forward(self, observations: dict[str, Tensor], vision: bool = True) -> Encoded:
+        """Arrays of `observation.py` with time and lanes folded into one axis, [N, ...]; `vision`: is that wanted?"""
         parts: list[Tensor] = []
         masks: list[Tensor] = []
-        vision = language = None
+        pictured = language = None
         if self.words is not None:
             spoken = torch.cat([observations["heard"], observations["said"]], dim=1).long()
             embedded, mask, language = self.words(spoken)
             parts.append(embedded)
             masks.append(mask)
         if self.tower is not None:
-            grid, vision = self.tower(observations["image"], language)
+            grid, pictured = self.tower(observations["image"], language, vision)
             parts.append(self.cell(grid.flatten(2).transpose(1, 2)) + self.place)  # [N, C, h, w] -> [N, h w, W]
         if self.senses is not None:
             parts.append(cast(Tensor, self.senses(observations["vector"]))[:, None, :])
         tokens = torch.cat(parts, dim=1)
         if not masks:
-            return Encoded(tokens, None, vision, language)
+            return Encoded(tokens, None, pictured, language)
         seen = masks[0].new_ones(tokens.shape[0], tokens.shape[1] - masks[0].shape[1])
-        return Encoded(tokens, torch.cat([masks[0], seen], dim=1), vision, language)
+        return Encoded(tokens, torch.cat([masks[0], seen], dim=1), pictured, language)

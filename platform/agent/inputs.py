@@ -54,8 +54,8 @@ class LaneInputs:
             self.arrays["heard"][0, lane] = self._encode(view.heard)
             self.arrays["said"][0, lane] = self._encode(view.said)
 
-    def acted(self, lane: int, movement: NDArray[np.int8]) -> None:
-        """The movement [A, K] that was carried out: the next step's previous action."""
+    def acted(self, lane: int | slice, movement: NDArray[np.int8]) -> None:
+        """The movement [A, K] that was carried out, or those of several lanes: the next step's previous action."""
         self.arrays["first"][0, lane] = False
         if "previous" in self.arrays:
             self.arrays["previous"][0, lane] = movement

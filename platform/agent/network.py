@@ -33,7 +33,7 @@ class Output(NamedTuple):
     gate: Tensor | None  # [T, B], the logit of speaking
     value: Tensor  # [T, B]
     utility: Tensor | None  # [T, B]; only of a reward model
-    vision: Tensor | None  # [T, B, 2 C], the picture before any text touched it
+    vision: Tensor | None  # [T, B, 2 C], the picture before any text touched it; only for CSS
     language: Tensor | None  # [T, B, W], the text alone
 
 
@@ -41,7 +41,7 @@ class Looked(NamedTuple):
     """What single steps hold, N of them, before anything is remembered."""
 
     aggregate: Tensor  # [N, D / 2]
-    vision: Tensor | None  # [N, 2 C], the picture before any text touched it
+    vision: Tensor | None  # [N, 2 C], the picture before any text touched it; only for CSS
     language: Tensor | None  # [N, W], the text alone
 
 
@@ -158,13 +158,16 @@ class Agent(nn.Module):
         """Where its weights are."""
         return self.memory.recurrent.device
 
-    def forward(self, observations: dict[str, Tensor], state: State) -> tuple[Output, State]:
-        """Observations [T, B, ...] as `observation.py` lists them, and the state before them."""
-        return self.recall(self.look(folded(observations)), observations["first"], state)
+    def forward(self, observations: dict[str, Tensor], state: State, contrasted: bool = True) -> tuple[Output, State]:
+        """Observations [T, B, ...] as `observation.py` lists them, the state before them; `contrasted`: see `look`."""
+        return self.recall(self.look(folded(observations), contrasted), observations["first"], state)
 
-    def look(self, observations: dict[str, Tensor]) -> Looked:
-        """Each step by itself: `folded` observations [N, ...]. Nearly all of the arithmetic is here."""
-        encoded = self.encoder(observations)
+    def look(self, observations: dict[str, Tensor], contrasted: bool = True) -> Looked:
+        """Each step by itself: `folded` observations [N, ...]. Nearly all of the arithmetic is here.
+
+        What only the CSS loss reads is left out where it is not `contrasted`, as while acting, or never is.
+        """
+        encoded = self.encoder(observations, contrasted and self.css is not None)
         known = self.mixer(encoded)
         if self.previous is not None:
             known = torch.cat([known, self.previous(observations["previous"])], dim=-1)

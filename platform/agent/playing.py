@@ -41,9 +41,9 @@ class PlayingAgent:
         """Acts in every lane; takes it that the actions are carried out."""
         decision = self.policy.decide(self.inputs.arrays, self.memory)
         self.memory = decision.state
+        self.inputs.acted(slice(None), decision.movement)
         actions = []
         for lane, movement in enumerate(decision.movement):
-            self.inputs.acted(lane, movement)
             text = self.vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else None
             actions.append(Action(self.policy.layout.chunk(movement), text or None))
         return actions, decision

@@ -39,7 +39,7 @@ def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | st
 @torch.inference_mode()
 def act(agent: Agent, observations: Mapping[str, Tensor], state: State, noise: Noise, greedy: bool = False) -> Decision:
     """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it."""
-    output, state = agent(dict(observations), state)
+    output, state = agent(dict(observations), state, contrasted=False)
     core = output.core[0]  # [B, D]
     lanes, layout = core.shape[0], agent.layout
     movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)

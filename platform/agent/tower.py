@@ -18,7 +18,7 @@ class Seen(NamedTuple):
     """What the tower made of N pictures."""
 
     grid: Tensor  # [N, C, h, w]; knows the text where it was given
-    plain: Tensor  # [N, 2 C]: the mean and the maximum over the grid before any text touched it
+    plain: Tensor | None  # [N, 2 C]: the mean and the maximum over the grid before any text touched it
 
 
 def convolution(before: int, after: int, size: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
@@ -67,15 +67,19 @@ class Tower(nn.Module):
         self.cells = height * width
         self.film = None if text_width is None else nn.Linear(text_width, 2 * self.channels)
 
-    def forward(self, image: Tensor, text: Tensor | None) -> Seen:
-        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None."""
+    def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> Seen:
+        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None; `plain`: is that
+        wanted?"""
         x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(functional.relu(stage(x)))
-        untold = functional.relu(x)
-        # A small thing vanishes in the mean of the picture; the maximum says that it is there.
-        plain = torch.cat([untold.mean(dim=(2, 3)), untold.amax(dim=(2, 3))], dim=1)
+        untold = _pooled(functional.relu(x)) if plain else None
         if self.film is not None and text is not None:
             scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
             x = x * (1.0 + scale) + shift
-        return Seen(functional.relu(self.stages[-1](x)), plain)
+        return Seen(functional.relu(self.stages[-1](x)), untold)
+
+
+def _pooled(grid: Tensor) -> Tensor:
+    """[N, C, h, w] -> [N, 2 C]. A small thing vanishes in the mean of a picture; the maximum says that it is there."""
+    return torch.cat([grid.mean(dim=(2, 3)), grid.amax(dim=(2, 3))], dim=1)

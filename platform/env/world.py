@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,9 +62,15 @@ class WorldSpec:
         return self.roles[-1]
 
     def rest(self) -> Movement:
-        """The movement chunk that does nothing, int8 [frames_per_step, components]."""
+        """The movement chunk that does nothing, int8 [frames_per_step, components]; always the same array, read-only."""
+        return self._rest
+
+    @cached_property
+    def _rest(self) -> Movement:
         row = np.array([component.rest for component in self.movement], dtype=np.int8)
-        return np.tile(row, (self.frames_per_step, 1))
+        rest = np.tile(row, (self.frames_per_step, 1))
+        rest.setflags(write=False)
+        return rest
 
 
 @dataclass(frozen=True)

@@ -261,6 +261,17 @@ def test_the_gates_log_prob_is_a_bernoullis() -> None:
     torch.testing.assert_close(gate_log_prob(gate, speak), expected)
 
 
+def test_what_only_the_contrast_reads_is_left_out_without_a_difference_to_the_rest() -> None:
+    agent = agent_of(spec())
+    observations = observations_of(agent.layout, 2, 3)
+    whole, after = agent(observations, agent.initial_state(3))
+    acting, after_acting = agent(observations, agent.initial_state(3), contrasted=False)
+    assert whole.vision is not None and acting.vision is None
+    for name in ("core", "movement", "gate", "value", "language"):
+        assert torch.equal(getattr(whole, name), getattr(acting, name)), name
+    assert torch.equal(after.cell, after_acting.cell)
+
+
 @pytest.mark.parametrize(
     ("config", "image", "cells"),
     [("nano", (48, 64, 3), 6 * 8), ("71m", (72, 96, 3), 9 * 12), ("nano", (7, 7, 3), 16), ("71m", (5, 6, 3), 5 * 6)],
