@@ -60,8 +60,8 @@ class Layout:
         return self.world.rest()[: self.actions_per_step]
 
     def chunk(self, movement: NDArray[np.int8]) -> Movement:
-        """[A, K] actions -> [frames_per_step, K]: each action is held for its share of the frames."""
-        return np.repeat(movement, self.world.frames_per_step // self.actions_per_step, axis=0)
+        """[..., A, K] actions -> [..., frames_per_step, K]: each action is held for its share of the frames."""
+        return np.repeat(movement, self.world.frames_per_step // self.actions_per_step, axis=-2)
 
     def distinct(self, chunk: Movement) -> NDArray[np.int8]:
         """[..., frames_per_step, K] -> [..., A, K]: the action that begins each held share, as cloning targets."""

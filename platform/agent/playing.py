@@ -42,11 +42,11 @@ class PlayingAgent:
         decision = self.policy.decide(self.inputs.arrays, self.memory)
         self.memory = decision.state
         self.inputs.acted(slice(None), decision.movement)
-        actions = []
-        for lane, movement in enumerate(decision.movement):
-            text = self.vocabulary.decode(decision.tokens[lane]) if decision.speak[lane] else None
-            actions.append(Action(self.policy.layout.chunk(movement), text or None))
-        return actions, decision
+        said = [
+            self.vocabulary.decode(decision.tokens[lane]) if spoke else "" for lane, spoke in enumerate(decision.speak)
+        ]
+        chunks = self.policy.layout.chunk(decision.movement)
+        return [Action(chunk, text or None) for chunk, text in zip(chunks, said, strict=True)], decision
 
     def state(self) -> dict[str, Any]:
         """What a resume needs."""

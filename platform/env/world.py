@@ -62,7 +62,7 @@ class WorldSpec:
         return self.roles[-1]
 
     def rest(self) -> Movement:
-        """The movement chunk that does nothing, int8 [frames_per_step, components]; always the same array, read-only."""
+        """The movement chunk that does nothing, int8 [frames_per_step, components], always the same one, read-only."""
         return self._rest
 
     @cached_property

@@ -124,7 +124,7 @@ def test_parts_exist_where_the_world_has_them(world: str) -> None:
     output, _ = agent(observations_of(agent.layout, 2, 3), agent.initial_state(3))
     assert (output.movement is not None) == bool(has.movement)
     assert (output.gate is not None) == has.utterances
-    assert (output.vision is not None) == (has.image is not None)
+    assert (output.vision is not None) == (has.image is not None and has.utterances)  # which only CSS reads
     assert (agent.css is not None) == (has.utterances and has.image is not None)
     assert output.utility is None
     decision = act(agent, observations_of(agent.layout, 1, 3), agent.initial_state(3), Noise.of(torch.Generator(), 3))
