@@ -62,15 +62,13 @@ class WorldSpec:
         return self.roles[-1]
 
     def rest(self) -> Movement:
-        """The movement chunk that does nothing, int8 [frames_per_step, components], always the same one, read-only."""
-        return self._rest
+        """The movement chunk that does nothing, int8 [frames_per_step, components]."""
+        return self._rest.copy()
 
     @cached_property
     def _rest(self) -> Movement:
         row = np.array([component.rest for component in self.movement], dtype=np.int8)
-        rest = np.tile(row, (self.frames_per_step, 1))
-        rest.setflags(write=False)
-        return rest
+        return np.tile(row, (self.frames_per_step, 1))
 
 
 @dataclass(frozen=True)
