@@ -102,7 +102,7 @@ def _sweep(typed: Sequence[str]) -> int:
     """`interplay sweep VERB KEY=VALUE,VALUE ...`."""
     if not typed or typed[0] not in VERBS:
         known = ", ".join(VERBS)
-        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep reinforce run.seed=1,2; verbs: {known}\n")
+        sys.stderr.write(f"interplay sweep: name a verb, as interplay sweep demo run.seed=1,2; verbs: {known}\n")
         return 2
     try:
         return sweep(typed[0], typed[1:], main)
@@ -240,7 +240,7 @@ def _findings(summary: Path) -> str:
 def _usage() -> str:
     lines = ["usage: interplay VERB [KEY=VALUE ...]\n\n"]
     lines += [f"  {name:<14} {verb.does}\n" for name, verb in VERBS.items()]
-    lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep reinforce run.seed=1,2\n")
+    lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep demo run.seed=1,2\n")
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
         "print-config shows them all. A stage that was stopped goes on when it is typed again.\n"

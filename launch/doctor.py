@@ -140,7 +140,7 @@ def extras(pinned: Sequence[Requirement], version_of: Callable[[str], str | None
         missing = [name for name, version in found.items() if version is None]
         if missing:
             seen = f"optional; missing {', '.join(missing)}"
-            checks.append(Check(f"[{extra}]", "note", seen, f"pip install '{PACKAGE}[{extra}]'"))
+            checks.append(Check(f"[{extra}]", "note", seen, f"pip install '.[{extra}]'   (in the checkout)"))
         else:
             checks.append(Check(f"[{extra}]", "ok", ", ".join(f"{name} {version}" for name, version in found.items())))
     return checks

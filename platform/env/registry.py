@@ -55,7 +55,7 @@ class _BuiltIn:
                 raise
             raise ModuleNotFoundError(
                 f"env={self.extra} needs the package {missing.name!r}, which is not installed; "
-                f"type: pip install 'interplay[{self.extra}]'",
+                f"type in the checkout: pip install '.[{self.extra}]'",
                 name=missing.name,
             ) from missing
         return WorldEntry(getattr(module, self.world), getattr(module, self.config))

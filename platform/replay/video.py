@@ -36,7 +36,8 @@ def need_encoder() -> None:
     """Raises ModuleNotFoundError, saying what to type, where the encoder's package is not installed."""
     if importlib.util.find_spec("av") is None:
         raise ModuleNotFoundError(
-            "a replay is encoded by the package 'av', which is not installed; type: pip install 'interplay[video]'",
+            "a replay is encoded by the package 'av', which is not installed; type in the checkout: "
+            "pip install '.[video]'",
             name="av",
         )
 

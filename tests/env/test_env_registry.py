@@ -84,7 +84,7 @@ def test_a_missing_extra_is_named() -> None:
         "except ModuleNotFoundError as error: sys.stdout.write(str(error))\n"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert "pip install 'interplay[gymnasium]'" in ran.stdout
+    assert "pip install '.[gymnasium]'" in ran.stdout
 
 
 def test_asking_for_names_imports_no_world() -> None:

@@ -67,7 +67,7 @@ def test_a_missing_extra_is_only_a_note() -> None:
     pinned = [Requirement("numpy", "2", ""), Requirement("minigrid", "3", "gymnasium"), Requirement("ray", "2", "ray")]
     grid, ray = doctor.extras(pinned, {"minigrid": "3"}.get)
     assert (grid.name, grid.level) == ("[gymnasium]", "ok")
-    assert (ray.level, ray.advice) == ("note", "pip install 'interplay[ray]'")
+    assert (ray.level, ray.advice) == ("note", "pip install '.[ray]'   (in the checkout)")
 
 
 def test_more_threads_than_cores_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:

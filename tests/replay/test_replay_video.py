@@ -153,5 +153,5 @@ def test_rates_are_exact() -> None:
 def test_without_the_encoders_package_it_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     need_encoder()
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'interplay\[video\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[video\]'"):
         need_encoder()
