@@ -241,7 +241,7 @@ def say(text: str) -> None:
 def contestants(peers: Sequence[str], *, served: bool, keeps: bool) -> list[str]:
     """Who runs, in this order; each has a file in `contestants/`. With `keeps`, peers run again with memory kept."""
     others = ["loop", f"loop{KEEPING}", *peers, *(f"{peer}{KEEPING}" for peer in peers if keeps)]
-    return ["interplay", "interplay_ray", *(["interplay_served"] if served else []), *others]
+    return ["interplay", "interplay_alone", "interplay_ray", *(["interplay_served"] if served else []), *others]
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -71,9 +71,9 @@ def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
 
 def test_every_contestant_is_there(throughput: ModuleType) -> None:
     fewest = throughput.contestants([], served=False, keeps=True)
-    assert fewest == ["interplay", "interplay_ray", "loop", "loop_keeping"]
+    assert fewest == ["interplay", "interplay_alone", "interplay_ray", "loop", "loop_keeping"]
     names = throughput.contestants(sorted(throughput.PEERS), served=True, keeps=True)
-    assert names[:4] == ["interplay", "interplay_ray", "interplay_served", "loop"]
+    assert names[2:5] == ["interplay_ray", "interplay_served", "loop"]
     assert names[-1] == "torchrl_keeping"
     for name in names:
         program = name.removesuffix(throughput.KEEPING)
