@@ -16,6 +16,7 @@ from pixel_gym import PixelEnv
 from sample_factory.algo.utils.context import global_model_factory
 from sample_factory.cfg.arguments import parse_full_cfg, parse_sf_args
 from sample_factory.envs.env_utils import register_env
+from sample_factory.model.actor_critic import create_actor_critic
 from sample_factory.model.encoder import Encoder
 from sample_factory.train import make_runner
 from settings import Settings, network_has, settings, trained
@@ -86,7 +87,8 @@ def main() -> None:
     cfg = parse_full_cfg(parser, arguments(told))
     cfg, runner = make_runner(cfg)
     runner.init()
-    network_has(sum(p.numel() for p in PixelEncoder(cfg, None).parameters()))
+    network = create_actor_critic(cfg, runner.env_info.obs_space, runner.env_info.action_space)
+    network_has(sum(p.numel() for p in network.parameters()))
 
     def tell() -> None:
         while True:
