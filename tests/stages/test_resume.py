@@ -101,7 +101,9 @@ def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: P
     assert not list((killed / "run/clone/checkpoints").glob(".tmp-*"))
 
 
-@pytest.mark.parametrize(("stage", "number"), [("clone", signal.SIGINT), ("reinforce", signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("stage", "number"), [("clone", signal.SIGINT), ("reinforce", signal.SIGTERM), ("clone", signal.SIGHUP)]
+)
 def test_a_stopped_stage_saves_and_goes_on(rewarded: Path, tmp_path: Path, stage: str, number: signal.Signals) -> None:
     root = without(stage, rewarded, tmp_path)
     settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
