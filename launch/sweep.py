@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import hydra
@@ -61,7 +64,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     elsewhere = _launcher(hydras) in ON_SLURM
     try:
         # The runs under way here hear of a Ctrl-C themselves, and save. What Slurm has is not waited for any longer.
-        with nullcontext() if elsewhere else StopRequest():
+        with nullcontext() if elsewhere else StopRequest(partial(_pass_on, folder / STOPPED)):
             _launch(verb, runs, folder.resolve(), hydras, act)
             stopped = StopRequest.asked() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
@@ -70,6 +73,17 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     if stopped and elsewhere:
         sys.stderr.write("no longer waiting; the jobs are Slurm's, and go on (squeue, scancel)\n")
     return INTERRUPTED if stopped else code
+
+
+def _pass_on(stopped: Path, number: int) -> None:
+    """No other run is begun. Ctrl-C and a closed terminal reach the processes of runs by themselves, SIGTERM this one
+    alone. Where the system does not tell which are ours, as Linux does, runs under way go on to their end."""
+    stopped.touch()
+    if number == signal.SIGTERM:
+        for children in Path("/proc/self/task").glob("*/children"):
+            for pid in children.read_text().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGTERM)
 
 
 def _launcher(hydras: Sequence[str]) -> str:

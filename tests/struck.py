@@ -17,7 +17,7 @@ import torch
 
 from interplay.launch.cli import main
 
-TOO_LONG = 300  # seconds
+TOO_LONG = 1200  # seconds; where others want the cores, a start takes minutes
 
 
 @dataclass(frozen=True)

@@ -30,20 +30,23 @@ class StopRequest:
         while not finished and not stop.requested:
             ...
 
-    Within another one it takes the signals, and leaves what was asked to that one at its end: work that had nothing
-    left to save goes on to its end, and whoever did it as a part of more stops then. A SIGHUP that was ignored before,
-    as under nohup, stays so. One never counts as the second: shells repeat it.
+    Within another one it is for a part of that one's work: what was asked before is asked of it, too, and what it was
+    asked is left to the other at its end, for it may have come too late for this part. A SIGHUP that was ignored
+    before, as under nohup, stays so. One never counts as the second: shells repeat it.
     """
 
     _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal is for all of it, and so is `ask_to_stop`
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[int], None] = lambda number: None) -> None:
+        """`told`: called with the number of the first signal that it gets itself."""
         self.requested = False
+        self._told = told
         self._previous: dict[signal.Signals, Any] = {}
         self._terminals: list[int] = []
 
     def __enter__(self) -> StopRequest:
         self._previous, self._terminals = _handled(self._ask), _terminals()
+        self.requested = self.requested or self.asked()
         self._entered.append(self)
         return self
 
@@ -51,10 +54,10 @@ class StopRequest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.remove(self)
-        if self.requested and self._entered:
-            self._entered[-1].requested = True
         _put_back(self._previous)
         self._previous = {}
+        if self.requested and self._entered:
+            self._entered[-1].requested = True
 
     @classmethod
     def ask(cls) -> bool:
@@ -76,6 +79,7 @@ class StopRequest:
         if not self.requested:
             self.requested = True
             logger.warning("stopping: saving first (once more to stop at once and lose what is not saved)")
+            self._told(number)
 
 
 @contextmanager

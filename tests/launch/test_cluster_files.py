@@ -82,7 +82,7 @@ INTERPLAY = """#!/usr/bin/env bash
 [ "$(stat -c %a "$RAY_AUTH_TOKEN_PATH")" = 600 ] || exit 66
 [ "${DRIVER:-}" = early ] || trap 'echo saved > "$TOLD/saved"; exit 130' TERM  # early: as Python, while it imports
 echo "$*" > "$TOLD/driver"
-for _ in $(seq 300); do [ "$1" = clone ] && exit 0; sleep 0.1; done
+for _ in $(seq 3000); do [ "$1" = clone ] && exit 0; sleep 0.1; done
 exit 67
 """
 
@@ -117,7 +117,7 @@ def start(slurm: dict[str, str], folder: Path, *typed: str) -> subprocess.Popen[
 
 
 def wait_for(job: subprocess.Popen[str], *files: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not all(file.exists() for file in files):
         assert time.monotonic() < deadline and job.poll() is None
         time.sleep(0.05)
@@ -125,7 +125,7 @@ def wait_for(job: subprocess.Popen[str], *files: Path) -> None:
 
 def test_the_job_of_slurm_starts_ray_and_the_run_and_leaves_nothing(slurm: dict[str, str], tmp_path: Path) -> None:
     job = start(slurm, tmp_path, "clone", "run.name=mine")
-    said, _ = job.communicate(timeout=60)
+    said, _ = job.communicate(timeout=120)
     told = Path(slurm["TOLD"])
     assert job.returncode == 0, said
     assert (told / "driver").read_text() == "clone run.name=mine runtime=ray runtime.address=10.0.0.1:20007\n"
@@ -141,7 +141,7 @@ def test_a_job_whose_time_is_up_saves_and_queues_itself_again(slurm: dict[str, s
     wait_for(job, told / "driver", told / "worker")
     assert "--address=10.0.0.1:20007 --num-cpus=4 --num-gpus=1" in (told / "worker").read_text()
     job.send_signal(signal.SIGUSR1)
-    said, _ = job.communicate(timeout=30)
+    said, _ = job.communicate(timeout=120)
     assert job.returncode == 130, said
     assert (told / "saved").exists()
     assert (told / "requeued").read_text() == "7\n"
@@ -153,7 +153,7 @@ def test_a_driver_that_is_stopped_before_it_listens_is_queued_again_too(slurm: d
     told = Path(slurm["TOLD"])
     wait_for(job, told / "driver")
     job.send_signal(signal.SIGUSR1)
-    said, _ = job.communicate(timeout=30)
+    said, _ = job.communicate(timeout=120)
     assert job.returncode == 143, said
     assert (told / "requeued").read_text() == "7\n"
 
@@ -166,7 +166,7 @@ def test_a_job_that_is_stopped_before_its_driver_runs_starts_none(
     told = Path(slurm["TOLD"])
     wait_for(job, told / "asked")
     job.send_signal(number)
-    said, _ = job.communicate(timeout=30)
+    said, _ = job.communicate(timeout=120)
     assert job.returncode == 130, said
     assert not (told / "driver").exists()
     assert (told / "requeued").exists() == requeued
@@ -176,25 +176,25 @@ def test_a_job_that_is_stopped_before_its_driver_runs_starts_none(
 @pytest.mark.parametrize("head", ["fails", "stranger"])
 def test_a_head_that_ends_ends_the_job(slurm: dict[str, str], tmp_path: Path, head: str) -> None:
     job = start({**slurm, "HEAD": head}, tmp_path, "reinforce")
-    said, _ = job.communicate(timeout=30)
+    said, _ = job.communicate(timeout=120)
     assert job.returncode == 1
     assert "Ray's head has ended" in said and "10.0.0.1:20007" in said
     assert not (Path(slurm["TOLD"]) / "driver").exists()
 
 
 def test_the_port_of_rays_head_can_be_chosen(slurm: dict[str, str], tmp_path: Path) -> None:
-    said, _ = start({**slurm, "RAY_PORT": "6379"}, tmp_path, "clone").communicate(timeout=60)
+    said, _ = start({**slurm, "RAY_PORT": "6379"}, tmp_path, "clone").communicate(timeout=120)
     told = Path(slurm["TOLD"])
     assert "--port=6379" in (told / "head").read_text(), said
     assert "runtime.address=10.0.0.1:6379" in (told / "driver").read_text()
 
 
 def test_the_job_of_slurm_says_what_it_lacks(slurm: dict[str, str], tmp_path: Path) -> None:
-    said = start(slurm, tmp_path).communicate(timeout=30)[0]
+    said = start(slurm, tmp_path).communicate(timeout=120)[0]
     assert "name a verb" in said
     (tmp_path / "bin" / "interplay").unlink()
     without = {**slurm, "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
-    said = start(without, tmp_path, "clone").communicate(timeout=30)[0]
+    said = start(without, tmp_path, "clone").communicate(timeout=120)[0]
     assert "set INTERPLAY_ENV" in said
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from interplay.launch.cli import main
 from interplay.launch.sweep import combinations, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
+LONG = 600.0  # seconds
 TINY = ("env=room", "collect.episodes=1", "collect.heldout=1", "collect.lanes=1", "collect.steps=2")
 
 
@@ -79,6 +83,22 @@ def test_a_sweep_that_is_asked_to_stop_begins_no_other_run(tmp_path: Path, launc
     assert "run-seed-1: ended with code 130" in ended.said
     assert "run-seed-2: did not end" in ended.said and "run-seed-3: did not end" in ended.said
     assert not (tmp_path / "run-seed-2").exists()
+
+
+def test_a_sweep_in_several_processes_stops_where_it_alone_is_told(tmp_path: Path) -> None:
+    words = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2,3", "collect.episodes=100000", "hydra/launcher=laptop"]
+    code = "import sys; from interplay.launch.cli import main; sys.exit(main())"
+    with (tmp_path / "said").open("w") as said:
+        asked = subprocess.Popen([sys.executable, "-c", code, "sweep", "collect", *words], stdout=said, stderr=said)
+    ends = time.monotonic() + LONG
+    while not all(any((tmp_path / f"run-seed-{seed}").rglob("*.npz")) for seed in (1, 2)):
+        assert asked.poll() is None and time.monotonic() < ends, (tmp_path / "said").read_text()
+        time.sleep(0.1)
+    asked.send_signal(signal.SIGTERM)
+    assert asked.wait(LONG) == 130
+    told = (tmp_path / "said").read_text()
+    assert "run-seed-1: ended with code 130" in told and "run-seed-2: ended with code 130" in told, told
+    assert not (tmp_path / "run-seed-3").exists()
 
 
 def test_a_job_that_ends_the_launcher_hides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

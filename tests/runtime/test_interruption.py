@@ -8,9 +8,16 @@ import threading
 
 import pytest
 
+from interplay.runtime import interruption
 from interplay.runtime.interruption import StopRequest, taken_as_ctrl_c
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture(autouse=True)
+def _keeps_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What listens leaves a terminal that is closed; the tests' own is not."""
+    monkeypatch.setattr(interruption, "_terminals", list)
 
 
 def handlers() -> list[object]:
@@ -53,6 +60,25 @@ def test_what_came_too_late_for_a_part_of_the_work_stops_the_whole() -> None:
         assert whole.requested
     with StopRequest() as later:
         assert not later.requested
+
+
+def test_what_was_asked_before_a_part_listened_is_for_it_too() -> None:
+    with StopRequest() as whole:
+        os.kill(os.getpid(), signal.SIGTERM)
+        with StopRequest() as part:
+            assert part.requested
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+        assert whole.requested
+
+
+def test_the_first_signal_is_told_once() -> None:
+    told: list[int] = []
+    with StopRequest(told.append):
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert told == [signal.SIGTERM]
 
 
 def test_what_is_to_outlive_its_terminal_does() -> None:

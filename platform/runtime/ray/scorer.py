@@ -23,6 +23,7 @@ from interplay.runtime.ray.replicas import Asked, NoReplicaLeft, Replicas
 from interplay.runtime.ray.session import session
 
 NAME = "reward-"
+PAST = 0.1  # seconds after a replica's own patience is over, which is as long: then it is found to be stalled
 
 
 class NoAnswer(RuntimeError):
@@ -55,9 +56,9 @@ class ReplicatedScorer:
 
     def _score(self, arrays: Arrays, states: LaneStates) -> Judged:
         unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
-        ends = time.monotonic() + self._limit
         with self._lock:
             answer: Judged | Asked = self._replicas.ask(unroll, states)
+        ends = time.monotonic() + self._limit + PAST
         while isinstance(answer, Asked):
             if not ray.wait([answer.reference], timeout=max(0.0, ends - time.monotonic()))[0]:
                 with self._lock:
