@@ -65,14 +65,16 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     try:
         # The runs under way here hear of a Ctrl-C themselves, and save. What Slurm has is not waited for any longer.
         with nullcontext() if elsewhere else StopRequest(partial(_pass_on, folder / STOPPED)):
-            _launch(verb, runs, folder.resolve(), hydras, act)
+            launched = _launch(verb, runs, folder.resolve(), hydras, act)
             stopped = StopRequest.asked() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
-        stopped = True
+        launched, stopped = False, True
     code = _tell(runs, folder)
     if stopped and elsewhere:
         sys.stderr.write("no longer waiting; the jobs are Slurm's, and go on (squeue, scancel)\n")
-    return INTERRUPTED if stopped else code
+    if stopped:
+        return INTERRUPTED
+    return code if launched else 1
 
 
 def _pass_on(stopped: Path, number: int) -> None:
@@ -152,8 +154,8 @@ def _base(run: Combination, typed: Sequence[str]) -> str:
     return named[-1] if named else "run"
 
 
-def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> None:
-    """Lets Hydra's launcher carry out one job a run."""
+def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:
+    """Lets Hydra's launcher carry out one job a run; False where that failed."""
     together = _launcher(hydras) not in ON_SLURM  # there each job is cancelled, or queued again, by itself
 
     def job(chosen: DictConfig) -> None:
@@ -179,10 +181,11 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
     sys.argv = ["interplay", *words]
     try:
         hydra.main(config_path="pkg://interplay.conf", config_name="sweep", version_base="1.3")(job)()
-    except SystemExit:
-        pass  # Hydra has told what its launcher raised, as where a job was killed; which runs are not done is told next
+    except SystemExit:  # Hydra has told what its launcher raised, as where a job was killed
+        return False
     finally:
         sys.argv = before
+    return True
 
 
 def _tell(runs: Sequence[Combination], folder: Path) -> int:

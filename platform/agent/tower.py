@@ -73,7 +73,7 @@ class Tower(nn.Module):
         x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(functional.relu(stage(x)))
-        untold = _pooled(functional.relu(x)) if plain else None
+        untold = _pooled(functional.relu(x)) if plain else None  # before any text touches it
         if self.film is not None and text is not None:
             scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
             x = x * (1.0 + scale) + shift

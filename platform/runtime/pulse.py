@@ -47,12 +47,8 @@ class Pulse:
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
         """While entered, the part is idle in the middle of what it does, and this is what it waits for."""
-        before = self._doing
-        self._turn_to(f"{WAITING} {what}")
-        try:
+        with self.within(f"{WAITING} {what}"):
             yield
-        finally:
-            self._turn_to(before)
 
     @contextmanager
     def within(self, what: str) -> Iterator[Callable[[str], None]]:

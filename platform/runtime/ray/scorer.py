@@ -82,8 +82,7 @@ class ReplicatedScorer:
 def replicated(
     make: Callable[..., Any], version: int, read: ReadVersion, config: RuntimeConfig, crashes: Crashes
 ) -> Iterator[ReplicatedScorer]:
-    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready, to pay by this
-    version.
+    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready; they pay by `version`.
 
     Raises:
         ClusterError: there is no cluster, or no room in it.
