@@ -74,9 +74,9 @@ class Plan:
         return [word for name, value in named.items() for word in (f"--{name}", str(value))] + ["--folder", folder]
 
 
-def cpu_of(mark: str) -> float:
-    """CPU seconds of all living processes of a run, and of those of their children that have ended."""
-    total = 0
+def cpu_of(mark: str) -> dict[int, float]:
+    """CPU seconds of each living process of a run, and of those of its children that have ended, by process id."""
+    found = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
@@ -86,8 +86,9 @@ def cpu_of(mark: str) -> float:
             fields = (process / "stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it has just ended, or is none of ours
-        total += sum(int(value) for value in fields[11:15])  # utime, stime, cutime, cstime
-    return total / TICKS
+        ticks = sum(int(value) for value in fields[11:15])  # utime, stime, cutime, cstime
+        found[int(process.name)] = ticks / TICKS
+    return found
 
 
 def processes_of(mark: str) -> Iterator[int]:
@@ -162,7 +163,7 @@ def race(name: str, plan: Plan) -> Result:
 def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> Result:
     """Follows a run's words. The window begins with the third update told, when all is warm, and ends with one."""
     parameters, frames, updates = 0, 0, 0
-    begun: tuple[int, float, float] | None = None
+    begun: tuple[int, float, dict[int, float]] | None = None
     limit = time.monotonic() + START_LIMIT
     while True:
         if child.poll() is not None:
@@ -180,7 +181,9 @@ def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> 
             if begun is None and updates >= 3:
                 begun = now
             elif begun is not None and now[1] - begun[1] >= plan.seconds:
-                return Result(name, now[0] - begun[0], now[1] - begun[1], now[2] - begun[2], parameters)
+                cpu = sum(now[2].values()) - sum(begun[2].values())
+                busiest = max(seconds - begun[2].get(each, 0.0) for each, seconds in now[2].items())
+                return Result(name, now[0] - begun[0], now[1] - begun[1], cpu, parameters, busiest)
         time.sleep(0.05)
 
 
@@ -200,14 +203,23 @@ def ideal(plan: Plan) -> dict[str, float]:
 
 
 def scaling(plan: Plan, actors: Sequence[int]) -> list[dict[str, float]]:
-    """Frames a second of 1 to many Ray actors."""
-    rows = []
+    """Frames a second of 1 to many Ray actors, and how many cores they and the busiest process kept busy."""
+    rows: list[dict[str, float]] = []
+    say(f"{'actors':>6}{'frames/s':>10}{'of linear':>11}{'cores busy':>12}{'by one process':>16}   of {os.cpu_count()}")
     for number in actors:
         result = race("interplay_ray", Plan(**{**asdict(plan), "workers": number}))
         rate = result.frames / result.wall
         first = rows[0]["frames_per_second"] / rows[0]["actors"] if rows else rate / number
-        rows.append({"actors": number, "frames_per_second": rate, "of_linear": rate / (first * number)})
-        say(f"{number:3} actors {rate:10,.0f} frames/s  {rate / (first * number):5.0%} of linear")
+        row = {
+            "actors": number,
+            "frames_per_second": rate,
+            "of_linear": rate / (first * number),
+            "cores_busy": result.cpu / result.wall,
+            "cores_busy_by_one_process": result.busiest / result.wall,
+        }
+        rows.append(row)
+        busy = f"{row['cores_busy']:12.2f}{row['cores_busy_by_one_process']:16.2f}"
+        say(f"{number:6}{rate:10,.0f}{row['of_linear']:11.0%}{busy}")
     return rows
 
 
@@ -248,7 +260,7 @@ def arguments() -> argparse.ArgumentParser:
     """What can be typed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
-    parser.add_argument("--size", action="append", choices=("small", "large"))
+    parser.add_argument("--size", action="append", choices=("small", "large"), help="small, but for --scaling")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--workers", type=int, default=2)
@@ -256,7 +268,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--unroll", type=int, default=50)
     parser.add_argument("--served", action="store_true", help="also Interplay with actors.inference=service")
     parser.add_argument("--keeping", action="store_true", help="each peer also with memory kept")
-    parser.add_argument("--scaling", action="store_true")
+    parser.add_argument("--scaling", action="store_true", help="1 to 16 Ray actors, instead of the contest")
     parser.add_argument("--json", help="a file, or - for stdout")
     return parser
 
@@ -265,12 +277,12 @@ def main() -> None:
     """See the module."""
     told = arguments().parse_args()
     report: dict[str, object] = {}
-    for size in told.size or ["small"]:
-        plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
-        report[size] = contest(plan, contestants(told.peer, served=told.served, keeps=told.keeping), told.runs)
     if told.scaling:
         slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
         report["scaling"] = scaling(slow, (1, 2, 4, 8, 16))
+    for size in told.size or ([] if told.scaling else ["small"]):
+        plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
+        report[size] = contest(plan, contestants(told.peer, served=told.served, keeps=told.keeping), told.runs)
     if told.json:
         text = json.dumps(report, indent=1)
         (sys.stdout.write(text) if told.json == "-" else Path(told.json).write_text(text))

@@ -19,6 +19,7 @@ class Result:
     wall: float  # seconds
     cpu: float  # seconds, of the whole tree of processes
     parameters: int
+    busiest: float  # CPU seconds of the process that took the most
 
     @property
     def per_cpu(self) -> float:

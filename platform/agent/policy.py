@@ -15,6 +15,7 @@ from interplay.agent.memory import State
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Arrays, Layout
+from interplay.agent.packed import pack
 from interplay.agent.weights import Weights, load_weights
 from interplay.episodes.vocabulary import PAD
 
@@ -99,10 +100,11 @@ class Policy(Protocol):
 
 
 class LocalPolicy:
-    """A `Policy` whose network is here."""
+    """A `Policy` whose network is here, and only acts: see `pack`."""
 
     def __init__(self, agent: Agent, generator: torch.Generator, greedy: bool = False) -> None:
         self.agent = agent.eval()
+        pack(self.agent)
         self.greedy = greedy
         self._generator = generator
 

@@ -12,6 +12,7 @@ import torch
 from interplay.agent.memory import state_from_arrays
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise, Stream
+from interplay.agent.packed import pack
 from interplay.agent.policy import act, tensors
 from interplay.agent.served import Answer, Request, answers_of
 from interplay.agent.weights import Weights, load_weights
@@ -31,6 +32,7 @@ class Deciding:
 
     def __init__(self, agent: Agent) -> None:
         self._plain = agent.eval().requires_grad_(False)
+        pack(self._plain)
         self._agents: dict[int, Agent] = {}
         self._newest = -1
         self._spare: list[Agent] = []

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,7 @@ def test_a_run_is_counted_and_ended(throughput: ModuleType, monkeypatch: pytest.
     assert result.parameters > 1_000_000
     assert result.frames * 1e-3 <= result.cpu  # the worlds' own price is in it
     assert result.wall >= 1.0
+    assert result.busiest == pytest.approx(result.cpu)  # the loop is one process
     assert not list(throughput.processes_of(marks[0]))
 
 
@@ -47,11 +49,25 @@ def test_a_contestant_that_fails_says_why(throughput: ModuleType, monkeypatch: p
         throughput.race("sample_factory", plan)
 
 
+def test_scaling_tells_how_full_the_cores_were(
+    throughput: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def raced(name: str, plan: Any) -> object:
+        assert (name, plan.wait) == ("interplay_ray", 5e-3)
+        return throughput.Result(name, 1000 * min(plan.workers, 3), 10.0, 4.0 * plan.workers, 5, 2.5)
+
+    monkeypatch.setattr(throughput, "race", raced)
+    rows = throughput.scaling(throughput.Plan("small", 1, 16, 50, 0.0, 5e-3, 10.0), (1, 2, 4))
+    assert [row["of_linear"] for row in rows] == pytest.approx([1.0, 1.0, 0.75])
+    assert [row["cores_busy"] for row in rows] == pytest.approx([0.4, 0.8, 1.6])
+    assert "     4       300        75%        1.60            0.25" in capsys.readouterr().err
+
+
 def test_standings_compare_within_a_turn(throughput: ModuleType) -> None:
     def turn(ours: float, theirs: float) -> dict[str, object]:
         return {
-            "interplay": throughput.Result("interplay", 1000, 1.0, 1000 / ours, 5),
-            "loop": throughput.Result("loop", 1000, 1.0, 1000 / theirs, 5),
+            "interplay": throughput.Result("interplay", 1000, 1.0, 1000 / ours, 5, 1.0),
+            "loop": throughput.Result("loop", 1000, 1.0, 1000 / theirs, 5, 1.0),
         }
 
     turns = [turn(100, 50), turn(40, 20), turn(90, 90)]  # the second turn was slow for both

@@ -1,0 +1,120 @@
+"""A layer whose weights are packed for acting multiplies as the layer does, and never by weights of before."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from street import Street, playing, tiny_agent
+from torch import nn
+
+from interplay.agent import packed
+from interplay.agent.packed import PackedLinear, pack
+from interplay.agent.weights import load_weights, weights_of
+from interplay.env.world import Start
+
+
+@pytest.fixture
+def layer() -> nn.Linear:
+    torch.manual_seed(0)
+    return nn.Linear(300, 70)
+
+
+@pytest.mark.parametrize("lead", [(1,), (7,), (16,), (1, 16), (3, 40), (1600,)])
+@pytest.mark.parametrize("biased", [True, False])
+def test_products_are_those_of_the_layer(lead: tuple[int, ...], biased: bool) -> None:
+    layer = nn.Linear(300, 70, bias=biased)
+    quick, x = PackedLinear(layer), torch.randn(*lead, 300)
+    with torch.inference_mode():
+        torch.testing.assert_close(quick(x), layer(x))
+    assert quick._packed is not None
+
+
+def test_weights_that_change_are_packed_anew(layer: nn.Linear) -> None:
+    quick, x = PackedLinear(layer), torch.randn(5, 300)
+    with torch.inference_mode():
+        before = quick(x)
+    with torch.no_grad():
+        layer.weight.mul_(-2.0)
+        layer.bias.zero_()
+    with torch.inference_mode():
+        after = quick(x)
+        torch.testing.assert_close(after, layer(x))
+    assert not torch.allclose(after, before)
+
+
+def test_where_gradients_are_wanted_it_is_the_layer_bit_for_bit(layer: nn.Linear) -> None:
+    quick, x = PackedLinear(layer), torch.randn(5, 300)
+    with torch.inference_mode():
+        quick(x)
+    products, gradients = [], []
+    for each in (quick, layer):
+        each.zero_grad()
+        products.append(each(x))
+        products[-1].square().sum().backward()
+        assert layer.weight.grad is not None
+        gradients.append(layer.weight.grad.clone())
+    assert torch.equal(*products) and torch.equal(*gradients)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(quick(x), layer(x))
+
+
+def test_copies_have_weights_of_their_own(layer: nn.Linear) -> None:
+    quick, x = PackedLinear(layer), torch.randn(5, 300)
+    with torch.inference_mode():
+        before = quick(x)
+    other = copy.deepcopy(quick)
+    with torch.no_grad():
+        other.weight.zero_()
+    with torch.inference_mode():
+        assert torch.equal(quick(x), before)
+        torch.testing.assert_close(other(x), layer.bias.expand(5, -1))
+
+
+def test_only_large_layers_are_packed_and_names_stay() -> None:
+    network = nn.Sequential(nn.Linear(256, 256), nn.Sequential(nn.ReLU(), nn.Linear(256, 257)))
+    names = list(network.state_dict())
+    pack(network)
+    pack(network)
+    assert type(network[0]) is nn.Linear
+    inner = network[1]
+    assert isinstance(inner, nn.Sequential) and isinstance(inner[1], PackedLinear)
+    assert list(network.state_dict()) == names
+
+
+def test_without_onednn_nothing_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    network = nn.Sequential(nn.Linear(256, 257))
+    pack(network)
+    assert type(network[0]) is nn.Linear
+
+
+def test_an_agent_acts_with_packed_layers_as_without_and_takes_up_new_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes, decisions = 3, []
+    for large in (packed.LARGE, 0):
+        monkeypatch.setattr(packed, "LARGE", large)
+        world, seats = Street(), playing(tiny_agent(Street()), lanes)
+        assert any(isinstance(each, PackedLinear) for each in seats.policy.agent.modules()) == (large == 0)  # type: ignore[attr-defined]
+        for lane in range(lanes):
+            seats.begin(lane)
+            seats.see(lane, world.reset(Start(seed=lane))["solver"])
+        _, first = seats.decide()
+        seats.policy.load_version(weights_of(tiny_agent(Street(), seed=7)), 1)
+        _, second = seats.decide()
+        decisions.append((first, second))
+    for plain, quick in zip(*decisions, strict=True):
+        assert (plain.movement == quick.movement).all() and (plain.tokens == quick.tokens).all()
+        for name in ("value", "movement_log_prob", "language_log_prob"):
+            torch.testing.assert_close(torch.from_numpy(getattr(quick, name)), torch.from_numpy(getattr(plain, name)))
+    assert (decisions[1][0].value != decisions[1][1].value).all()
+
+
+def test_weights_go_in_and_out_of_a_packed_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "LARGE", 0)
+    plain, quick = tiny_agent(Street(), seed=1), tiny_agent(Street(), seed=2)
+    pack(quick)
+    load_weights(quick, weights_of(plain))
+    found, expected = weights_of(quick), weights_of(plain)
+    assert list(found) == list(expected)
+    assert all((found[name] == expected[name]).all() for name in expected)
