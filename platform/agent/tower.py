@@ -11,6 +11,9 @@ from torch.nn import functional
 from interplay.agent.sizes import AgentConfig
 
 SMALLEST_SIDE = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
+# Products of a convolution with few channels beyond which oneDNN computes its gradient six times as slowly: their bytes
+# overflow 32 bits.
+MANY_PRODUCTS = 1 << 29
 GREY, CONTRAST = 102.0, 64.0  # choice: pixels become about zero on average and one in spread; raw ones learn slowly
 
 
@@ -70,7 +73,7 @@ class Tower(nn.Module):
     def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> Seen:
         """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None; `plain`: is that
         wanted?"""
-        x = self.stem(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
+        x = self._patched(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(functional.relu(stage(x)))
         untold = _pooled(functional.relu(x)) if plain else None  # before any text touches it
@@ -78,6 +81,14 @@ class Tower(nn.Module):
             scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
             x = x * (1.0 + scale) + shift
         return Seen(functional.relu(self.stages[-1](x)), untold)
+
+    def _patched(self, pictures: Tensor) -> Tensor:
+        """The stem's convolution, [N, 3, H, W] -> [N, C, h, w]; on the CPU of as many at once as are quick to learn."""
+        height, width = pictures.shape[2] // self.stem.stride[0], pictures.shape[3] // self.stem.stride[1]
+        most = max(1, MANY_PRODUCTS // (height * width * self.stem.weight[:, 0].numel()))
+        if pictures.shape[0] <= most or pictures.device.type != "cpu" or not torch.is_grad_enabled():
+            return cast(Tensor, self.stem(pictures))
+        return torch.cat([self.stem(part) for part in torch.split(pictures, most)])
 
 
 def _pooled(grid: Tensor) -> Tensor:

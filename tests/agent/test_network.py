@@ -247,6 +247,34 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
     assert 0 < speeches < 40
 
 
+@pytest.mark.parametrize("most", [1, 3, 5, 100])
+def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    tower, pictures = Tower(SMALL_NANO, (24, 32, 3), None), torch.randint(256, (11, 24, 32, 3), dtype=torch.uint8)
+    with torch.no_grad():
+        for parameter in tower.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+
+    def learned() -> tuple[Tensor, list[Tensor]]:
+        tower.zero_grad()
+        grid = tower(pictures, None).grid
+        grid.square().sum().backward()
+        return grid, [parameter.grad.clone() for parameter in tower.parameters() if parameter.grad is not None]
+
+    at_once = learned()
+    seen: list[int] = []
+    tower.stem.register_forward_pre_hook(lambda stem, given: seen.append(len(given[0])))
+    products_of_a_picture = 6 * 8 * 4 * 4 * 4  # places, channels, and a patch of 4x4
+    monkeypatch.setattr("interplay.agent.tower.MANY_PRODUCTS", most * products_of_a_picture)
+    in_parts = learned()
+    assert seen == [most] * (11 // most) + [11 % most] * (11 % most > 0)
+    torch.testing.assert_close(in_parts[0], at_once[0])
+    torch.testing.assert_close(in_parts[1], at_once[1], rtol=1e-4, atol=1e-4)  # sums in another order
+    with torch.inference_mode():
+        tower(pictures, None)
+    assert seen[-1] == 11  # nothing is learned, nothing is split
+
+
 def test_choices_are_drawn_by_their_probabilities() -> None:
     logits = torch.tensor([0.0, 1.0, -1.0, IMPOSSIBLE])
     drawn = choose(logits.expand(8000, 4), Noise.of(torch.Generator().manual_seed(0), 8000), greedy=False)
