@@ -28,6 +28,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from contest.standings import KEEPING, Result, standings, table
 
@@ -74,8 +75,15 @@ class Plan:
         return [word for name, value in named.items() for word in (f"--{name}", str(value))] + ["--folder", folder]
 
 
-def cpu_of(mark: str) -> dict[int, float]:
-    """CPU seconds of each living process of a run, and of those of its children that have ended, by process id."""
+class Used(NamedTuple):
+    """CPU seconds of a process."""
+
+    own: float
+    reaped: float  # of its children that have ended
+
+
+def cpu_of(mark: str) -> dict[int, Used]:
+    """What each living process of a run has used so far, by process id."""
     found = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
@@ -86,8 +94,8 @@ def cpu_of(mark: str) -> dict[int, float]:
             fields = (process / "stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it has just ended, or is none of ours
-        ticks = sum(int(value) for value in fields[11:15])  # utime, stime, cutime, cstime
-        found[int(process.name)] = ticks / TICKS
+        user, system, reaped_user, reaped_system = (int(value) / TICKS for value in fields[11:15])
+        found[int(process.name)] = Used(user + system, reaped_user + reaped_system)
     return found
 
 
@@ -163,7 +171,7 @@ def race(name: str, plan: Plan) -> Result:
 def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> Result:
     """Follows a run's words. The window begins with the third update told, when all is warm, and ends with one."""
     parameters, frames, updates = 0, 0, 0
-    begun: tuple[int, float, dict[int, float]] | None = None
+    begun: tuple[int, float, dict[int, Used]] | None = None
     limit = time.monotonic() + START_LIMIT
     while True:
         if child.poll() is not None:
@@ -181,10 +189,14 @@ def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> 
             if begun is None and updates >= 3:
                 begun = now
             elif begun is not None and now[1] - begun[1] >= plan.seconds:
-                cpu = sum(now[2].values()) - sum(begun[2].values())
-                busiest = max(seconds - begun[2].get(each, 0.0) for each, seconds in now[2].items())
-                return Result(name, now[0] - begun[0], now[1] - begun[1], cpu, parameters, busiest)
+                return Result(name, now[0] - begun[0], now[1] - begun[1], *_between(begun[2], now[2]), parameters)
         time.sleep(0.05)
+
+
+def _between(before: dict[int, Used], after: dict[int, Used]) -> tuple[float, float]:
+    """CPU seconds of all processes, and of the busiest alone."""
+    used = sum(map(sum, after.values())) - sum(map(sum, before.values()))
+    return used, max((each.own - before.get(pid, Used(0.0, 0.0)).own for pid, each in after.items()), default=0.0)
 
 
 def _lines(child: subprocess.Popen[str]) -> list[str]:
@@ -260,7 +272,7 @@ def arguments() -> argparse.ArgumentParser:
     """What can be typed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
-    parser.add_argument("--size", action="append", choices=("small", "large"), help="small, but for --scaling")
+    parser.add_argument("--size", action="append", choices=("small", "large"), help="small; none with --scaling")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--workers", type=int, default=2)

@@ -18,8 +18,8 @@ class Result:
     frames: int
     wall: float  # seconds
     cpu: float  # seconds, of the whole tree of processes
-    parameters: int
     busiest: float  # CPU seconds of the process that took the most
+    parameters: int
 
     @property
     def per_cpu(self) -> float:
@@ -48,6 +48,7 @@ class Standing:
     name: str
     runs: int
     frames_per_second: float
+    cpu_seconds: float  # of the whole tree of processes, in a window
     frames_per_cpu_second: float
     share_of_ideal: Spread
     times: dict[str, Spread]  # as many frames a CPU second as this one has each way of running Interplay; not of itself
@@ -67,6 +68,7 @@ def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, flo
                 name=name,
                 runs=len(runs),
                 frames_per_second=statistics.median(run.frames / run.wall for run in runs),
+                cpu_seconds=statistics.median(run.cpu for run in runs),
                 frames_per_cpu_second=statistics.median(run.per_cpu for run in runs),
                 share_of_ideal=Spread.of(shares),
                 times={mine: spread for mine, spread in times.items() if mine != name},
@@ -86,7 +88,7 @@ def table(heading: str, found: Sequence[Standing], ideals: Sequence[dict[str, fl
         f"the ideal: {of_all.median:,.0f} ({of_all.least:,.0f} - {of_all.most:,.0f}) frames a CPU second (medians in "
         f"microseconds a frame: {each})",
         "",
-        f"{'':24}{'frames/s':>10}{'per CPU s':>11}{'of the ideal':>22}"
+        f"{'':24}{'frames/s':>10}{'CPU s':>8}{'per CPU s':>11}{'of the ideal':>22}"
         + "".join(f"{name + ' is':>24}" for name in ours)
         + f"{'goal':>8}{'parameters':>12}",
     ]
@@ -98,7 +100,7 @@ def table(heading: str, found: Sequence[Standing], ideals: Sequence[dict[str, fl
             for name in ours
         ]
         lines.append(
-            f"{row.name:24}{row.frames_per_second:10,.0f}{row.frames_per_cpu_second:11,.0f}"
+            f"{row.name:24}{row.frames_per_second:10,.0f}{row.cpu_seconds:8.1f}{row.frames_per_cpu_second:11,.0f}"
             f"{f'{share.median:.0%} ({share.least:.0%} - {share.most:.0%})':>22}"
             + "".join(f"{each:>24}" for each in times)
             + f"{goal:>8}{row.parameters:12,}"

@@ -82,7 +82,7 @@ class Encoder(nn.Module):
             parts.append(self.cell(grid.flatten(2).transpose(1, 2)) + self.place)  # [N, C, h, w] -> [N, h w, W]
         if self.senses is not None:
             parts.append(cast(Tensor, self.senses(observations["vector"]))[:, None, :])
-        tokens = torch.cat(parts, dim=1)
+        tokens = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
         if not masks:
             return Encoded(tokens, None, pictured, language)
         seen = masks[0].new_ones(tokens.shape[0], tokens.shape[1] - masks[0].shape[1])

@@ -1,8 +1,8 @@
 """Linear layers for acting: the weights lie as oneDNN's kernels read them, laid out once for each version of them.
 
 A product of few rows with a large matrix is mostly the laying out of that matrix, which torch does anew each time. With
-16 rows and 3456 x 256 weights a product took 370 microseconds, and 270 from weights that lie ready; with 4 rows 160 and
-86. Products of hundreds of rows, as the learner's, gain little and need gradients: they stay torch's.
+16 rows and 3456 x 256 weights a product took 370 microseconds, and 275 from weights that lie ready; with 4 rows 170 and
+93, with 64 1190 and 1030. Products of more rows gain little: they stay torch's, and so do those that need gradients.
 """
 
 from __future__ import annotations
@@ -14,34 +14,38 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LARGE = 1 << 16  # elements: weights above this are packed; smaller ones stay in the cache, and nothing is gained
-ROWS = 16  # of the product that the layout is chosen for; it may have any number
+ROWS = 16  # of the product that the layout is chosen for
+MOST_ROWS = 64  # of a product that takes packed weights; oneDNN makes a program for each number of rows
 
 
 class PackedLinear(nn.Module):
-    """Takes the place of a linear layer, with its parameters and their names. In `torch.inference_mode` on the CPU it
-    multiplies by weights that lie ready; otherwise it is the layer that it was."""
+    """Takes the place of a linear layer, with its parameters and their names. In `torch.inference_mode`, on the CPU and
+    in float32, products of few rows are of weights that lie ready; otherwise it is the layer that it was. Large weights
+    are in memory twice."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = layer.weight, layer.bias
         self._packed: Tensor | None = None
-        self._version = -1  # of the weights that are packed, as torch counts changes in place
+        self._changes = -1  # of the weights, as torch counts them, when they were packed
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_packed": None}  # it can not be copied, and is made again
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., inputs] -> [..., outputs]; equal to the layer's but for rounding."""
-        if not torch.is_inference_mode_enabled() or x.device.type != "cpu" or x.dtype != torch.float32:
+        few = x.numel() <= MOST_ROWS * x.shape[-1]
+        if not few or not torch.is_inference_mode_enabled() or x.device.type != "cpu" or x.dtype != torch.float32:
             return functional.linear(x, self.weight, self.bias)
-        if self._packed is None or self._version != self.weight._version:
+        changes = self.weight._version  # before they are read: what changes meanwhile is packed again
+        if self._packed is None or self._changes != changes:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), ROWS)
-            self._version = self.weight._version
+            self._changes = changes
         return cast(Tensor, torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], ""))
 
 
 def pack(network: nn.Module) -> None:
-    """Makes the large linear layers of a network that will act `PackedLinear`, where torch has oneDNN."""
+    """Puts `PackedLinear` in the place of a network's large linear layers, where torch has oneDNN."""
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]  # torch does not annotate it
         return
     for name, layer in list(network.named_modules()):

@@ -100,7 +100,7 @@ class Policy(Protocol):
 
 
 class LocalPolicy:
-    """A `Policy` whose network is here, and only acts: see `pack`."""
+    """A `Policy` whose network is here; it only acts, and its layers are changed to that end (see `pack`)."""
 
     def __init__(self, agent: Agent, generator: torch.Generator, greedy: bool = False) -> None:
         self.agent = agent.eval()

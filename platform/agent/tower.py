@@ -11,9 +11,9 @@ from torch.nn import functional
 from interplay.agent.sizes import AgentConfig
 
 SMALLEST_SIDE = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
-# Products of a convolution with few channels beyond which oneDNN computes its gradient six times as slowly: their bytes
-# overflow 32 bits.
-MANY_PRODUCTS = 1 << 29
+# Products of the stem (places x channels x pixels of a patch, of all pictures) beyond which oneDNN takes six times as
+# long for its gradient: at 4 bytes each they no longer fit 31 bits.
+MANY_PRODUCTS = (1 << 29) - 1
 GREY, CONTRAST = 102.0, 64.0  # choice: pixels become about zero on average and one in spread; raw ones learn slowly
 
 
@@ -43,7 +43,7 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, h, w] -> the same shape."""
-        return cast(Tensor, x + self.second(functional.relu(self.first(functional.relu(x)))))
+        return cast(Tensor, x + self.second(self.first(functional.relu(x)).relu_()))
 
 
 class Tower(nn.Module):
@@ -52,12 +52,15 @@ class Tower(nn.Module):
     Small pictures (a 7x7 grid world) are shrunk less: see `SMALLEST_SIDE`.
     """
 
+    shift: Tensor
+
     def __init__(self, config: AgentConfig, image: tuple[int, int, int], text_width: int | None) -> None:
         """`text_width`: the width of the text summary that conditions the last stage; None: no text."""
         super().__init__()
         height, width, depth = image
         patch = max(p for p in range(1, config.patch + 1) if p == 1 or min(height, width) // p >= SMALLEST_SIDE)
         height, width = height // patch, width // patch
+        self.register_buffer("shift", torch.tensor(-GREY / CONTRAST), persistent=False)
         self.stem = convolution(depth, config.channels[0], patch, stride=patch)
         self.shrink = nn.ModuleList()
         self.stages = nn.ModuleList([nn.Sequential(*(Residual(config.channels[0]) for _ in range(config.blocks[0])))])
@@ -73,14 +76,17 @@ class Tower(nn.Module):
     def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> Seen:
         """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None; `plain`: is that
         wanted?"""
-        x = self._patched(image.permute(0, 3, 1, 2).to(self.stem.weight.dtype).sub_(GREY).div_(CONTRAST))
+        pixels = image.to(self.stem.weight.dtype)
+        # (pixels - GREY) / CONTRAST in place, in one pass over them; exact, for CONTRAST is a power of 2.
+        torch.add(self.shift, pixels, alpha=1.0 / CONTRAST, out=pixels)
+        x = self._patched(pixels.permute(0, 3, 1, 2))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
-            x = shrink(functional.relu(stage(x)))
+            x = shrink(stage(x).relu_())
         untold = _pooled(functional.relu(x)) if plain else None  # before any text touches it
         if self.film is not None and text is not None:
             scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
             x = x * (1.0 + scale) + shift
-        return Seen(functional.relu(self.stages[-1](x)), untold)
+        return Seen(self.stages[-1](x).relu_(), untold)
 
     def _patched(self, pictures: Tensor) -> Tensor:
         """The stem's convolution, [N, 3, H, W] -> [N, C, h, w]; on the CPU of as many at once as are quick to learn."""

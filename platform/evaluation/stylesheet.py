@@ -12,6 +12,7 @@ main { max-width: 1080px; margin: 0 auto; padding: 1.2rem clamp(.8rem, 3vw, 2rem
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 1.2rem 0; letter-spacing: -.01em; }
 h2 { font-size: 1.3rem; margin: 0 0 .8rem; }
 h3 { font-size: 1rem; margin: 0; }
+section > h3 { margin-top: 1.6rem; }
 section { margin: 2.6rem 0; }
 .cards { display: flex; flex-wrap: wrap; gap: .9rem; margin: 0; }
 .card { flex: 1 1 290px; background: var(--card); border: 1px solid var(--grid); border-radius: 10px;

@@ -11,8 +11,15 @@ from torch import nn
 
 from interplay.agent import packed
 from interplay.agent.packed import PackedLinear, pack
+from interplay.agent.served import ServedPolicy
 from interplay.agent.weights import load_weights, weights_of
 from interplay.env.world import Start
+from interplay.runtime.deciding import Deciding
+
+pytestmark = pytest.mark.skipif(
+    not torch.backends.mkldnn.is_available(),  # type: ignore[no-untyped-call]
+    reason="this torch has no oneDNN, so nothing is packed",
+)
 
 
 @pytest.fixture
@@ -21,14 +28,16 @@ def layer() -> nn.Linear:
     return nn.Linear(300, 70)
 
 
-@pytest.mark.parametrize("lead", [(1,), (7,), (16,), (1, 16), (3, 40), (1600,)])
+@pytest.mark.parametrize("lead", [(), (1,), (7,), (16,), (1, 16), (4, 16), (65,), (3, 40)])
 @pytest.mark.parametrize("biased", [True, False])
 def test_products_are_those_of_the_layer(lead: tuple[int, ...], biased: bool) -> None:
+    torch.manual_seed(0)
     layer = nn.Linear(300, 70, bias=biased)
     quick, x = PackedLinear(layer), torch.randn(*lead, 300)
     with torch.inference_mode():
         torch.testing.assert_close(quick(x), layer(x))
-    assert quick._packed is not None
+    few = x[..., 0].numel() <= packed.MOST_ROWS
+    assert (quick._packed is not None) == few
 
 
 def test_weights_that_change_are_packed_anew(layer: nn.Linear) -> None:
@@ -56,8 +65,6 @@ def test_where_gradients_are_wanted_it_is_the_layer_bit_for_bit(layer: nn.Linear
         assert layer.weight.grad is not None
         gradients.append(layer.weight.grad.clone())
     assert torch.equal(*products) and torch.equal(*gradients)
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(quick(x), layer(x))
 
 
 def test_copies_have_weights_of_their_own(layer: nn.Linear) -> None:
@@ -108,6 +115,34 @@ def test_an_agent_acts_with_packed_layers_as_without_and_takes_up_new_weights(mo
         for name in ("value", "movement_log_prob", "language_log_prob"):
             torch.testing.assert_close(torch.from_numpy(getattr(quick, name)), torch.from_numpy(getattr(plain, name)))
     assert (decisions[1][0].value != decisions[1][1].value).all()
+
+
+def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes, agents = 3, [tiny_agent(Street(), seed=seed) for seed in range(4)]
+    told = []
+    for large in (packed.LARGE, 0):
+        monkeypatch.setattr(packed, "LARGE", large)
+        deciding = Deciding(tiny_agent(Street(), seed=9))
+        seen = []
+        for version, agent in enumerate(agents):  # the third takes the network that the first had
+            deciding.publish(version, weights_of(agent), [])
+            seats = playing(agent, lanes)
+            for lane in range(lanes):
+                seats.begin(lane)
+                seats.see(lane, Street().reset(Start(seed=lane))["solver"])
+            policy = ServedPolicy(
+                lambda request, deciding=deciding: deciding.decide([request])[0],
+                layout=agent.layout,
+                width=agent.config.lstm,
+                generator=torch.Generator().manual_seed(0),
+            )
+            policy.load_version({}, version)
+            seen.append(policy.decide(seats.inputs.arrays, seats.memory))
+        told.append(seen)
+    for plain, quick in zip(*told, strict=True):
+        torch.testing.assert_close(torch.from_numpy(quick.value), torch.from_numpy(plain.value))
+        assert (quick.movement == plain.movement).all()
+    assert len({float(each.value[0]) for each in told[1]}) == len(agents)
 
 
 def test_weights_go_in_and_out_of_a_packed_agent(monkeypatch: pytest.MonkeyPatch) -> None:
