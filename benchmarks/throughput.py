@@ -12,6 +12,9 @@ one size, and learns from each frame once. Those with workers decide for the wor
 one process for all. A referee reads from outside how many frames were learned from and how many CPU seconds the whole
 tree of processes took, in a window after the start. Runs take turns, so that a noisy machine is noisy to all; ratios
 and shares of the ideal are taken within a turn, and their medians are told, with the least and the most.
+
+A contestant that fails, or whose learning stops, is told at once and in the report; the others go on. The report is
+written after each run. Ctrl-C ends it early and still tells what was finished. It ends with 1 where anything failed.
 """
 
 from __future__ import annotations
@@ -25,12 +28,13 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
-from contest.standings import KEEPING, Result, standings, table
+from contest.standings import KEEPING, Failure, Result, standings, table
 
 from interplay.runtime.allocator import keeping
 
@@ -39,7 +43,14 @@ CONTESTANTS = HERE / "contestants"
 VENVS = HERE.parent / ".cache" / "peers"
 MARK = "INTERPLAY_BENCHMARK"  # in the environment of every process of one run, however it was started
 TICKS = os.sysconf("SC_CLK_TCK")
-START_LIMIT = 240.0  # seconds until the first frames must be learned from
+START_LIMIT = 240.0  # seconds until the window must have begun
+STALL_LIMIT = 120.0  # seconds within which, in the window, new frames must be learned from
+IDEAL_LIMIT = 600.0  # seconds in which the ideal must be measured
+STOPPED = 130  # the exit code after Ctrl-C
+FAILED = (RuntimeError, OSError, subprocess.SubprocessError)  # what race and ideal raise
+
+T = TypeVar("T")
+Report = dict[str, Any]  # what JSON is to hold of a part of all that is run; "failures" is in each
 
 # Pins of peers, each installed into a virtual environment of its own; torch is the one that Interplay pins.
 TORCH = "torch==2.13.0"
@@ -150,10 +161,11 @@ def race(name: str, plan: Plan) -> Result:
     """One run: waits until learning has begun and settled, then counts for `plan.seconds`.
 
     Raises:
-        RuntimeError: it ended, or did not begin; the message holds the last of what it wrote.
+        RuntimeError: it ended, did not begin, stalled or told no number; the message holds the last of what it wrote.
+        OSError, subprocess.SubprocessError: it was not installed or not started, or it does not end.
     """
     mark, program = uuid.uuid4().hex, name.removesuffix(KEEPING)
-    with tempfile.TemporaryDirectory(prefix="throughput-") as folder, tempfile.TemporaryFile("w+") as errors:
+    with tempfile.TemporaryDirectory(prefix="throughput-") as folder, _errors() as errors:
         command = [python_of(program), str(CONTESTANTS / f"with_{program}.py"), *plan.words(folder)]
         around = environment(mark, keeps=program != name)
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=around, cwd=folder)
@@ -161,23 +173,39 @@ def race(name: str, plan: Plan) -> Result:
         os.set_blocking(child.stdout.fileno(), False)
         try:
             return _watched(name, plan, child, mark)
-        except RuntimeError as error:
-            errors.seek(0)
-            raise RuntimeError(f"{error}\n{errors.read()[-2000:]}") from error
+        except (RuntimeError, ValueError) as error:
+            raise RuntimeError(f"{error}\n{_last(errors)}") from error
         finally:
             end(mark, child)
 
 
+def _errors() -> IO[str]:
+    """A file for what a process writes to stderr, be it text or not."""
+    return tempfile.TemporaryFile("w+", errors="replace")
+
+
+def _last(errors: IO[str]) -> str:
+    errors.seek(0)
+    return errors.read()[-2000:]
+
+
 def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> Result:
-    """Follows a run's words. The window begins with the third update told, when all is warm, and ends with one."""
+    """Follows a run's words. The window begins with the third update told, when all is warm, and ends with one.
+
+    Raises:
+        RuntimeError: it ended, did not begin within START_LIMIT, or learned from nothing new for STALL_LIMIT.
+        ValueError: what it wrote is no text, or a word lacks its number.
+    """
     parameters, frames, updates = 0, 0, 0
     begun: tuple[int, float, dict[int, Used]] | None = None
     limit = time.monotonic() + START_LIMIT
     while True:
         if child.poll() is not None:
             raise RuntimeError(f"{name} ended with code {child.returncode} before the window was over")
-        if begun is None and time.monotonic() > limit:
-            raise RuntimeError(f"{name} has not begun to learn within {START_LIMIT:.0f} s")
+        if time.monotonic() > limit and begun is None:
+            raise RuntimeError(f"{name} has not begun to learn within {START_LIMIT:g} s")
+        if time.monotonic() > limit:
+            raise RuntimeError(f"{name} has begun, and then learned from no new frames for {STALL_LIMIT:g} s")
         for line in _lines(child):
             word, _, number = line.partition(" ")
             if word == "parameters":
@@ -190,6 +218,8 @@ def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> 
                 begun = now
             elif begun is not None and now[1] - begun[1] >= plan.seconds:
                 return Result(name, now[0] - begun[0], now[1] - begun[1], *_between(begun[2], now[2]), parameters)
+            if begun is not None:
+                limit = now[1] + STALL_LIMIT
         time.sleep(0.05)
 
 
@@ -205,55 +235,100 @@ def _lines(child: subprocess.Popen[str]) -> list[str]:
 
 
 def ideal(plan: Plan) -> dict[str, float]:
-    """CPU seconds a frame of world, inference and learner alone, with memory that is fetched once."""
-    with tempfile.TemporaryDirectory() as folder:
+    """CPU seconds a frame of world, inference and learner alone, with memory that is fetched once.
+
+    Raises:
+        RuntimeError: it failed, or took longer than IDEAL_LIMIT; the message holds the last of what it wrote.
+    """
+    with tempfile.TemporaryDirectory() as folder, _errors() as errors:
         command = [sys.executable, str(CONTESTANTS / "with_parts.py"), *plan.words(folder)]
         around = environment("parts", keeps=True)
-        done = subprocess.run(command, check=True, capture_output=True, text=True, env=around)
-    parts: dict[str, float] = json.loads(done.stdout)
+        try:
+            text = subprocess.check_output(command, stderr=errors, text=True, env=around, timeout=IDEAL_LIMIT)
+            parts: dict[str, float] = json.loads(text)
+        except (subprocess.SubprocessError, ValueError) as error:
+            raise RuntimeError(f"{error}\n{_last(errors)}") from error
     return parts
 
 
-def scaling(plan: Plan, actors: Sequence[int]) -> list[dict[str, float]]:
-    """Frames a second of 1 to many Ray actors, and how many cores they and the busiest process kept busy."""
+def attempt(turn: int, name: str, run: Callable[[], T], failures: list[Failure]) -> T | None:
+    """What a run comes to; None where it fails, which is told at once and added to `failures`."""
+    try:
+        return run()
+    except FAILED as error:
+        failures.append(Failure(turn, name, str(error)))
+        say(f"turn {turn}: {name} failed: {error}")
+        return None
+
+
+def scaling(plan: Plan, actors: Sequence[int]) -> Iterator[Report]:
+    """Frames a second of 1 to many Ray actors, and how many cores they and the busiest process kept busy.
+
+    Prints as it goes and yields the report so far after each number. Linear is told from the first that finished.
+    """
     rows: list[dict[str, float]] = []
+    failures: list[Failure] = []
     say(f"{'actors':>6}{'frames/s':>10}{'of linear':>11}{'cores busy':>12}{'by one process':>16}   of {os.cpu_count()}")
-    for number in actors:
-        result = race("interplay_ray", Plan(**{**asdict(plan), "workers": number}))
-        rate = result.frames / result.wall
-        first = rows[0]["frames_per_second"] / rows[0]["actors"] if rows else rate / number
-        row = {
-            "actors": number,
-            "frames_per_second": rate,
-            "of_linear": rate / (first * number),
-            "cores_busy": result.cpu / result.wall,
-            "cores_busy_by_one_process": result.busiest / result.wall,
-        }
-        rows.append(row)
-        busy = f"{row['cores_busy']:12.2f}{row['cores_busy_by_one_process']:16.2f}"
-        say(f"{number:6}{rate:10,.0f}{row['of_linear']:11.0%}{busy}")
-    return rows
+    for turn, number in enumerate(actors, 1):
+        run = partial(race, "interplay_ray", replace(plan, workers=number))
+        result = attempt(turn, f"interplay_ray with {number} actors", run, failures)
+        if result is not None:
+            rows.append(_scaled(number, result, rows))
+        yield {"rows": list(rows), "failures": [asdict(failure) for failure in failures]}
 
 
-def contest(plan: Plan, names: Sequence[str], runs: int) -> dict[str, object]:
-    """Turns of everyone; prints as it goes."""
-    turns, ideals = [], []
-    for turn in range(runs):
-        ideals.append(ideal(plan))
-        results: dict[str, Result] = {}
-        for name in names:
-            results[name] = race(name, plan)
-            say(f"turn {turn + 1} of {runs}: {name} {results[name].per_cpu:,.0f} frames a CPU second")
-        turns.append(results)
-    found = standings(turns, ideals)
-    aim = f"{IDEAL_GOAL:.0%}" if plan.size == "small" else ""
-    say("\n" + table(plan.heading(runs), found, ideals, aim=aim) + "\n")
-    return {
-        "plan": asdict(plan),
-        "ideals": ideals,
-        "turns": [{name: asdict(result) for name, result in turn.items()} for turn in turns],
-        "standings": [asdict(standing) for standing in found],
+def _scaled(number: int, result: Result, rows: Sequence[dict[str, float]]) -> dict[str, float]:
+    """One more row, which is printed; `rows`: those before."""
+    rate = result.frames / result.wall
+    first = rows[0]["frames_per_second"] / rows[0]["actors"] if rows else rate / number
+    row = {
+        "actors": number,
+        "frames_per_second": rate,
+        "of_linear": rate / (first * number),
+        "cores_busy": result.cpu / result.wall,
+        "cores_busy_by_one_process": result.busiest / result.wall,
     }
+    busy = f"{row['cores_busy']:12.2f}{row['cores_busy_by_one_process']:16.2f}"
+    say(f"{number:6}{rate:10,.0f}{row['of_linear']:11.0%}{busy}")
+    return row
+
+
+def contest(plan: Plan, names: Sequence[str], runs: int) -> Iterator[Report]:
+    """Turns of everyone: prints as it goes, yields the report so far after each run, and prints the table at the end.
+
+    The table comes, too, where it is broken off. Where the ideal fails, its turn has no shares of it.
+    """
+    turns: list[dict[str, Result]] = []
+    ideals: list[dict[str, float]] = []
+    failures: list[Failure] = []
+    try:
+        for turn in range(1, runs + 1):
+            turns.append({})
+            ideals.append({})
+            ideals[-1].update(attempt(turn, "the ideal", partial(ideal, plan), failures) or {})
+            for name in names:
+                result = attempt(turn, name, partial(race, name, plan), failures)
+                if result is not None:
+                    turns[-1][name] = result
+                    say(f"turn {turn} of {runs}: {name} {result.per_cpu:,.0f} frames a CPU second")
+                yield {
+                    "plan": asdict(plan),
+                    "ideals": ideals,
+                    "turns": [{each: asdict(run) for each, run in finished.items()} for finished in turns],
+                    "standings": [asdict(standing) for standing in standings(turns, ideals)],
+                    "failures": [asdict(failure) for failure in failures],
+                }
+    finally:
+        aim = f"{IDEAL_GOAL:.0%}" if plan.size == "small" else ""
+        say("\n" + table(plan.heading(runs), standings(turns, ideals), ideals, aim=aim) + "\n")
+        for failure in failures:
+            say(failure.line())
+
+
+def keep(report: dict[str, Report], file: str | None) -> None:
+    """Writes what there is so far; to stdout only when all is over."""
+    if file and file != "-":
+        Path(file).write_text(json.dumps(report, indent=1))
 
 
 def say(text: str) -> None:
@@ -285,20 +360,29 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    """See the module."""
-    told = arguments().parse_args()
-    report: dict[str, object] = {}
+def main(words: Sequence[str] | None = None) -> int:
+    """See the module; returns the exit code."""
+    told = arguments().parse_args(words)
+    parts: dict[str, Iterator[Report]] = {}
     if told.scaling:
         slow = Plan("small", 1, told.worlds, told.unroll, 0.0, 5e-3, told.seconds)
-        report["scaling"] = scaling(slow, (1, 2, 4, 8, 16))
+        parts["scaling"] = scaling(slow, (1, 2, 4, 8, 16))
     for size in told.size or ([] if told.scaling else ["small"]):
         plan = Plan(size, told.workers, told.worlds, told.unroll, 1e-4, 0.0, told.seconds)
-        report[size] = contest(plan, contestants(told.peer, served=told.served, keeps=told.keeping), told.runs)
-    if told.json:
-        text = json.dumps(report, indent=1)
-        (sys.stdout.write(text) if told.json == "-" else Path(told.json).write_text(text))
+        parts[size] = contest(plan, contestants(told.peer, served=told.served, keeps=told.keeping), told.runs)
+    report: dict[str, Report] = {}
+    try:
+        for name, part in parts.items():
+            for so_far in part:
+                report[name] = so_far
+                keep(report, told.json)
+    except KeyboardInterrupt:
+        return STOPPED
+    finally:
+        if told.json == "-":
+            sys.stdout.write(json.dumps(report, indent=1))
+    return int(any(part["failures"] for part in report.values()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

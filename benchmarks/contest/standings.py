@@ -28,6 +28,20 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """One run that failed, of a contestant or of the ideal."""
+
+    turn: int  # from 1
+    name: str
+    reason: str  # the last of what it wrote is in it
+
+    def line(self) -> str:
+        """The reason's first line, and whose it is."""
+        first, _, _ = self.reason.partition("\n")
+        return f"turn {self.turn}: {self.name} failed: {first}"
+
+
+@dataclass(frozen=True)
 class Spread:
     """Of one number over the turns."""
 
@@ -43,26 +57,34 @@ class Spread:
 
 @dataclass(frozen=True)
 class Standing:
-    """A contestant's runs."""
+    """A contestant's runs, in the turns in which it finished."""
 
     name: str
     runs: int
     frames_per_second: float
     cpu_seconds: float  # of the whole tree of processes, in a window
     frames_per_cpu_second: float
-    share_of_ideal: Spread
+    share_of_ideal: Spread | None  # none where the ideal failed in all its turns
     times: dict[str, Spread]  # as many frames a CPU second as this one has each way of running Interplay; not of itself
     parameters: int
 
 
 def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, float]]) -> list[Standing]:
-    """From all turns, the best first."""
-    ours = [name for name in turns[0] if name.startswith("interplay")]
+    """From all turns, the best first; a ratio is of the turns in which both finished. A failed ideal is {}."""
+    names = list(dict.fromkeys(name for turn in turns for name in turn))
     found = []
-    for name in turns[0]:
-        runs = [turn[name] for turn in turns]
-        shares = [run.per_cpu * sum(parts.values()) for run, parts in zip(runs, ideals, strict=True)]
-        times = {mine: Spread.of([turn[mine].per_cpu / turn[name].per_cpu for turn in turns]) for mine in ours}
+    for name in names:
+        runs = [turn[name] for turn in turns if name in turn]
+        shares = [
+            turn[name].per_cpu * sum(parts.values())
+            for turn, parts in zip(turns, ideals, strict=True)
+            if name in turn and parts
+        ]
+        times = {
+            mine: [turn[mine].per_cpu / turn[name].per_cpu for turn in turns if mine in turn and name in turn]
+            for mine in names
+            if mine.startswith("interplay") and mine != name
+        }
         found.append(
             Standing(
                 name=name,
@@ -70,8 +92,8 @@ def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, flo
                 frames_per_second=statistics.median(run.frames / run.wall for run in runs),
                 cpu_seconds=statistics.median(run.cpu for run in runs),
                 frames_per_cpu_second=statistics.median(run.per_cpu for run in runs),
-                share_of_ideal=Spread.of(shares),
-                times={mine: spread for mine, spread in times.items() if mine != name},
+                share_of_ideal=Spread.of(shares) if shares else None,
+                times={mine: Spread.of(ratios) for mine, ratios in times.items() if ratios},
                 parameters=runs[0].parameters,
             )
         )
@@ -80,29 +102,37 @@ def standings(turns: Sequence[dict[str, Result]], ideals: Sequence[dict[str, flo
 
 def table(heading: str, found: Sequence[Standing], ideals: Sequence[dict[str, float]], *, aim: str) -> str:
     """For people, below a heading; `aim`: the share of the ideal that Interplay is to have, or ""."""
-    each = ", ".join(f"{name} {1e6 * statistics.median(parts[name] for parts in ideals):.0f}" for name in ideals[0])
-    of_all = Spread.of([1 / sum(parts.values()) for parts in ideals])
     ours = [standing.name for standing in found if standing.name.startswith("interplay")]
     lines = [
         heading,
-        f"the ideal: {of_all.median:,.0f} ({of_all.least:,.0f} - {of_all.most:,.0f}) frames a CPU second (medians in "
-        f"microseconds a frame: {each})",
+        _ideal([parts for parts in ideals if parts]),
         "",
-        f"{'':24}{'frames/s':>10}{'CPU s':>8}{'per CPU s':>11}{'of the ideal':>22}"
+        f"{'':24}{'turns':>6}{'frames/s':>10}{'CPU s':>8}{'per CPU s':>11}{'of the ideal':>22}"
         + "".join(f"{name + ' is':>24}" for name in ours)
         + f"{'goal':>8}{'parameters':>12}",
     ]
     for row in found:
         goal = aim if row.name in ours else f"{GOALS[row.name]:g} x" if row.name in GOALS else ""
-        share = row.share_of_ideal
+        share = f"{of.median:.0%} ({of.least:.0%} - {of.most:.0%})" if (of := row.share_of_ideal) else ""
         times = [
             f"{spread.median:.2f} x ({spread.least:.2f} - {spread.most:.2f})" if (spread := row.times.get(name)) else ""
             for name in ours
         ]
         lines.append(
-            f"{row.name:24}{row.frames_per_second:10,.0f}{row.cpu_seconds:8.1f}{row.frames_per_cpu_second:11,.0f}"
-            f"{f'{share.median:.0%} ({share.least:.0%} - {share.most:.0%})':>22}"
+            f"{row.name:24}{row.runs:6}{row.frames_per_second:10,.0f}{row.cpu_seconds:8.1f}"
+            f"{row.frames_per_cpu_second:11,.0f}{share:>22}"
             + "".join(f"{each:>24}" for each in times)
             + f"{goal:>8}{row.parameters:12,}"
         )
     return "\n".join(lines)
+
+
+def _ideal(measured: Sequence[dict[str, float]]) -> str:
+    if not measured:
+        return "the ideal: not measured"
+    each = ", ".join(f"{name} {1e6 * statistics.median(parts[name] for parts in measured):.0f}" for name in measured[0])
+    of_all = Spread.of([1 / sum(parts.values()) for parts in measured])
+    return (
+        f"the ideal: {of_all.median:,.0f} ({of_all.least:,.0f} - {of_all.most:,.0f}) frames a CPU second (medians in "
+        f"microseconds a frame: {each})"
+    )
