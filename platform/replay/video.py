@@ -108,4 +108,4 @@ def _end(encoder: subprocess.Popen[bytes]) -> None:
         encoder.wait(ENDING_SECONDS)
     except subprocess.TimeoutExpired:
         encoder.kill()
-        encoder.wait()
+        encoder.wait(ENDING_SECONDS)

@@ -8,13 +8,20 @@ The lag is exactly one piece, whatever the machine's speed, so results do not de
 
 from __future__ import annotations
 
+import logging
+import sys
+import threading
+import traceback
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
 
 import torch
 
+logger = logging.getLogger(__name__)
+
 Piece = TypeVar("Piece")
+PATIENCE = 120.0  # seconds of waiting after which it is said where the piece is, and again after as many
 
 
 class Ahead(Generic[Piece]):
@@ -24,15 +31,19 @@ class Ahead(Generic[Piece]):
     """
 
     def __init__(self, overlap: bool) -> None:
-        self._pool = ThreadPoolExecutor(1, "ahead", initializer=_one_thread) if overlap else None
+        self._pool = ThreadPoolExecutor(1, "ahead", initializer=self._begins) if overlap else None
+        self._worker: int | None = None  # the thread of the pool
         self._pending: Future[Piece] | None = None
 
     def take(self, make: Callable[[], Piece]) -> Piece:
-        """The piece that was begun ahead, else one made now. What its making raised is raised here."""
+        """The piece that was begun ahead, else one made now. What its making raised is raised here.
+
+        However long that takes: nothing is given up, but where the piece is goes into the log every `PATIENCE` seconds.
+        """
         if self._pending is None:
-            return make() if self._pool is None else self._pool.submit(make).result()
+            return make() if self._pool is None else self._awaited(self._pool.submit(make))
         pending, self._pending = self._pending, None
-        return pending.result()
+        return self._awaited(pending)
 
     def begin(self, make: Callable[[], Piece]) -> None:
         """Begins the next piece. Whatever `make` uses must be left alone until `take` returns it."""
@@ -41,11 +52,26 @@ class Ahead(Generic[Piece]):
             self._pending = self._pool.submit(make)
 
     def close(self) -> None:
-        """Waits for what is under way and ends the worker."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True)
+        """Waits for what is under way, as `take` does, and ends the worker. What its making raised is not raised."""
+        if self._pool is None:
+            return
+        if self._pending is not None:
+            self._finish(self._pending)
+        self._pool.shutdown(wait=True)
 
+    def _awaited(self, piece: Future[Piece]) -> Piece:
+        self._finish(piece)
+        return piece.result(timeout=0.0)
 
-def _one_thread() -> None:
-    # Two threads of work on two cores: torch's own threads would only get in their way.
-    torch.set_num_threads(1)
+    def _finish(self, piece: Future[Piece]) -> None:
+        waited = 0.0
+        while not wait([piece], timeout=PATIENCE).done:
+            waited += PATIENCE
+            frame = None if self._worker is None else sys._current_frames().get(self._worker)
+            where = "".join(traceback.format_stack(frame)) if frame is not None else "  nowhere: its thread is gone\n"
+            logger.warning("waiting for the next piece for %.0f s; its thread is here:\n%s", waited, where)
+
+    def _begins(self) -> None:
+        self._worker = threading.get_ident()
+        # Two threads of work on two cores: torch's own threads would only get in their way.
+        torch.set_num_threads(1)

@@ -89,27 +89,33 @@ def payer_of(run: Run) -> Payer:
 def follower(run: Run, every: float = FOLLOW_SECONDS) -> Newer:
     """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once.
 
-    One of another network, vocabulary or world is left alone, with a warning: a replica that tried it would go down.
+    One of another network, vocabulary or world is left alone, with a warning, and so is one that can't be read: a
+    replica that tried it would go down.
     """
     first = checkpoint_of(run, "reward")
     step, looked, paying = first.step, -every, first.step
+    complaint = ""
 
     def newer() -> tuple[Weights, int] | None:
-        nonlocal step, looked, paying
+        nonlocal step, looked, paying, complaint
         if time.monotonic() - looked < every:
             return None
         looked = time.monotonic()
-        found = checkpoint.latest(run.stage("reward").checkpoints)
-        if found is None or found.step <= step:
+        try:
+            found = checkpoint.latest(run.stage("reward").checkpoints)
+            if found is None or found.step <= step:
+                return None
+            same_agent(found, first.description)
+            weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
+        except (CheckpointError, OSError) as error:
+            if str(error) != complaint:
+                logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
+            complaint = str(error)
             return None
         step = found.step
-        try:
-            same_agent(found, first.description)
-        except CheckpointError as error:
-            logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
-            return None
+        logger.info("the reward model of update %d pays from now on, after that of %d", step, paying)
         paying = step
-        return {name: tensor.numpy() for name, tensor in found.weights().items()}, step
+        return weights, step
 
     return newer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
@@ -88,4 +89,43 @@ def test_two_pieces_ahead_are_one_too_many() -> None:
     ahead.begin(lambda: 1)
     with pytest.raises(AssertionError, match="one piece ahead"):
         ahead.begin(lambda: 2)
+    ahead.close()
+
+
+def test_where_a_piece_is_that_takes_long_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("interplay.runtime.ahead.PATIENCE", 0.05)
+    told = threading.Event()
+
+    class Told(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.set()
+
+    def late() -> int:
+        assert told.wait(60.0), "nothing was said"
+        return 7
+
+    handler = Told()
+    logging.getLogger("interplay.runtime.ahead").addHandler(handler)
+    try:
+        ahead: Ahead[int] = Ahead(overlap=True)
+        assert ahead.take(late) == 7
+        assert "in late" in caplog.text and "told.wait" in caplog.text
+        told.clear()
+        ahead.begin(late)
+        ahead.close()
+        assert told.is_set()
+    finally:
+        logging.getLogger("interplay.runtime.ahead").removeHandler(handler)
+
+
+def test_a_time_out_of_the_piece_itself_is_raised_as_any_other() -> None:
+    def times_out() -> int:
+        raise TimeoutError("the world did not answer")
+
+    ahead: Ahead[int] = Ahead(overlap=True)
+    with pytest.raises(TimeoutError, match="the world did not answer"):
+        ahead.take(times_out)
+    ahead.begin(times_out)
     ahead.close()

@@ -85,7 +85,7 @@ def test_demonstrations_do_not_depend_on_where_they_are_read(rewarded: Path, tmp
 
 
 def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
-    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lanes = [f"{stage}.dataset.lanes=4" for stage in ("clone", "reward", "reinforce")]
     sizes = ("runtime.actors=2", "runtime.datasets=2", *lanes, "reinforce.training.updates=60")
@@ -100,10 +100,17 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     assert set(killer.killed) == {"actor-0", "dataset-1", "reward-0", "learner"}
     exact(folder, 60)
     same_stage(quiet / "run/reinforce", folder)
+    curves = [rows(each / "metrics.jsonl") for each in (quiet / "run/reinforce", folder)]
+    learned = ("step", "steps", "loss", "gradient_norm", "reward_mean", "lag_max", "heldout_return")
+    calm, shaken = ([{key: row.get(key) for key in learned} for row in curve] for curve in curves)
+    assert calm == shaken and [row["step"] for row in calm] == list(range(1, 61))
     for victim, pid in killer.killed.items():
         kept = (chaos / "run/crashes" / f"{victim}.txt").read_text()
         assert str(pid) in kept and "seed 1, config " in kept, kept
     assert "the learner died" in caplog.text and "learner.txt" in caplog.text
+    screen = capsys.readouterr().err
+    for victim in ("actor-0", "dataset-1", "reward-0"):  # the driver says what the learner's process says
+        assert f"{victim} went down and is made anew" in screen
 
 
 def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -116,8 +123,12 @@ def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, capl
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
     assert 0 < max(lags) <= 2 and min(lags) >= 0
     assert caplog.text.count("the run goes on, and can't be watched") == 1
-    logged = [row["lag_max"] for row in rows(root / "run/reinforce/metrics.jsonl")]
-    assert logged == lags
+    logged = [json.loads(line) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
+    assert [row["lag_max"] for row in logged] == lags
+    shares = [row[name] for row in logged for name in ("learner_idle", "actor_idle", "dataset_idle", "reward_idle")]
+    assert all(0.0 <= share <= 1.0 for share in shares) and len(set(shares)) > 2
+    assert max(row["object_store_mb"] for row in logged) > 0.01
+    assert {row["played_ready"] for row in logged} <= {0.0, 1.0, 2.0, 3.0}
     assert set(numbers(ledger, lambda row: row.played)) == {0, 1, 2}
 
 
@@ -171,6 +182,28 @@ def test_a_newer_reward_model_is_found_once(rewarded: Path, tmp_path: Path) -> N
     assert found is not None and found[1] == 9
     assert all(np.array_equal(found[0][name], tensor.numpy()) for name, tensor in doubled.items())
     assert newer() is None
+
+
+def test_a_reward_model_that_can_not_be_read_ends_nothing(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    run = opened(small(copied(rewarded, tmp_path)))
+    newer = follower(run, every=0.0)
+    old = checkpoint.read(run.stage("reward").checkpoints)
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
+    weights = old.weights()
+    for step, damaged in ((9, "agent.pt"), (10, "checkpoint.json")):
+        saved = checkpoint.save(old.path.parent, step=step, description=described, weights=weights, training={})
+        (saved / damaged).write_bytes(b"damaged")
+        caplog.clear()
+        assert newer() is None and newer() is None
+        assert caplog.text.count(f"not taken up, that of update {old.step} pays on") == 1
+        assert damaged in caplog.text
+    checkpoint.save(old.path.parent, step=11, description=described, weights=weights, training={})
+    found = newer()
+    assert found is not None and found[1] == 11
+    assert f"the reward model of update 11 pays from now on, after that of {old.step}" in caplog.text
 
 
 def test_a_reward_model_of_another_make_is_left_alone(
@@ -230,13 +263,25 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     ends = time.monotonic() + LONG
     while not ports and time.monotonic() < ends:
         time.sleep(0.05)
+    old = checkpoint.read(run.stage("reward").checkpoints)
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
+    doubled = {name: 2 * tensor for name, tensor in old.weights().items()}
+    newer = checkpoint.save(tmp_path / "newer", step=9, description=described, weights=doubled, training={})
     shutil.rmtree(run.stage("reward").checkpoints)  # as when newer ones have been saved: replicas need it no more
-    status, version, answer = score(ports[0], arrays)
-    with np.load(io.BytesIO(answer)) as scored:
+
+    def paid_by(told: str) -> None:
         service = RewardService(model)
         expected = service.score(arrays, service.initial_state(2))
-        np.testing.assert_array_equal(scored["reward"], expected.reward)
-    assert (status, version) == (200, "4")
+        for _ in range(2):  # by either replica
+            status, version, answer = score(ports[0], arrays)
+            with np.load(io.BytesIO(answer)) as scored:
+                np.testing.assert_array_equal(scored["reward"], expected.reward)
+            assert (status, version) == (200, told)
+
+    paid_by("4")
+    assert posted(ports[0], "/version", json.dumps({"checkpoint": str(newer)}).encode())[0] == 200
+    model.load_state_dict(doubled)
+    paid_by("9")
     StopRequest.ask()
     serving.join(LONG)
     assert not serving.is_alive()
@@ -246,8 +291,13 @@ def score(port: int, arrays: Arrays) -> tuple[int, str | None, bytes]:
     """Asks the service that listens at this port; returns the status, the version and the body of its answer."""
     body, plain = io.BytesIO(), dict[str, Any](arrays)
     np.savez(body, **plain)
+    return posted(port, "/score", body.getvalue())
+
+
+def posted(port: int, path: str, body: bytes) -> tuple[int, str | None, bytes]:
+    """What the service that listens at this port answers: the status, the version and the body."""
     connection = HTTPConnection("127.0.0.1", port, timeout=LONG)
-    connection.request("POST", "/score", body.getvalue())
+    connection.request("POST", path, body)
     answer = connection.getresponse()
     return answer.status, answer.getheader("X-Reward-Version"), answer.read()
 
