@@ -33,16 +33,17 @@ class Crashes:
     window: float  # seconds
 
     def keep(self, part: str, number: int, cause: str, episodes: list[str]) -> Path:
-        """Appends one crash, the part's `number`-th of late; returns the file. `episodes`: those of its last unroll.
+        """Appends one crash, the part's `number`-th of late; returns the file. `episodes`: those of its last unroll;
+        none where it has made none, or makes none at all.
 
         Where it can't be written, as on a full disk, it is logged: that must not hide what it is about.
         """
         file = self.folder / f"{part}.txt"
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        named = ", ".join(episodes) or "none yet"
+        named = f", episodes of its last unroll: {', '.join(episodes)}" if episodes else ""
         told = (
             f"{when}  {part} went down, {number} of at most {self.limit} times in {self.window:g} s\n"
-            f"seed {self.seed}, config {self.config}, episodes of its last unroll: {named}\n"
+            f"seed {self.seed}, config {self.config}{named}\n"
             f"{self._whole(part, cause)}\n\n"
         )
         try:

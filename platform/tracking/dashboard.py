@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from rich import box
@@ -38,10 +38,14 @@ class Rate:
     """Updates a second over the last minute."""
 
     def __init__(self) -> None:
+        self._stage = ""
         self._seen: deque[tuple[float, int]] = deque()
 
     def of(self, standing: Standing) -> float | None:
-        """None until two readings differ."""
+        """None until two readings of a stage differ."""
+        if standing.stage != self._stage:
+            self._stage = standing.stage
+            self._seen.clear()
         self._seen.append((standing.clock, standing.update))
         while self._seen[-1][0] - self._seen[0][0] > RATE_OVER or self._seen[0][1] > standing.update:
             self._seen.popleft()
@@ -49,31 +53,38 @@ class Rate:
         return (last - first) / (now - before) if last > first else None
 
 
-def watch(read: Callable[[], Standing], console: Console, *, once: bool = False) -> None:
-    """Shows a run until its stage is finished, or for ever where it does not end; Ctrl-C ends the watching alone.
+def watch(read: Callable[[], Standing], console: Console, wait: Callable[[float], None] = time.sleep) -> None:
+    """Shows a run, one training stage after another, until it has ended; Ctrl-C ends the watching alone.
 
-    Where there is no terminal, a plain line every quarter of a minute.
+    Where there is no terminal, a plain line every quarter of a minute. `wait` lets so many seconds pass.
     """
-    rate = Rate()
-    if once or not console.is_terminal:
-        while True:
-            standing = read()
-            console.print(line(standing, rate.of(standing)), soft_wrap=True, highlight=False, markup=False)
-            if once or standing.finished:
-                return
-            time.sleep(PLAIN)
+    if not console.is_terminal:
+        for standing, rate in _readings(read, PLAIN, wait):
+            console.print(line(standing, rate), soft_wrap=True, highlight=False, markup=False)
+        return
     with Live(console=console, screen=False, auto_refresh=False) as live:
-        while True:
-            standing = read()
-            live.update(picture(standing, rate.of(standing)), refresh=True)
-            if standing.finished:
-                return
-            time.sleep(REDRAW)
+        for standing, rate in _readings(read, REDRAW, wait):
+            live.update(picture(standing, rate), refresh=True)
+
+
+def _readings(
+    read: Callable[[], Standing], every: float, wait: Callable[[float], None]
+) -> Iterator[tuple[Standing, float | None]]:
+    """How the run stands and how fast it is, every so many seconds; the last is of the run that has ended."""
+    rate = Rate()
+    while True:
+        standing = read()
+        yield standing, rate.of(standing)
+        if standing.ended:
+            return
+        wait(every)
 
 
 def line(standing: Standing, rate: float | None) -> str:
     """All that one line can hold."""
-    told = [f"{standing.run}/{standing.stage} {standing.update:,}/{standing.total:,} updates", _pace(standing, rate)]
+    told = [standing.run, _pace(standing, rate)]
+    if standing.stage:
+        told[0] += f"/{standing.stage} {standing.update:,}/{standing.total:,} updates"
     told += [f"{name} {short(value)}" for name, value in standing.newest.items()]
     told += [f"[{part['name']}: {part['doing']}]" for part in standing.parts]
     return "  ".join(each for each in told if each)
@@ -81,6 +92,8 @@ def line(standing: Standing, rate: float | None) -> str:
 
 def picture(standing: Standing, rate: float | None) -> RenderableType:
     """The whole view."""
+    if not standing.stage:
+        return Panel(Text(_pace(standing, rate)), title=standing.run, border_style="dim")
     head = Table.grid(padding=(0, 2))
     bar = ProgressBar(total=max(standing.total, 1), completed=standing.update, width=40)
     head.add_row(f"{standing.update:,} / {standing.total:,} updates", bar, _pace(standing, rate))
@@ -104,14 +117,18 @@ def spark(values: Sequence[float], width: int = CURVE) -> str:
 
 
 def _pace(standing: Standing, rate: float | None) -> str:
-    if standing.finished:
-        return "done"
     told = []
-    if rate is not None:
+    if standing.finished:
+        told.append("done")
+    elif standing.quiet is None and not standing.rows:
+        told.append("starts")
+    elif rate is not None:
         told.append(f"{short(rate)} updates/s")
         told.append(f"{duration((standing.total - standing.update) / rate)} left")
-    if standing.age > RATE_OVER:
+    if standing.age > RATE_OVER and not standing.finished:
         told.append(f"nothing written for {duration(standing.age)}")
+    if standing.quiet is not None and not standing.ended:
+        told.append("waits for a training stage to begin")
     return "  ".join(told)
 
 

@@ -158,10 +158,12 @@ def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundin
     assert received(line, 3, watch) == [1, 2, 3]
     told = (around.crashes.folder / "actor-0.txt").read_text()
     assert "the learner has waited" in told and "from actor-0, which says: makes" in told
-    assert "sleep_over_it" in told
+    assert "sleep_over_it" in told and "config abc, episodes of its last unroll: episode-0\n" in told
     stacks = around.crashes.folder / "stacks"
     assert "from actor-0" in (stacks / "blocked.txt").read_text()
     assert "Thread" in (stacks / "actor-1.txt").read_text()
+    own = (stacks / "learner.txt").read_text()  # here the learner is this process
+    assert own.startswith("says: waits, for ") and " in restart_stalled\n" in own
 
 
 def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
@@ -269,7 +271,7 @@ def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroun
     replicas.load_version({}, -1)
     with pytest.raises(PartFailed, match="no version -1"):
         asked(replicas, 1)
-    assert part.restarts == 1
+    assert part.restarts == 1 and "episodes" not in (around.crashes.folder / "actor-0.txt").read_text()
 
 
 @pytest.mark.parametrize("error", [OutOfMemoryError("too much"), NodeDiedError("gone"), ActorDiedError()])

@@ -6,13 +6,18 @@ import io
 import json
 import os
 import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from rich.console import Console
 
+from interplay.launch import cli
 from interplay.launch.cli import main
+from interplay.stages.run import StageFolder
 from interplay.tracking.dashboard import Rate, line, picture, spark, watch
 from interplay.tracking.metrics import newest_metrics, read_metrics
 from interplay.tracking.standing import Standing, read_standing
@@ -24,25 +29,96 @@ PART = {
     "name": "actor-0", "kind": "actor", "doing": "plays unroll 12", "since": 75.0, "idle": 0.25, "made": 12,
     "restarts": 0, "pid": 7,
 }  # fmt: skip
+STARTING = PART | {"name": "learner", "kind": "learner", "doing": "starts", "since": 1.0, "made": 0}
+CONFIG = {stage: {"training": {"updates": 20}} for stage in ("clone", "reward", "reinforce")}
+CURSOR = "\x1b[?25h"  # it is seen again
+WAITS = "waits for a training stage to begin"
+
+
+class Story:
+    """What a run does while it is watched: something at each waiting, a second apart, and then nothing any more."""
+
+    def __init__(self, root: Path, *does: Callable[[], object]) -> None:
+        self._root = root
+        self._does = list(does)
+        self._passed = 0.0
+        self.quiet = 0.0  # seconds that were waited while nothing happened
+
+    def read(self) -> Standing:
+        return read_standing(self._root, time.time() + self._passed)
+
+    def wait(self, seconds: float) -> None:
+        if self._does:
+            self._does.pop(0)()
+            self._passed += 1.0
+        else:
+            self._passed += seconds
+            self.quiet += seconds
+
+
+def reinforcing(root: Path) -> tuple[Callable[[], object], ...]:
+    """`reinforce` under Ray, once Ray is there: it starts, it learns, it is done."""
+    folder, held = StageFolder(root / "reinforce"), ExitStack()
+
+    def starts() -> None:
+        held.enter_context(folder.alone())
+        write_status(folder.path, STARTING)
+
+    def learns() -> None:
+        run_of(root)
+
+    def ends() -> None:
+        run_of(root, finished=True)
+        held.close()
+
+    return starts, learns, ends
 
 
 def run_of(root: Path, stage: str = "reinforce", *, finished: bool = False, status_age: float | None = None) -> Path:
     folder = root / stage
-    folder.mkdir(parents=True)
-    (root / "config.json").write_text(json.dumps({stage: {"training": {"updates": 20}}}))
+    folder.mkdir(parents=True, exist_ok=True)
+    (root / "config.json").write_text(json.dumps(CONFIG))
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     (folder / "stage.json").write_text(json.dumps({"finished": finished}))
     if status_age is not None:
-        status = {"stage": stage, "time": time.time() - status_age, "update": 4, "parts": [PART], "metrics": {}}
-        (folder / "status.json").write_text(json.dumps(status))
+        write_status(folder, PART, status_age)
     return root
 
 
-def drawn(standing: Standing, rate: float | None = None) -> str:
-    console = Console(file=io.StringIO(), width=140, force_terminal=True, color_system=None)
-    console.print(picture(standing, rate))
+def write_status(folder: Path, part: Mapping[str, object], age: float = 0.0) -> None:
+    status = {"stage": folder.name, "time": time.time() - age, "update": 4, "parts": [part], "metrics": {}}
+    (folder / "status.json").write_text(json.dumps(status))
+
+
+def begun(root: Path) -> Path:
+    """A run that a command has opened, and nothing more yet."""
+    root.mkdir()
+    (root / "config.json").write_text(json.dumps(CONFIG))
+    return root
+
+
+def terminal() -> Console:
+    return Console(file=io.StringIO(), width=140, force_terminal=True, color_system=None)
+
+
+def shown_on(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def drawn(standing: Standing, rate: float | None = None) -> str:
+    console = terminal()
+    console.print(picture(standing, rate))
+    return shown_on(console)
+
+
+def never(seconds: float) -> None:
+    raise AssertionError(f"nothing was to be waited for, and {seconds} s were")
+
+
+def interrupted(given: object) -> NoReturn:
+    """Ctrl-C, whatever is being done."""
+    raise KeyboardInterrupt
 
 
 def test_a_standing_is_of_the_stage_that_wrote_last(tmp_path: Path) -> None:
@@ -103,12 +179,114 @@ def test_a_curve_goes_from_the_lowest_to_the_highest() -> None:
     assert len(spark(range(1000), 24)) == 24
 
 
-def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
+def test_a_rate_is_of_one_stage(tmp_path: Path) -> None:
+    standing, rate = read_standing(run_of(tmp_path / "mine")), Rate()
+    assert rate.of(replace(standing, stage="clone", clock=0.0, update=100)) is None
+    assert rate.of(replace(standing, stage="reward", clock=1.0, update=150)) is None
+    assert rate.of(replace(standing, stage="reward", clock=2.0, update=151)) == 1.0
+
+
+def test_a_stage_counts_from_its_lock_on(tmp_path: Path) -> None:
+    """As where Ray starts `reinforce` after `reward`, whose metrics are the newest that there are."""
+    root = run_of(tmp_path / "mine", "reward", finished=True)
+    assert line(read_standing(root), None).startswith(f"mine/reward 4/20 updates  done  {WAITS}  loss 2")
+    with StageFolder(root / "reinforce").alone():
+        assert line(read_standing(root), None) == "mine/reinforce 0/20 updates  starts"
+        write_status(root / "reinforce", STARTING)
+        standing = read_standing(root)
+        assert line(standing, None) == "mine/reinforce 0/20 updates  starts  [learner: starts]"
+        assert "mine · reinforce" in drawn(standing) and "learner" in drawn(standing)
+        for_long = read_standing(root, time.time() + 1000)
+        assert (for_long.stage, for_long.ended) == ("reinforce", False)  # for as long as it takes
+
+
+def test_a_status_counts_where_a_lock_is_not_seen(tmp_path: Path) -> None:
+    root = run_of(tmp_path / "mine", "reward", finished=True)
+    (root / "reinforce").mkdir()
+    write_status(root / "reinforce", STARTING, age=5.0)
+    assert (read_standing(root).stage, read_standing(root).quiet) == ("reinforce", None)
+    later = read_standing(root, time.time() + 60)
+    assert later.stage == "reward" and later.quiet is not None
+
+
+def test_a_finished_stage_that_goes_on_is_under_way(tmp_path: Path) -> None:
+    root = run_of(tmp_path / "mine", finished=True, status_age=1.0)
+    assert read_standing(root).finished
+    with StageFolder(root / "reinforce").alone():
+        assert not read_standing(root).finished
+        assert read_standing(root).quiet is None
+
+
+def test_a_killed_stage_ends_the_run(tmp_path: Path) -> None:
+    root = run_of(tmp_path / "mine")
+    assert line(read_standing(root), None).startswith("mine/reinforce 4/20 updates  loss 2")  # who knows
+    gone = read_standing(root, time.time() + 61)
+    assert gone.ended and not gone.finished
+    assert "4/20 updates  nothing written for 1:01  loss 2" in line(gone, None)
+
+
+def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> None:
+    root = begun(tmp_path / "mine")
+    assert line(read_standing(root), None) == f"mine  {WAITS}"
+    assert WAITS in drawn(read_standing(root)) and "updates" not in drawn(read_standing(root))
+    (root / "store").mkdir()
+    recorded = root / "store" / "catalogue.sqlite"
+    recorded.touch()
+    os.utime(recorded, (time.time() + 500, time.time() + 500))  # `collect` goes on
+    assert not read_standing(root, time.time() + 550).ended
+    (root / "error.txt").touch()
+    os.utime(root / "error.txt", (time.time() + 600, time.time() + 600))
+    with pytest.raises(ValueError, match="has no training stage under way"):
+        read_standing(root, time.time() + 600)
+
+
+def test_a_run_that_ended_is_told_once(tmp_path: Path) -> None:
     file = io.StringIO()
     root = run_of(tmp_path / "mine", finished=True, status_age=1.0)
-    watch(lambda: read_standing(root), Console(file=file))  # ends, for the stage has finished
-    assert file.getvalue().splitlines() == [line(read_standing(root), None)]
+    standing = read_standing(root, time.time() + 100)
+    watch(lambda: standing, Console(file=file), never)
+    assert file.getvalue().splitlines() == [line(standing, None)]
     assert file.getvalue().startswith("mine/reinforce 4/20 updates  done  loss 2  steps 400")
+
+
+def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
+    file = io.StringIO()
+    root = run_of(tmp_path / "mine", "reward", finished=True)
+    story = Story(root, lambda: None, *reinforcing(root))
+    watch(story.read, Console(file=file), story.wait)
+    told = file.getvalue().splitlines()
+    assert all(each.startswith(f"mine/reward 4/20 updates  done  {WAITS}") for each in told[:2])
+    assert told[2] == "mine/reinforce 0/20 updates  starts  [learner: starts]"
+    assert told[3].startswith("mine/reinforce 4/20 updates  ") and "updates/s" in told[3]
+    assert all(each.startswith(f"mine/reinforce 4/20 updates  done  {WAITS}") for each in told[4:-1])
+    assert told[-1].startswith("mine/reinforce 4/20 updates  done  loss 2")
+    assert 45 <= story.quiet <= 75  # a minute, and lines are a quarter of one apart
+
+
+def test_a_terminal_is_drawn_anew_until_the_run_has_ended(tmp_path: Path) -> None:
+    root = begun(tmp_path / "mine")
+    console, story = terminal(), Story(root, *reinforcing(root))
+    watch(story.read, console, story.wait)
+    shown = shown_on(console)
+    places = [shown.index(each) for each in (WAITS, "0 / 20 updates", "learner", "4 / 20 updates", "done")]
+    assert places == sorted(places)
+    assert WAITS not in shown[shown.rindex("done") :]
+    assert shown.endswith(CURSOR)
+    assert 55 <= story.quiet <= 62
+
+
+def test_ctrl_c_ends_the_watching_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = run_of(tmp_path / "mine", status_age=1.0)
+    console = terminal()
+    with pytest.raises(KeyboardInterrupt):
+        watch(lambda: read_standing(root), console, interrupted)
+    assert "4 / 20 updates" in shown_on(console)
+    assert shown_on(console).endswith(CURSOR)
+    monkeypatch.setattr(cli, "read_standing", interrupted)
+    assert main(["watch", f"run.dir={tmp_path}", "run.name=mine"]) == 0
+    assert "the run itself goes on" in capsys.readouterr().err
 
 
 def test_watching_says_where_there_is_nothing_to_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,10 @@ class LearnerHost:
         logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._said, force=True)
         self._around = Surroundings(config, placement, crashes, restarts, counted)
         crashes.stacks.mkdir(parents=True, exist_ok=True)
+        # Open for good: the watchdog writes into it without Python's help, even where the interpreter hangs.
         self._stacks = (crashes.stacks / f"{LEARNER}.txt").open("a")
+        self._limit = config.stall_limit
+        self._wind()
 
     def run(self, stage: StageInside) -> None:
         """Runs the stage to its end."""
@@ -83,6 +86,7 @@ class LearnerHost:
     @ray.method(concurrency_group="control")
     def hear(self) -> Heard:
         """What there is to tell since the last call."""
+        self._wind()
         self._printed.shorten()
         return Heard(self._said.take(), self._around.status())
 
@@ -94,5 +98,8 @@ class LearnerHost:
     @ray.method(concurrency_group="control")
     def dump(self, blocked: str) -> Path:
         """The stacks of all parts and the learner's own; returns their folder."""
-        faulthandler.dump_traceback(self._stacks, all_threads=True)
         return self._around.keep_blocked(blocked, self._around.dump_stacks())
+
+    def _wind(self) -> None:
+        """Puts the watchdog off: it keeps the stacks of a process that can't be heard for too long."""
+        faulthandler.dump_traceback_later(self._limit, file=self._stacks)

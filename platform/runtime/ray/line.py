@@ -39,8 +39,8 @@ class Line:
         self.part = part
         self.asked = number  # the number of the next unroll to be asked for
         self.in_flight: deque[Call] = deque()
+        self.episodes: list[str] = []  # of the last unroll that came
         self._after = after
-        self._episodes: list[str] = []
         self._moved = time.monotonic()
 
     def start(self) -> None:
@@ -68,12 +68,12 @@ class Line:
         try:
             message = ray.get(call.reference, timeout=self.part.patience)
         except RayError as error:
-            self.part.went_down(error, self._episodes)
+            self.part.went_down(error, self.episodes)
             return None
         assert message.number == call.number, (message.number, call.number)
         self.in_flight.popleft()
         call.message = message
-        self._after, self._episodes, self._moved = message.after, message.episodes, time.monotonic()
+        self._after, self.episodes, self._moved = message.after, message.episodes, time.monotonic()
         self.part.made += 1
         return call
 

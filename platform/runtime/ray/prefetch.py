@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import threading
 import time
 from collections import deque
@@ -14,6 +15,7 @@ Batch = TypeVar("Batch")
 
 TICK = 0.02  # seconds that `advance` may wait at a time
 LONGEST_CLOSE = 10.0
+PRINTED = 2  # where the process prints its errors: Python's own `sys.stderr` is no file in the learner
 
 
 class Prefetch(Generic[Batch]):
@@ -44,7 +46,7 @@ class Prefetch(Generic[Batch]):
         """The next batch.
 
         Raises:
-            RuntimeError: the thread has not moved for too long.
+            RuntimeError: the thread has not moved for too long; the process has printed its stacks.
             Exception: what `advance` raised.
         """
         started = time.monotonic()
@@ -55,7 +57,7 @@ class Prefetch(Generic[Batch]):
             while not self._ready and self._raised is None:
                 self._changed.wait(timeout=1.0)
                 if time.monotonic() - max(self._ticked, started) > self._limit:
-                    raise RuntimeError(f"{self._thread.name} has not moved for {self._limit:g} seconds")
+                    raise self._stuck()
             if not self._ready and self._raised is not None:
                 raise self._raised
             batch = self._ready.popleft()
@@ -82,6 +84,13 @@ class Prefetch(Generic[Batch]):
             self._changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout=LONGEST_CLOSE)
+
+    def _stuck(self) -> RuntimeError:
+        faulthandler.dump_traceback(PRINTED, all_threads=True)
+        return RuntimeError(
+            f"{self._thread.name} has not moved for {self._limit:g} seconds; the stack of every thread is among what "
+            "the learner printed, in crashes/said/learner.txt of the run"
+        )
 
     def _run(self) -> None:
         try:

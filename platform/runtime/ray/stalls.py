@@ -22,7 +22,7 @@ def restart_stalled(surroundings: Surroundings, lines: Mapping[Line, Callable[[C
         seconds = line.stalled()
         if seconds is None:
             continue
-        line.part.went_down(blocked(surroundings, line.part.name, seconds, what), [])
+        line.part.went_down(blocked(surroundings, line.part.name, seconds, what), line.episodes)
         line.restart(ask_again)
 
 

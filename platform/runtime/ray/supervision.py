@@ -181,7 +181,7 @@ class _Life:
         told = f"the learner has not moved for {seconds:.0f} s (runtime.stall_limit={config.stall_limit:g}): it {what}"
         logger.warning(told)
         dumping = self._host.dump.remote(told)
-        where = ""
+        where = f"; what stacks it has kept by itself are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"
         if ray.wait([dumping], timeout=2 * CONTROL_SECONDS)[0]:
             try:
                 where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"

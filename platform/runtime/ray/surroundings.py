@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,11 +50,13 @@ class Surroundings:
         return (learner, *(part.read() for part in self.parts))
 
     def dump_stacks(self) -> dict[str, str]:
-        """Every part writes its stack into `stacks`; returns what each says that it is doing, by name."""
+        """Every part writes its stack into `stacks`, as does the learner here; returns what each says that it is doing,
+        by name."""
         asked = {part.name: part.ask_for_stack() for part in self.parts}
+        own = self._dump_own()  # while the others write theirs
         waiting = [reference for reference in asked.values() if reference is not None]
         answered = ray.wait(waiting, num_returns=len(waiting), timeout=CONTROL_SECONDS)[0] if waiting else []
-        says = {}
+        says = {LEARNER: own}
         for name, reference in asked.items():
             says[name] = f"has not answered in {CONTROL_SECONDS:g} s"
             if reference in answered:
@@ -75,6 +78,17 @@ class Surroundings:
         """Ends every part."""
         for part in self.parts:
             part.kill()
+
+    def _dump_own(self) -> str:
+        """Writes the stack of every thread of this process; returns what the learner is doing, in words."""
+        beat = self.pulse.read()
+        told = f"says: {beat.doing}, for {beat.since:.0f} s (pid {beat.pid})"
+        self.crashes.stacks.mkdir(parents=True, exist_ok=True)
+        with (self.crashes.stacks / f"{LEARNER}.txt").open("a") as file:
+            file.write(f"{told}\n")
+            file.flush()
+            faulthandler.dump_traceback(file, all_threads=True)
+        return told
 
 
 def restarts_of(parts: Iterable[Hosted]) -> int:

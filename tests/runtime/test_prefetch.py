@@ -1,0 +1,28 @@
+"""A thread that works ahead: where it is stuck, whoever waits for it says where it is."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from lines import LONG
+
+from interplay.runtime.pulse import Pulse
+from interplay.runtime.ray.prefetch import Prefetch
+
+
+def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixture[str]) -> None:
+    goes_on = threading.Event()
+
+    def is_stuck_here() -> None:
+        goes_on.wait(LONG)
+
+    prefetch = Prefetch("played", is_stuck_here, 0.1)
+    try:
+        with pytest.raises(RuntimeError, match=r"played has not moved for 0\.1 seconds; .* crashes/said/learner\.txt"):
+            prefetch.take(Pulse(), "for played unrolls")
+    finally:
+        goes_on.set()
+        prefetch.close()
+    printed = capfd.readouterr().err
+    assert " in is_stuck_here\n" in printed and " in take\n" in printed

@@ -1,0 +1,78 @@
+"""A learner that hangs is ended, and why it did can be read afterwards, whether or not it could still answer."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import ray
+from clusters import cluster
+from lines import LONG
+
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.ray import supervision
+from interplay.runtime.ray.placement import LEARNER, Wanted
+from interplay.runtime.ray.supervision import Supervised, supervise
+from interplay.runtime.ray.surroundings import Surroundings
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with cluster():
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner doesn't find the tests' modules
+        yield
+
+
+def hangs(heard: Path, hang: Callable[[], object], around: Surroundings) -> None:
+    """A stage that hangs once its driver has heard of it."""
+    around.pulse.works("learns")
+    ends = time.monotonic() + LONG
+    while not heard.exists() and time.monotonic() < ends:
+        around.pulse.works("learns")
+        time.sleep(0.05)
+    hang()
+
+
+def waits_for_nobody() -> None:
+    threading.Event().wait(LONG)
+
+
+def holds_the_interpreter() -> None:
+    ctypes.PyDLL(None).sleep(int(LONG))
+
+
+def given_up(folder: Path, hang: Callable[[], object]) -> str:
+    """What is told of a learner that hangs, which may not be made anew."""
+    config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0)
+    crashes = Crashes(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
+    wanted = (Wanted(LEARNER, Resources(cpus=0.2)),)
+    work = Supervised("clone", folder / "clone", partial(hangs, folder / "heard", hang), wanted, config, crashes)
+    with pytest.raises(PartFailed) as raised:
+        supervise(work, lambda status: (folder / "heard").touch())
+    told = str(raised.value)
+    kept = (crashes.folder / "learner.txt").read_text()
+    assert "the learner has not moved for " in kept and "config abc\n" in kept
+    return told
+
+
+def test_a_learner_that_answers_writes_down_where_it_hangs(tmp_path: Path) -> None:
+    told = given_up(tmp_path, waits_for_nobody)
+    stacks = tmp_path / "crashes" / "stacks"
+    assert f": it says: learns; the stack of every part is in {stacks}" in told
+    assert " in waits_for_nobody\n" in (stacks / "learner.txt").read_text()
+    assert "learner says: learns, for " in (stacks / "blocked.txt").read_text()
+
+
+def test_a_learner_that_can_not_answer_has_kept_its_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "CONTROL_SECONDS", 1.0)  # for which it is asked in vain
+    told = given_up(tmp_path, holds_the_interpreter)
+    file = tmp_path / "crashes" / "stacks" / "learner.txt"
+    assert f": it does not answer; what stacks it has kept by itself are in {file}" in told
+    assert " in holds_the_interpreter\n" in file.read_text()
