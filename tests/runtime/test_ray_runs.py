@@ -184,6 +184,43 @@ def test_a_newer_reward_model_is_found_once(rewarded: Path, tmp_path: Path) -> N
     assert newer() is None
 
 
+def test_a_newer_reward_model_pays_while_the_run_goes_on(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(rewarded, tmp_path)
+    metrics = root / "run/reinforce/metrics.jsonl"
+    old = checkpoint.read(root / "run/reward/checkpoints")
+    described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
+    steeper = {name: 100 * tensor if name.startswith("utility.") else tensor for name, tensor in old.weights().items()}
+
+    def earned() -> list[float]:
+        return [abs(row["reward_mean"]) for row in rows(metrics)] if metrics.exists() else []
+
+    def improve() -> None:
+        ends = time.monotonic() + LONG
+        while time.monotonic() < ends and len(earned()) < 3:
+            time.sleep(0.05)
+        before = max(earned())
+        checkpoint.save(old.path.parent, step=9, description=described, weights=steeper, training={})
+        while time.monotonic() < ends and earned()[-1] < 100 * before:
+            time.sleep(0.05)
+        StopRequest.ask()
+
+    improving = threading.Thread(target=improve, daemon=True)
+    improving.start()
+    sizes = (
+        "reinforce.heldout_every=3000",
+        "reinforce.training.updates=3000",
+        "reinforce.training.checkpoint_every=3000",
+    )
+    assert main(["reinforce", *small(root, "runtime.reward.follow=true", *sizes)]) == 130
+    improving.join(LONG)
+    assert max(earned()[-3:]) > 100 * max(earned()[:3])
+    exact(root / "run/reinforce", len(earned()))
+    said = capsys.readouterr().err
+    assert said.count(f"the reward model of update 9 pays from now on, after that of {old.step}") == 1
+
+
 def test_a_reward_model_that_can_not_be_read_ends_nothing(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
