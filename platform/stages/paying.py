@@ -93,17 +93,16 @@ def follower(run: Run, every: float = FOLLOW_SECONDS) -> Newer:
     replica that tried it would go down.
     """
     first = checkpoint_of(run, "reward")
-    step, looked, paying = first.step, -every, first.step
-    complaint = ""
+    paying, looked, complaint = first.step, -every, ""
 
     def newer() -> tuple[Weights, int] | None:
-        nonlocal step, looked, paying, complaint
+        nonlocal paying, looked, complaint
         if time.monotonic() - looked < every:
             return None
         looked = time.monotonic()
         try:
             found = checkpoint.latest(run.stage("reward").checkpoints)
-            if found is None or found.step <= step:
+            if found is None or found.step <= paying:
                 return None
             same_agent(found, first.description)
             weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
@@ -112,10 +111,9 @@ def follower(run: Run, every: float = FOLLOW_SECONDS) -> Newer:
                 logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
             complaint = str(error)
             return None
-        step = found.step
-        logger.info("the reward model of update %d pays from now on, after that of %d", step, paying)
-        paying = step
-        return weights, step
+        logger.info("the reward model of update %d pays from now on, after that of %d", found.step, paying)
+        paying = found.step
+        return weights, paying
 
     return newer
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TextIO
 
 import ray
 import torch
@@ -47,6 +47,16 @@ def remote(of: type[Any], placement: Placement, name: str, groups: Mapping[str, 
 def never_ran(cause: str) -> bool:
     """Had the part only been placed, on a node that was lost already? Then its loss has been counted before."""
     return all(said in cause for said in NEVER_RAN)
+
+
+def dump_own(pulse: Pulse, file: TextIO) -> str:
+    """Writes the stack of every thread of this process; returns what it is doing, in words."""
+    beat = pulse.read()
+    told = f"says: {beat.doing}, for {beat.since:.0f} s (pid {beat.pid})"
+    file.write(f"{told}\n")
+    file.flush()
+    faulthandler.dump_traceback(file, all_threads=True)
+    return told
 
 
 class Part:
@@ -90,12 +100,7 @@ class Part:
     @ray.method(concurrency_group="control")
     def dump(self) -> str:
         """Writes the stack of every thread into the part's file; returns what the part is doing, in words."""
-        beat = self._pulse.read()
-        told = f"says: {beat.doing}, for {beat.since:.0f} s (pid {beat.pid})"
-        self._stacks.write(f"{told}\n")
-        self._stacks.flush()
-        faulthandler.dump_traceback(self._stacks, all_threads=True)
-        return told
+        return dump_own(self._pulse, self._stacks)
 
 
 class Hosted:

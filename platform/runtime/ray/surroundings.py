@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from ray.exceptions import RayError
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.pulse import IdleShare, Pulse
-from interplay.runtime.ray.part import CONTROL_SECONDS, NO_GROUPS, Hosted, Part
+from interplay.runtime.ray.part import CONTROL_SECONDS, NO_GROUPS, Hosted, Part, dump_own
 from interplay.runtime.ray.placement import LEARNER, Placement
 from interplay.runtime.status import PartStatus
 
@@ -53,7 +52,9 @@ class Surroundings:
         """Every part writes its stack into `stacks`, as does the learner here; returns what each says that it is doing,
         by name."""
         asked = {part.name: part.ask_for_stack() for part in self.parts}
-        own = self._dump_own()  # while the others write theirs
+        self.crashes.stacks.mkdir(parents=True, exist_ok=True)
+        with (self.crashes.stacks / f"{LEARNER}.txt").open("a") as file:
+            own = dump_own(self.pulse, file)  # while the others write theirs
         waiting = [reference for reference in asked.values() if reference is not None]
         answered = ray.wait(waiting, num_returns=len(waiting), timeout=CONTROL_SECONDS)[0] if waiting else []
         says = {LEARNER: own}
@@ -78,17 +79,6 @@ class Surroundings:
         """Ends every part."""
         for part in self.parts:
             part.kill()
-
-    def _dump_own(self) -> str:
-        """Writes the stack of every thread of this process; returns what the learner is doing, in words."""
-        beat = self.pulse.read()
-        told = f"says: {beat.doing}, for {beat.since:.0f} s (pid {beat.pid})"
-        self.crashes.stacks.mkdir(parents=True, exist_ok=True)
-        with (self.crashes.stacks / f"{LEARNER}.txt").open("a") as file:
-            file.write(f"{told}\n")
-            file.flush()
-            faulthandler.dump_traceback(file, all_threads=True)
-        return told
 
 
 def restarts_of(parts: Iterable[Hosted]) -> int:
