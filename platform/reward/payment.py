@@ -19,6 +19,8 @@ from interplay.reward.service import RewardService
 class Payment(ABC):
     """Pays lanes unroll after unroll."""
 
+    version: int = 0  # of the reward model that pays; 0 where none does
+
     @abstractmethod
     def pay(self, unroll: Unroll) -> NDArray[np.float32]:
         """The reward of the lanes' next unroll, float32 [T, b]."""
@@ -35,7 +37,8 @@ class Payment(ABC):
 class LearnedPayment(Payment):
     """Asks the reward service, and carries the lanes' states for it."""
 
-    def __init__(self, service: RewardService, lanes: int) -> None:
+    def __init__(self, service: RewardService, lanes: int, version: int) -> None:
+        self.version = version
         self._service = service
         self._lanes: Arrays = service.initial_state(lanes)
 

@@ -52,7 +52,8 @@ class InlinePlayed:
             self._ahead.begin(self._maker(weights(), version))
         taken = Taken(0, self._taken, played.unroll.version)
         self._taken += 1
-        return PlayedBatch(played, self._returns.add(played.unroll, played.reward), (taken,))
+        ended = self._returns.add(played.unroll, played.reward)
+        return PlayedBatch(played, ended, (taken,), self._payment.version)
 
     def account(self) -> Account:
         idle = {kind: share.of(pulse.read()) for kind, (pulse, share) in self._pulses.items()}

@@ -19,6 +19,7 @@ class PlayedBatch(NamedTuple):
     played: Played
     ended: Ended  # the episodes that ended in it
     taken: tuple[Taken, ...]  # the unrolls that it consists of
+    reward_version: int  # of the reward model that paid, the newest of several; 0 where none did
 
 
 class DemonstratedBatch(NamedTuple):

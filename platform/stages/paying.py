@@ -68,7 +68,7 @@ class Payer:
         if self._serves != version:
             self._service.load_weights(weights)
             self._serves = version
-        return LearnedPayment(self._service, lanes)
+        return LearnedPayment(self._service, lanes, version)
 
 
 def payer_of(run: Run) -> Payer:

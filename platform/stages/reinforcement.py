@@ -81,6 +81,7 @@ class Reinforcement:
         self.steps += played.unroll.lanes * played.unroll.steps
         self.ledger.write(self.unrolls, played=batch.taken, demonstrated=read)
         metrics["reward_mean"] = float(played.reward.mean())
+        metrics["reward_version"] = batch.reward_version
         metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
         return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
 

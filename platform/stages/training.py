@@ -29,7 +29,7 @@ from interplay.tracking.wandb_sink import TrackingConfig
 
 logger = logging.getLogger(__name__)
 
-LARGEST = ("lag_max", "restarts")
+LARGEST = ("lag_max", "restarts", "reward_version")
 
 
 class Diverged(ArithmeticError):

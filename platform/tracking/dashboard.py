@@ -27,6 +27,7 @@ FLOW = (
     "lag",
     "idle",
     "ready",
+    "unpaid",
     "object_store",
     "restarts",
     "steps_per_second",

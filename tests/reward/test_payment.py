@@ -31,18 +31,18 @@ def unrolls_of(count: int) -> list[Unroll]:
 
 def test_the_learned_payment_carries_its_lanes() -> None:
     service = RewardService(tiny_agent(Street(), utility=True))
-    payment, state = LearnedPayment(service, LANES), service.initial_state(LANES)
+    payment, state = LearnedPayment(service, LANES, 1), service.initial_state(LANES)
     for unroll in unrolls_of(3):
         scored = service.score(unroll.arrays, state)
         state = scored.state
         np.testing.assert_array_equal(payment.pay(unroll), scored.reward)
-    fresh = LearnedPayment(service, LANES)
+    fresh = LearnedPayment(service, LANES, 1)
     assert not np.array_equal(fresh.pay(unrolls_of(3)[2]), scored.reward)  # what it remembers matters
 
 
 def test_the_learned_payment_goes_on_where_it_was_saved() -> None:
     service = RewardService(tiny_agent(Street(), utility=True))
-    straight, resumed = LearnedPayment(service, LANES), LearnedPayment(service, LANES)
+    straight, resumed = LearnedPayment(service, LANES, 1), LearnedPayment(service, LANES, 1)
     made = unrolls_of(4)
     for unroll in made[:2]:
         straight.pay(unroll)

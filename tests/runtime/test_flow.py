@@ -68,13 +68,13 @@ def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
 
 
 def test_a_flow_reads_shares_since_the_last_reading() -> None:
-    clock, accounts = Clock(), [Account(1.0, 2, 2**20, 1, {"actor": 0.5}), Account(0.5, 0, 0, 2)]
+    clock, accounts = Clock(), [Account(1.0, 2, 5, 2**20, 1, {"actor": 0.5}), Account(0.5, 0, 0, 0, 2)]
     flow = Flow(clock, played=lambda: accounts[0], demonstrated=lambda: accounts[1])
     clock.now = 3.0
     found = flow.metrics()
     assert found["learner_idle"] == pytest.approx(0.5)
     assert (found["played_ready"], found["demonstrated_ready"], found["restarts"]) == (2, 0, 3)
-    assert found["object_store_mb"] == 1.0 and found["actor_idle"] == 0.5
+    assert (found["object_store_mb"], found["actor_idle"], found["unpaid"]) == (1.0, 0.5, 5.0)
     clock.now = 5.0
     assert flow.metrics()["learner_idle"] == 0.0
 

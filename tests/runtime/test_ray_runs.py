@@ -65,7 +65,7 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
     assert printed.stat().st_size <= LONGEST
     same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
     here, there = (rows(root / "run/reinforce/metrics.jsonl") for root in (inline, under_ray))
-    learned = ("loss", "gradient_norm", "reward_mean", "lag", "lag_max", "heldout_return")
+    learned = ("loss", "gradient_norm", "reward_mean", "reward_version", "lag", "lag_max", "heldout_return")
     assert [{key: row.get(key) for key in learned} for row in here] == [
         {key: row.get(key) for key in learned} for row in there
     ]
@@ -128,6 +128,7 @@ def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, capl
     shares = [row[name] for row in logged for name in ("learner_idle", "actor_idle", "dataset_idle", "reward_idle")]
     assert all(0.0 <= share <= 1.0 for share in shares) and len(set(shares)) > 2
     assert max(row["object_store_mb"] for row in logged) > 0.01
+    assert {row["unpaid"] for row in logged} <= set(range(10))  # of 3 actors' unrolls, at most max_lag + 1 batches
     assert {row["played_ready"] for row in logged} <= {0.0, 1.0, 2.0, 3.0}
     assert set(numbers(ledger, lambda row: row.played)) == {0, 1, 2}
 
@@ -216,6 +217,7 @@ def test_a_newer_reward_model_pays_while_the_run_goes_on(
     assert main(["reinforce", *small(root, "runtime.reward.follow=true", *sizes)]) == 130
     improving.join(LONG)
     assert max(earned()[-3:]) > 100 * max(earned()[:3])
+    assert list(dict.fromkeys(row["reward_version"] for row in rows(metrics))) == [old.step, 9]
     exact(root / "run/reinforce", len(earned()))
     said = capsys.readouterr().err
     assert said.count(f"the reward model of update 9 pays from now on, after that of {old.step}") == 1

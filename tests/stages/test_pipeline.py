@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import re
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,15 @@ from typing import Any
 import pytest
 import torch
 from struck import Moment, strike
-from tiny_runs import interplay, opened, refused, rows, tiny
+from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
 from interplay.stages.evaluating import stages_of
 from interplay.stages.parts import checkpoint_of, start_from
 
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)
+ELSE_ZERO = {"unpaid"}  # where nothing is played
 PROBES = ("go", "lift", "position", "color", "count", "exist")
 
 
@@ -33,6 +38,10 @@ def fingerprint(run: Path) -> dict[str, tuple[int, int]]:
     return {str(path.relative_to(run)): (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
 
 
+def lines_of(stage: Path) -> list[str]:
+    return (stage / "metrics.jsonl").read_text().splitlines()
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny `interplay demo`."""
@@ -47,6 +56,19 @@ def test_a_wish_to_stop_that_comes_too_late_for_its_stage_stops_the_demo(tmp_pat
     assert ended.code == 130, ended.said
     assert "clone is done, and the same command goes on with what follows" in ended.said
     assert not (tmp_path / "run" / "collect-agent").exists()
+
+
+def test_the_page_of_metrics_has_what_is_logged_and_no_more(demo: Path, tmp_path: Path) -> None:
+    run = copied(demo, tmp_path) / "run"
+    shutil.rmtree(run / "reinforce")
+    interplay("reinforce", tiny(tmp_path, "reinforce.learner.objective.weights.css=0.1"))  # which the demo leaves out
+    told = {stage: set[str]() for stage in ("clone", "reward", "reinforce")}
+    for names, stages in METRICS.findall(PAGE.read_text()):
+        for stage in told if stages.startswith("all") else [stages.partition(",")[0]]:
+            told[stage] |= set(re.findall(r"`(\w+)`", names))
+    for stage, expected in told.items():
+        logged = {name for line in lines_of(run / stage) for name in json.loads(line)}
+        assert logged - (ELSE_ZERO if stage != "reinforce" else set()) == expected, stage
 
 
 def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:

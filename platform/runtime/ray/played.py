@@ -56,6 +56,7 @@ class _Filled(NamedTuple):
     buffer: int
     played: Played
     parts: list[_Part]
+    reward_version: int
 
 
 class PlayedStream:
@@ -116,12 +117,14 @@ class PlayedStream:
         for part in self._all_parts():
             status = part.read()
             by_kind.setdefault(status.kind, []).append(status.idle)
-        messages = [each.call.message for each in list(self._outstanding)]
+        outstanding = list(self._outstanding)
+        messages = [each.call.message for each in outstanding]
         held = self._inference.held_bytes if self._inference is not None else self._published_bytes
         held += sum(message.nbytes for message in messages if message is not None)
         return Account(
             waited=self._prefetch.waited,
             ready=self._prefetch.ready,
+            unpaid=sum(each.call.message is not None and each.judged is None for each in outstanding),
             held_bytes=held,
             restarts=restarts_of(self._all_parts()),
             idle=NOBODY | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
@@ -150,7 +153,8 @@ class PlayedStream:
             unroll = Unroll({key: value[:, lanes] for key, value in arrays.items()}, {})
             ended.append(record.returns.add(unroll, filled.played.reward[:, lanes]))
             record.after, record.states, record.number = part.after, part.states, part.taken.number + 1
-        return PlayedBatch(filled.played, joined_ended(ended), tuple(part.taken for part in filled.parts))
+        taken = tuple(part.taken for part in filled.parts)
+        return PlayedBatch(filled.played, joined_ended(ended), taken, filled.reward_version)
 
     # What follows runs in the thread of `_prefetch`.
 
@@ -273,4 +277,4 @@ def _joined(unrolls: list[Outstanding], buffers: Buffers) -> _Filled:
         _Part(each.call.line, Taken(each.call.line, message.number, message.version), message.after, answer.states)
         for each, message, answer in zip(unrolls, messages, judged, strict=True)
     ]
-    return _Filled(buffer, played, parts)
+    return _Filled(buffer, played, parts, max(each.version for each in judged))
