@@ -60,7 +60,7 @@ class Noted(LearnedPayment):
     """Notes how many steps it is asked to pay at once."""
 
     def __init__(self, service: RewardService, lanes: int) -> None:
-        super().__init__(service, lanes)
+        super().__init__(service, lanes, version=1)
         self.asked: list[int] = []
 
     def pay(self, unroll: Unroll) -> NDArray[np.float32]:
