@@ -17,6 +17,7 @@ from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch import doctor, looking, sheets
 from interplay.launch.compose import KEY, compose
+from interplay.launch.lasting import outlive_readers
 from interplay.launch.pipeline import STAGES, demo
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
@@ -61,6 +62,7 @@ class Verb:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
+    outlive_readers()
     typed = list(sys.argv[1:] if arguments is None else arguments)
     if not typed or typed[0] == "help" or {"-h", "--help"} & set(typed):
         sys.stdout.write(_usage())

@@ -83,9 +83,10 @@ def _pass_on(stopped: Path, number: int) -> None:
     stopped.touch()
     if number == signal.SIGTERM:
         for children in Path("/proc/self/task").glob("*/children"):
-            for pid in children.read_text().split():
-                with suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGTERM)
+            with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
+                for pid in children.read_text().split():
+                    with suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGTERM)
 
 
 def _launcher(hydras: Sequence[str]) -> str:

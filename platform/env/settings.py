@@ -25,6 +25,9 @@ class SettingsError(ValueError):
         heading = "1 setting is wrong" if len(self.problems) == 1 else f"{len(self.problems)} settings are wrong"
         super().__init__("\n  - ".join([f"{heading}:", *self.problems]))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)  # from one process to another; of the message, the letters would be listed
+
 
 def build_config(of: type[Config], settings: Mapping[str, Any], name: str = "") -> Config:
     """Builds the dataclass `of` from plain values: nested mappings, lists, numbers, strings, None.

@@ -75,14 +75,14 @@ def save(
     torch.save(dict(weights), temporary / "agent.pt")
     torch.save(dict(training), temporary / "training.pt")
     for file in temporary.iterdir():
-        _sync(file)
-    _sync(temporary)
+        sync(file)
+    sync(temporary)
     replaced = root / f".old-{step:09d}"
     shutil.rmtree(replaced, ignore_errors=True)
     if final.exists():  # the same step saved twice; files removed one by one must not look like a whole checkpoint
         final.rename(replaced)
     temporary.rename(final)
-    _sync(root)
+    sync(root)
     shutil.rmtree(replaced, ignore_errors=True)
     for old in _complete(root)[:-keep]:
         shutil.rmtree(old)
@@ -140,7 +140,8 @@ def _load(file: Path) -> Any:
         raise CheckpointError(f"{file} is damaged: {error}") from error
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """What is in this file, or which files are in this folder, outlives the loss of power."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

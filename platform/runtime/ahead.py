@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Generic, TypeVar
 
 import torch
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 Piece = TypeVar("Piece")
 PATIENCE = 120.0  # seconds of waiting after which it is said where the piece is, and again after as many
+LAST_PATIENCE = 10.0  # seconds that the end waits for a piece that nobody will take
 
 
 class Ahead(Generic[Piece]):
@@ -31,8 +33,9 @@ class Ahead(Generic[Piece]):
     """
 
     def __init__(self, overlap: bool) -> None:
-        self._pool = ThreadPoolExecutor(1, "ahead", initializer=self._begins) if overlap else None
-        self._worker: int | None = None  # the thread of the pool
+        self._overlap = overlap
+        self._worker: Thread | None = None
+        self._asked: SimpleQueue[tuple[Future[Piece], Callable[[], Piece]] | None] = SimpleQueue()
         self._pending: Future[Piece] | None = None
 
     def take(self, make: Callable[[], Piece]) -> Piece:
@@ -40,38 +43,62 @@ class Ahead(Generic[Piece]):
 
         However long that takes: nothing is given up, but where the piece is goes into the log every `PATIENCE` seconds.
         """
+        if not self._overlap:
+            return make()
         if self._pending is None:
-            return make() if self._pool is None else self._awaited(self._pool.submit(make))
-        pending, self._pending = self._pending, None
-        return self._awaited(pending)
+            self.begin(make)
+        assert self._pending is not None
+        waited = 0.0
+        while not wait([self._pending], timeout=PATIENCE).done:
+            waited += PATIENCE
+            self._tell(f"waiting for the next piece for {waited:.0f} s")
+        piece, self._pending = self._pending, None
+        return piece.result(timeout=0.0)
 
     def begin(self, make: Callable[[], Piece]) -> None:
         """Begins the next piece. Whatever `make` uses must be left alone until `take` returns it."""
         assert self._pending is None, "one piece ahead, not two"
-        if self._pool is not None:
-            self._pending = self._pool.submit(make)
+        if not self._overlap:
+            return
+        if self._worker is None:
+            # A daemon, so that a piece that hangs does not keep the process from ending.
+            self._worker = Thread(target=self._work, name="ahead", daemon=True)
+            self._worker.start()
+        self._pending = Future()
+        self._asked.put((self._pending, make))
 
     def close(self) -> None:
-        """Waits for what is under way, as `take` does, and ends the worker. What its making raised is not raised."""
-        if self._pool is None:
+        """Ends the worker after what is under way, whatever that raises; where it takes longer than `LAST_PATIENCE`, it
+        is left alone, and where it is goes into the log."""
+        if self._worker is None:
             return
-        if self._pending is not None:
-            self._finish(self._pending)
-        self._pool.shutdown(wait=True)
+        self._asked.put(None)
+        self._worker.join(timeout=LAST_PATIENCE)
+        if self._worker.is_alive():
+            self._tell(f"the piece under way has not ended in {LAST_PATIENCE:.0f} s, and is left alone")
 
-    def _awaited(self, piece: Future[Piece]) -> Piece:
-        self._finish(piece)
-        return piece.result(timeout=0.0)
+    def _tell(self, what: str) -> None:
+        assert self._worker is not None
+        frame = sys._current_frames().get(self._worker.ident or 0)
+        where = "".join(traceback.format_stack(frame)) if frame is not None else "  nowhere: its thread is gone\n"
+        logger.warning("%s; its thread is here:\n%s", what, where)
 
-    def _finish(self, piece: Future[Piece]) -> None:
-        waited = 0.0
-        while not wait([piece], timeout=PATIENCE).done:
-            waited += PATIENCE
-            frame = None if self._worker is None else sys._current_frames().get(self._worker)
-            where = "".join(traceback.format_stack(frame)) if frame is not None else "  nowhere: its thread is gone\n"
-            logger.warning("waiting for the next piece for %.0f s; its thread is here:\n%s", waited, where)
-
-    def _begins(self) -> None:
-        self._worker = threading.get_ident()
+    def _work(self) -> None:
         # Two threads of work on two cores: torch's own threads would only get in their way.
         torch.set_num_threads(1)
+        while True:
+            try:
+                asked = self._asked.get(timeout=PATIENCE)
+            except Empty:
+                continue
+            if asked is None:
+                return
+            piece, make = asked
+            try:
+                made = make()
+            except BaseException as error:  # noqa: BLE001 - raised again by `take`, in the thread that wants the piece
+                piece.set_exception(error)
+            else:
+                piece.set_result(made)
+                del made
+            del asked, piece, make  # they hold arrays, and the next may be long in coming

@@ -6,6 +6,8 @@ import logging
 import os
 import re
 import sys
+import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +16,8 @@ logger = logging.getLogger(__name__)
 LONGEST = 2**20  # bytes of a part's file; of one that is longer, the newer half of this is kept
 LINES = 20  # at the end of why a part went down
 WIDEST = 500  # characters of one of them
+
+_SHORTENING = threading.Lock()  # a part does so between its calls, and when its pulse is read
 
 
 class Printed:
@@ -51,14 +55,15 @@ class Printed:
 
     def shorten(self) -> None:
         """Drops what is oldest where the file has grown too long. To be called now and then."""
-        if not self.file.exists() or self.file.stat().st_size <= LONGEST:
-            return
-        with self.file.open("rb") as opened:
-            opened.seek(-LONGEST // 2, os.SEEK_END)
-            newer = opened.read()
-        os.truncate(self.file, 0)
-        with self.file.open("ab") as opened:  # whoever prints meanwhile appends, too
-            opened.write(newer)
+        with _SHORTENING, suppress(OSError):  # as on a disk that is not there: the part can do without
+            if self.file.stat().st_size <= LONGEST:
+                return
+            with self.file.open("rb") as opened:
+                opened.seek(-LONGEST // 2, os.SEEK_END)
+                newer = opened.read()
+            os.truncate(self.file, 0)
+            with self.file.open("ab") as opened:  # whoever prints meanwhile appends, too
+                opened.write(newer)
 
     def last(self) -> str:
         """The last lines that the present process has printed; empty where it has printed none."""

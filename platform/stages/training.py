@@ -186,6 +186,8 @@ def _way_out(folder: StageFolder) -> str:
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
     """Writes a checkpoint, and the time taken so far."""
     loop.clock.claim()
+    for record in loop.folder.path.glob("*.jsonl"):  # what is told of the updates up to here stands before it does
+        checkpoint.sync(record)
     checkpoint.save(
         loop.folder.checkpoints,
         step=update,

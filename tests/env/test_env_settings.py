@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -97,3 +98,9 @@ def test_any_settings_either_build_or_are_refused_in_words(settings: dict[str, A
         assert build_config(Training, settings).steps == settings["steps"]
     except SettingsError as refusal:
         assert len(refusal.problems) >= 1
+
+
+def test_a_refusal_is_the_same_in_another_process() -> None:
+    refusal = SettingsError(["env.hieght: unknown", "env.width: missing"])
+    again = pickle.loads(pickle.dumps(refusal))
+    assert str(again) == str(refusal) and again.problems == refusal.problems

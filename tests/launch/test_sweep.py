@@ -16,7 +16,7 @@ from struck import Moment, strike
 import interplay.conf
 from interplay.env.settings import SettingsError
 from interplay.launch.cli import main
-from interplay.launch.sweep import combinations, sweep
+from interplay.launch.sweep import _pass_on, combinations, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 LONG = 600.0  # seconds
@@ -99,6 +99,16 @@ def test_a_sweep_in_several_processes_stops_where_it_alone_is_told(tmp_path: Pat
     told = (tmp_path / "said").read_text()
     assert "run-seed-1: ended with code 130" in told and "run-seed-2: ended with code 130" in told, told
     assert not (tmp_path / "run-seed-3").exists()
+
+
+def test_a_thread_that_ends_meanwhile_does_not_keep_the_others_from_being_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    (tmp_path / "children").write_text(f"{sleeper.pid} ")
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: [tmp_path / "gone", tmp_path / "children"])
+    _pass_on(tmp_path / "stopped", signal.SIGTERM)
+    assert sleeper.wait(60) == -signal.SIGTERM and (tmp_path / "stopped").exists()
 
 
 def test_a_job_that_ends_the_launcher_hides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

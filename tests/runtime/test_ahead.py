@@ -120,6 +120,32 @@ def test_where_a_piece_is_that_takes_long_is_said(
         logging.getLogger("interplay.runtime.ahead").removeHandler(handler)
 
 
+def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("interplay.runtime.ahead.LAST_PATIENCE", 0.1)
+    released = threading.Event()
+
+    def hangs() -> int:
+        assert released.wait(60.0), "nobody let it go on"
+        return 1
+
+    def stopped(pieces: object, timeout: float) -> None:
+        raise KeyboardInterrupt
+
+    ahead: Ahead[int] = Ahead(overlap=True)
+    monkeypatch.setattr("interplay.runtime.ahead.wait", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        ahead.take(hangs)
+    ahead.close()
+    assert not released.is_set() and "and is left alone" in caplog.text and "in hangs" in caplog.text
+    (worker,) = (thread for thread in threading.enumerate() if thread.name == "ahead")
+    assert worker.daemon  # which keeps no process from ending
+    released.set()
+    worker.join(60.0)
+    assert not worker.is_alive()
+
+
 def test_a_time_out_of_the_piece_itself_is_raised_as_any_other() -> None:
     def times_out() -> int:
         raise TimeoutError("the world did not answer")

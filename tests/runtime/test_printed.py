@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -83,6 +85,18 @@ def test_a_file_that_somebody_has_removed_is_no_reason_to_end(tmp_path: Path) ->
     kept.file.unlink()
     kept.shorten()
     assert kept.last() == ""
+
+
+def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = said(tmp_path, "words\n" * 1000)
+
+    def fails(path: Path, length: int) -> None:
+        raise OSError(errno.ESTALE, "stale file handle")
+
+    monkeypatch.setattr(printed, "LONGEST", 1000)
+    monkeypatch.setattr(os, "truncate", fails)
+    kept.shorten()
+    assert kept.last().endswith("words")
 
 
 def test_a_part_starts_where_nothing_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

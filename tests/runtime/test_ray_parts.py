@@ -17,7 +17,14 @@ import toys
 from clusters import cluster
 from lines import LONG, beat, line_of, received
 from ray.core.generated.common_pb2 import ActorDiedErrorContext
-from ray.exceptions import ActorDiedError, NodeDiedError, OutOfMemoryError, RayError, RayTaskError
+from ray.exceptions import (
+    ActorDiedError,
+    NodeDiedError,
+    OutOfMemoryError,
+    RayError,
+    RayTaskError,
+    UnserializableException,
+)
 
 from interplay.agent.weights import Weights
 from interplay.learner.ranks import RankLost
@@ -272,6 +279,44 @@ def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroun
     with pytest.raises(PartFailed, match="no version -1"):
         asked(replicas, 1)
     assert part.restarts == 1 and "episodes" not in (around.crashes.folder / "actor-0.txt").read_text()
+
+
+@pytest.mark.parametrize("strangers", [False, True])
+def test_nor_by_the_successor_of_the_replica_that_was_asked(around: Surroundings, *, strangers: bool) -> None:
+    part = around.host("actor-0", toys.Doubler)
+    replicas = Replicas([part], retries=9, strangers=strangers)
+    replicas.start()
+    asked(replicas, 1)
+    os.kill(beat(part), signal.SIGKILL)
+    unroll = ray.put(Message(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
+    one, other = (replicas.ask(unroll, LaneStates()) for _ in range(2))
+    for each in (one, other):
+        assert ray.wait([each.reference], timeout=LONG)[0]
+    again = replicas.answer(one)
+    assert isinstance(again, Asked) and part.restarts == 1
+    replicas.load_version({}, -1)
+    assert ray.wait([replicas._loading[0]], timeout=LONG)[0]
+    with pytest.raises(PartFailed, match="no version -1"):
+        answered(replicas, replicas.answer(other))
+
+
+def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> None:
+    error = RayError.from_bytes(
+        RayTaskError("run", "a traceback: world says no", toys.TwoWords("world", "no")).to_bytes()
+    )
+    assert not isinstance(error, RayTaskError)
+    raised = told_by(error)
+    assert not isinstance(raised, LearnerDied) and "world says no" in str(raised)
+
+
+def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(around: Surroundings) -> None:
+    part = around.host("actor-0", toys.Speaker)
+    replicas = Replicas([part], retries=3, strangers=True)
+    replicas.start()
+    for _ in range(4):  # more often than it may go down
+        with pytest.raises(UnserializableException, match="speaker says no"):
+            asked(replicas, 1)
+    assert part.restarts == 0
 
 
 @pytest.mark.parametrize("error", [OutOfMemoryError("too much"), NodeDiedError("gone"), ActorDiedError()])

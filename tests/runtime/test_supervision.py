@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import ray
@@ -19,7 +21,7 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.ray import supervision
 from interplay.runtime.ray.placement import LEARNER, Wanted
-from interplay.runtime.ray.supervision import Supervised, supervise
+from interplay.runtime.ray.supervision import LearnerDied, Supervised, _Life, supervise
 from interplay.runtime.ray.surroundings import Surroundings
 
 
@@ -76,3 +78,25 @@ def test_a_learner_that_can_not_answer_has_kept_its_stack(tmp_path: Path, monkey
     file = tmp_path / "crashes" / "stacks" / "learner.txt"
     assert f": it does not answer; what stacks it has kept by itself are in {file}" in told
     assert " in holds_the_interpreter\n" in file.read_text()
+
+
+def test_a_learner_that_can_not_say_how_it_stands_does_not_go_unwatched(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    @ray.remote(num_cpus=0)
+    def fails(*told: str) -> None:
+        raise OSError("stale file handle")
+
+    config = RuntimeConfig("ray", start_limit=300, stall_limit=300.0)
+    crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
+    none: Any = None
+    life = _Life.__new__(_Life)
+    life._work = Supervised("clone", tmp_path / "clone", none, (), config, crashes)
+    life._host = SimpleNamespace(hear=fails, dump=fails)
+    life._hearing, life._complaint, life._heard, life._heard_at = None, "", True, time.monotonic()
+    for _ in range(2):
+        life._hear(LONG)
+    assert caplog.text.count("the learner can't say how it stands: OSError('stale file handle')") == 1
+    life._heard_at -= 301.0
+    with pytest.raises(LearnerDied, match=r"it can't say how it stands; its stacks could not be kept(.|\n)*stale file"):
+        life._hear(LONG)

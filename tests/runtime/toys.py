@@ -130,6 +130,20 @@ class Doubler:
         self._version = version
 
 
+class TwoWords(Exception):
+    """Can't go from one process to another: a copy of it is given its message alone."""
+
+    def __init__(self, who: str, why: str) -> None:
+        super().__init__(f"{who} says {why}")
+
+
+class Speaker:
+    """A reward replica that raises over every unroll."""
+
+    def judge(self, message: Message, states: LaneStates) -> Judged:
+        raise TwoWords("speaker", "no")
+
+
 class Decider:
     """An inference service whose every answer holds the version that was asked for, at which it may also fail."""
 

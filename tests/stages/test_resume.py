@@ -18,7 +18,7 @@ from tiny_runs import copied, interplay, opened, refused, rows, tiny
 from interplay.learner import checkpoint
 
 LOGGED = "interplay.tracking.metrics:MetricsFile.log"
-SYNCED = "interplay.learner.checkpoint:_sync"
+SYNCED = "interplay.learner.checkpoint:sync"
 STAGES = ("clone", "reward", "reinforce")
 
 
@@ -89,8 +89,8 @@ def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage:
 def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: Path, tmp_path: Path) -> None:
     straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay("clone", twenty(straight, "clone", True))
-    # Five syncs a checkpoint: the seventh is of a file of the second one, not yet in its place.
-    ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 7), tmp_path / "log")
+    # Two records and five syncs a checkpoint: the eleventh is of a file of the second one, not yet in its place.
+    ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 11), tmp_path / "log")
     assert ended.code == -signal.SIGKILL, ended.said
     assert [path.name for path in sorted((killed / "run/clone/checkpoints").iterdir())] == [
         ".tmp-000000020",
@@ -99,6 +99,19 @@ def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: P
     interplay("clone", twenty(killed, "clone", True))
     same_runs(straight, killed, "clone")
     assert not list((killed / "run/clone/checkpoints").glob(".tmp-*"))
+
+
+def test_what_is_told_of_the_updates_is_on_disk_before_their_checkpoint(
+    rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, synced, sync = without("reinforce", rewarded, tmp_path), [], checkpoint.sync
+    monkeypatch.setattr(checkpoint, "sync", lambda path: (synced.append(path.name), sync(path)))
+    interplay("reinforce", tiny(root))
+    records = {"ledger.jsonl", "metrics.jsonl", "returns.jsonl"}
+    saved = [number for number, name in enumerate(synced) if name == "agent.pt"]
+    assert len(saved) == 2
+    for before, number in zip([0, *saved], saved, strict=False):
+        assert records <= set(synced[before:number])
 
 
 @pytest.mark.parametrize(

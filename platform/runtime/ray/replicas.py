@@ -10,7 +10,7 @@ from typing import Any
 
 import ray
 from ray import ObjectRef
-from ray.exceptions import ObjectLostError, RayError, RayTaskError
+from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
 from interplay.agent.weights import Weights
 from interplay.reward.judge import Judged, LaneStates
@@ -87,14 +87,16 @@ class Replicas:
             Exception: with strangers, what a replica raised over it.
         """
         part = self.parts[asked.replica]
+        old = self._could_not_load(asked)
         try:
-            self._see_loaded(asked.replica)
+            if old is not None:
+                raise old
             judged: Judged = ray.get(asked.reference, timeout=part.patience)
         except RayError as error:
-            if self._strangers and isinstance(error, RayTaskError):
+            if self._strangers and old is None and isinstance(error, RayTaskError | UnserializableException):
                 self._settle(asked)
-                raise error.cause from error
-            if isinstance(error, ObjectLostError):
+                raise getattr(error, "cause", error) from error
+            if old is None and isinstance(error, ObjectLostError):
                 self._settle(asked)
                 raise PartFailed(
                     f"an unroll was lost before {part.name} could judge it, with the process or the machine that held "
@@ -157,10 +159,18 @@ class Replicas:
             raise NoReplicaLeft(self._last_words) from failed
         logger.error("%s\n%s is given up; %d others go on", failed, self.parts[replica].name, len(self._there()))
 
-    def _see_loaded(self, replica: int) -> None:
-        """Raises what the replica raised while it took up a version: it would go on with the old one, unseen."""
-        if replica in self._loading and ray.wait([self._loading[replica]], timeout=0)[0]:
-            ray.get(self._loading.pop(replica), timeout=self.parts[replica].patience)
+    def _could_not_load(self, asked: Asked) -> RayError | None:
+        """What the replica, if it is the process that was asked, raised while it took up a version: it would go on with
+        the old one, unseen."""
+        part, loading = self.parts[asked.replica], self._loading.get(asked.replica)
+        if loading is None or part.lives != asked.life or not ray.wait([loading], timeout=0)[0]:
+            return None
+        del self._loading[asked.replica]
+        try:
+            ray.get(loading, timeout=part.patience)
+        except RayError as error:
+            return error
+        return None
 
     def _settle(self, asked: Asked) -> None:
         self.forget(asked)

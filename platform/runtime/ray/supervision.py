@@ -18,7 +18,7 @@ from typing import Any
 
 import ray
 from ray import ObjectRef
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import RayError, RayTaskError, UnserializableException
 
 from interplay.learner import checkpoint
 from interplay.learner.ranks import RankLost
@@ -106,6 +106,8 @@ def told_by(error: RayError) -> BaseException:
     if isinstance(error, RayTaskError):
         raised: BaseException = error.cause
         return raised
+    if isinstance(error, UnserializableException):  # raised, too; what it says ends with its traceback
+        return RuntimeError(str(error))
     return LearnerDied(f"{type(error).__name__}: {error}")
 
 
@@ -131,6 +133,7 @@ class _Life:
         self._heard = False
         self._shown_at = 0.0
         self._asked_to_stop = False
+        self._complaint = ""
         self._unwritten = False
 
     def follow(self, stop: StopRequest) -> None:
@@ -161,7 +164,13 @@ class _Life:
         hearing, self._hearing = self._hearing, None
         try:
             heard: Heard = ray.get(hearing, timeout=CONTROL_SECONDS)
-        except RayError:  # `follow` is told the same, and says why
+        except RayTaskError as error:  # it lives
+            if str(error.cause) != self._complaint:
+                logger.warning("the learner can't say how it stands: %r", error.cause)
+            self._complaint = str(error.cause)
+            self._stalled(time.monotonic() - self._heard_at, "can't say how it stands", starts=not self._heard)
+            return
+        except RayError:  # its process is gone: `follow` is told the same, and says why
             return
         self._heard_at, self._heard = time.monotonic(), True
         sys.stderr.write(heard.said)
