@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 import torch
 from rich.console import Console
@@ -23,6 +26,7 @@ from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
+from interplay.runtime.ahead import left_alone
 from interplay.runtime.allocator import keep_freed
 from interplay.runtime.crashes import PartFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, taken_as_ctrl_c
@@ -60,10 +64,26 @@ class Verb:
     takes_episode: bool = False  # a word that is no setting names one
 
 
+def console() -> NoReturn:
+    """What a shell calls `interplay`."""
+    try:
+        code = main()
+    except Exception:
+        if not left_alone():
+            raise
+        traceback.print_exc()
+        code = 1
+    if left_alone():
+        logging.shutdown()
+        os._exit(code)
+    sys.exit(code)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
-    outlive_readers()
     typed = list(sys.argv[1:] if arguments is None else arguments)
+    if typed[:1] != ["watch"]:  # which is done where nobody watches
+        outlive_readers()
     if not typed or typed[0] == "help" or {"-h", "--help"} & set(typed):
         sys.stdout.write(_usage())
         return 0

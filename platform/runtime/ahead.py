@@ -25,6 +25,14 @@ Piece = TypeVar("Piece")
 PATIENCE = 120.0  # seconds of waiting after which it is said where the piece is, and again after as many
 LAST_PATIENCE = 10.0  # seconds that the end waits for a piece that nobody will take
 
+_left: list[Thread] = []  # workers whose piece had not ended
+
+
+def left_alone() -> bool:
+    """Is a piece still under way that nobody waits for? Python can't be ended in good order then: with its thread in torch
+    that would abort the process."""
+    return any(worker.is_alive() for worker in _left)
+
 
 class Ahead(Generic[Piece]):
     """Makes pieces one after another, at most one of them ahead of its use.
@@ -76,6 +84,7 @@ class Ahead(Generic[Piece]):
         self._worker.join(timeout=LAST_PATIENCE)
         if self._worker.is_alive():
             self._tell(f"the piece under way has not ended in {LAST_PATIENCE:.0f} s, and is left alone")
+            _left.append(self._worker)
 
     def _tell(self, what: str) -> None:
         assert self._worker is not None

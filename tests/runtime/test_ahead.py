@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
 import pytest
 import torch
 
-from interplay.runtime.ahead import Ahead
+from interplay.runtime.ahead import Ahead, left_alone
 
 
 class Counter:
@@ -112,10 +114,7 @@ def test_where_a_piece_is_that_takes_long_is_said(
         ahead: Ahead[int] = Ahead(overlap=True)
         assert ahead.take(late) == 7
         assert "in late" in caplog.text and "told.wait" in caplog.text
-        told.clear()
-        ahead.begin(late)
         ahead.close()
-        assert told.is_set()
     finally:
         logging.getLogger("interplay.runtime.ahead").removeHandler(handler)
 
@@ -124,13 +123,15 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("interplay.runtime.ahead.LAST_PATIENCE", 0.1)
-    released = threading.Event()
+    started, released = threading.Event(), threading.Event()
 
     def hangs() -> int:
+        started.set()
         assert released.wait(60.0), "nobody let it go on"
         return 1
 
     def stopped(pieces: object, timeout: float) -> None:
+        assert started.wait(60.0)
         raise KeyboardInterrupt
 
     ahead: Ahead[int] = Ahead(overlap=True)
@@ -139,11 +140,42 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
         ahead.take(hangs)
     ahead.close()
     assert not released.is_set() and "and is left alone" in caplog.text and "in hangs" in caplog.text
-    (worker,) = (thread for thread in threading.enumerate() if thread.name == "ahead")
-    assert worker.daemon  # which keeps no process from ending
+    assert left_alone()
     released.set()
-    worker.join(60.0)
-    assert not worker.is_alive()
+    assert ahead._worker is not None
+    ahead._worker.join(60.0)
+    assert not left_alone()
+
+
+# Does what the command does where it is stopped at once while a piece goes on that only torch knows the end of.
+STOPPED_AT_ONCE = """
+import threading, torch
+from interplay.launch import cli
+from interplay.runtime import ahead
+
+started = threading.Event()
+
+def slow():
+    product = torch.rand(300, 300)
+    started.set()
+    while True:
+        product = (product @ product).tanh()
+
+def main():
+    pieces = ahead.Ahead(overlap=True)
+    pieces.begin(slow)
+    assert started.wait(60)
+    pieces.close()
+    return 130
+
+ahead.LAST_PATIENCE, cli.main = 0.1, main
+cli.console()
+"""
+
+
+def test_a_piece_that_is_left_alone_does_not_abort_the_process() -> None:
+    ended = subprocess.run([sys.executable, "-c", STOPPED_AT_ONCE], capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 130 and "is left alone" in ended.stderr and " in slow\n" in ended.stderr, ended
 
 
 def test_a_time_out_of_the_piece_itself_is_raised_as_any_other() -> None:

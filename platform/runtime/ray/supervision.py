@@ -164,10 +164,11 @@ class _Life:
         hearing, self._hearing = self._hearing, None
         try:
             heard: Heard = ray.get(hearing, timeout=CONTROL_SECONDS)
-        except RayTaskError as error:  # it lives
-            if str(error.cause) != self._complaint:
-                logger.warning("the learner can't say how it stands: %r", error.cause)
-            self._complaint = str(error.cause)
+        except (RayTaskError, UnserializableException) as error:  # it lives
+            cause = getattr(error, "cause", error)
+            if str(cause) != self._complaint:
+                logger.warning("the learner can't say how it stands: %r", cause)
+            self._complaint = str(cause)
             self._stalled(time.monotonic() - self._heard_at, "can't say how it stands", starts=not self._heard)
             return
         except RayError:  # its process is gone: `follow` is told the same, and says why
