@@ -29,8 +29,8 @@ _left: list[Thread] = []  # workers whose piece had not ended
 
 
 def left_alone() -> bool:
-    """Is a piece still under way that nobody waits for? Python can't be ended in good order then: with its thread in torch
-    that would abort the process."""
+    """Is a piece still under way that nobody waits for? Python can't be ended in good order then: with a thread in
+    torch, that would abort the process."""
     return any(worker.is_alive() for worker in _left)
 
 
