@@ -9,9 +9,11 @@ from interplay.agent.observation import Arrays, Layout
 from interplay.env.world import View
 from interplay.episodes.vocabulary import Vocabulary
 
+MOST = 4096  # texts whose tokens are kept
+
 
 class LaneInputs:
-    """Observation arrays of one step, `arrays` [1, B, ...], refilled in place; what is said is encoded once.
+    """Observation arrays of one step, `arrays` [1, B, ...], refilled in place; what is often said is encoded once.
 
     The loop of whoever drives agents::
 
@@ -67,5 +69,7 @@ class LaneInputs:
 
     def _encode(self, text: str) -> NDArray[np.int16]:
         if text not in self._encoded:
+            if len(self._encoded) >= MOST:  # of what agents make up there is no end
+                self._encoded.clear()
             self._encoded[text] = self.vocabulary.encode(text, self.layout.utterance_length)
         return self._encoded[text]

@@ -28,7 +28,7 @@ def find_device(name: str) -> torch.device:
     check_name(name)
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
-        return torch.device("cuda", 0) if there else torch.device("cpu")
+        return _gpu(0) if there else torch.device("cpu")
     device = torch.device(name)
     if device.type == "cpu":
         return device
@@ -37,6 +37,13 @@ def find_device(name: str) -> torch.device:
         raise ValueError(
             f"learner.device={name} is not here: {_seen(there)}. Choose learner.device=auto, which takes what is there"
         )
+    return _gpu(index)
+
+
+def _gpu(index: int) -> torch.device:
+    """Float32 is float32 there: by itself torch rounds what convolutions multiply to 10 bits (TF32), and an actor on a
+    CPU would not have the probabilities that the learner computes."""
+    torch.backends.cudnn.allow_tf32 = False
     return torch.device("cuda", index)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
-from interplay.actors.returns import EpisodeReturns
+import numpy as np
+
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.weights import Weights
 from interplay.episodes.catalogue import Where
@@ -45,21 +46,26 @@ def heldout_returns(run: Run, snapshot: Snapshot, payer: Payer) -> Measure | Non
             policy = local_policy(run, agent.to(find_device(config.learner.device)), "heldout")
             actor = replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds)
             actor.load_weights(weights, version)
-            # One episode of E steps fills E + 1 rows, so E + 1 steps end every lane's episode just once.
+            # One episode of E steps fills E + 1 rows, so E + 1 steps end every lane's first one.
             return earned(actor, payer.payment(lanes), config.actor.episode_steps + 1, beat)
 
     return measure
 
 
 def earned(actor: SetterReplayActor, payment: Payment, steps: int, beat: Beat) -> list[float]:
-    """The returns of the episodes that end within the next so many steps of an actor, played and paid unroll by unroll.
+    """What each lane's first episode earns, which ends within so many steps, played and paid unroll by unroll.
 
+    A lane whose episode ends early begins others, which do not count: quick ones would count more often than slow ones.
     `beat` is told of every step.
     """
-    returns, found, played, numbers = EpisodeReturns(actor.lanes), list[float](), 0, count(1)
+    sums, over = np.zeros(actor.lanes, np.float32), np.zeros(actor.lanes, np.bool_)
+    played, numbers = 0, count(1)
     while played < steps:
         unroll = actor.unroll(steps - played, lambda: beat(f"{MEASURES}: plays step {next(numbers)} of {steps}"))
         played += unroll.steps
         beat(f"{MEASURES}: pays up to step {played} of {steps}")
-        found += [float(value) for value in returns.add(unroll, payment.pay(unroll)).returns]
-    return found
+        for last, reward in zip(unroll.arrays["last"], payment.pay(unroll), strict=False):  # rows 0 .. T - 1
+            over |= last
+            sums += np.where(over, 0, reward)
+    assert over.all(), "an episode outlived its steps"
+    return [float(value) for value in sums]

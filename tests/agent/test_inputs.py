@@ -37,6 +37,16 @@ def test_what_was_done_is_remembered_until_the_next_episode() -> None:
     assert inputs.arrays["previous"][0].tolist() == [[[0, 4], [2, 3]], [[1, 2], [1, 2]]]
 
 
+def test_what_agents_make_up_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interplay.agent.inputs.MOST", 3)
+    inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
+    for number in range(20):
+        inputs.see(0, view(0, heard="red ball", said="red" if number % 2 else f"ball {number}"))
+        assert inputs.arrays["heard"][0, 0].tolist() == [5, 4, 3, 0]
+        assert inputs.arrays["said"][0, 0].tolist()[:2] == ([5, 3] if number % 2 else [4, 1])
+        assert len(inputs._encoded) <= 3
+
+
 def test_a_step_is_stored_by_copy() -> None:
     layout = Layout(WORLD, 4, 2)
     inputs = LaneInputs(layout, VOCABULARY, 2)

@@ -139,6 +139,14 @@ def test_what_was_loaded_ahead_is_learned_as_it_is_otherwise() -> None:
         assert one.learn(batch) == pytest.approx(update, rel=1e-3, abs=1e-4)
 
 
+def test_float32_is_float32_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    for name in ("auto", "cuda:1"):
+        monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+        assert find_device(name).type == "cuda" and not torch.backends.cudnn.allow_tf32
+
+
 def test_a_device_that_is_not_here_is_refused() -> None:
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")

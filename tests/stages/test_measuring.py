@@ -120,6 +120,30 @@ def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
     assert [f"measures: plays step {step + 1} of 8" in told for step in range(EPISODE + 1)] == [True] * (EPISODE + 1)
 
 
+def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
+    last = np.zeros((7, 2), bool)
+    last[[1, 4], 0] = last[5, 1] = True
+    sent = [last[:3], last[2:5], last[4:]]  # of two steps each; an unroll's last row is the next one's first
+
+    class Two:
+        """Stands for an actor of two lanes, one of which ends early and begins another."""
+
+        lanes = 2
+
+        def unroll(self, steps: int, beat: object) -> Unroll:
+            return Unroll({"last": sent[0], "first": sent.pop(0)}, {})
+
+    class One:
+        """Pays 1 a step."""
+
+        def pay(self, unroll: Unroll) -> NDArray[np.float32]:
+            return np.ones((unroll.steps, 2), np.float32)
+
+    actor: Any = Two()
+    payment: Any = One()
+    assert earned(actor, payment, 6, lambda what: None) == [1.0, 5.0]
+
+
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(rewarded, tmp_path))
     run, pulse = watched(plain, "learns")
