@@ -5,6 +5,7 @@ interplay sweep demo run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydr
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -56,7 +57,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     first = compose(runs[0].words)
     for run in runs[1:]:
         compose(run.words)
-    folder = Path(first.run.dir) / ".sweeps" / _base(runs[0], typed)
+    folder = Path(first.run.dir) / ".sweeps" / _folder(verb, runs, typed)
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(len(runs)):
         (folder / str(number) / TOLD).unlink(missing_ok=True)
@@ -150,9 +151,11 @@ def _short(keys: Sequence[str]) -> dict[str, str]:
     return {key: end if last.count(end) == 1 else key for key, end in zip(keys, last, strict=True)}
 
 
-def _base(run: Combination, typed: Sequence[str]) -> str:
+def _folder(verb: str, runs: Sequence[Combination], typed: Sequence[str]) -> str:
+    """The same for the same sweep, and no other's: it may be under way."""
     named = [word.partition("=")[2] for word in typed if word.startswith("run.name=")]
-    return named[-1] if named else "run"
+    which = hashlib.sha256(" ".join([verb, *(run.name for run in runs)]).encode()).hexdigest()[:8]
+    return f"{named[-1] if named else 'run'}-{verb}-{which}"
 
 
 def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 MODES = ("auto", "online", "offline", "disabled")
 HOST = "api.wandb.ai"
 STEP = "step"
+FINISH_SECONDS = 60.0  # that the last numbers have to arrive, at the end of a stage; `wandb sync` sends them later
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,9 @@ class WandbSink(Tracker):
             # quiet, and nothing of this machine but the numbers: no environment, no code, no console, no hardware
             settings=wandb.Settings(
                 silent=True,
+                # a network that is gone must not hold what has ended; what has not arrived is in the folder
+                finish_timeout=FINISH_SECONDS,
+                finish_timeout_raises=True,
                 console="off",
                 save_code=False,
                 disable_code=True,

@@ -16,7 +16,7 @@ from struck import Moment, strike
 import interplay.conf
 from interplay.env.settings import SettingsError
 from interplay.launch.cli import main
-from interplay.launch.sweep import _pass_on, combinations, sweep
+from interplay.launch.sweep import _folder, _pass_on, combinations, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 LONG = 600.0  # seconds
@@ -35,6 +35,13 @@ def test_the_last_value_varies_first_and_names_say_what_is_swept() -> None:
     assert found[2].words == (
         "agent=5m", "clone.learner.learning_rate=0.0001", "evaluate.steps=9", f"run.name={found[2].name}",
     )  # fmt: skip
+
+
+def test_no_sweep_reads_what_another_one_tells() -> None:
+    seeds, more = (combinations([f"run.seed={seeds}"]) for seeds in ("1,2", "1,2,3"))
+    told = [_folder(verb, runs, []) for verb in ("collect", "clone") for runs in (seeds, more)]
+    assert len(set(told)) == 4 and told[0] == _folder("collect", combinations(["run.seed=1,2"]), [])
+    assert _folder("clone", seeds, ["run.name=mine"]).startswith("mine-clone-")
 
 
 def test_keys_that_end_alike_are_named_in_full() -> None:

@@ -107,7 +107,10 @@ def test_the_rate_of_a_resumed_run_leaves_out_what_was_done_before() -> None:
 class FakeWandb:
     """Checks what it is given as wandb 0.31 does, and remembers it."""
 
-    KNOWN = ("silent", "console", "save_code", "disable_code", "disable_git", "x_disable_meta", "x_disable_stats")
+    KNOWN = (
+        "silent", "console", "save_code", "disable_code", "disable_git", "x_disable_meta", "x_disable_stats",
+        "finish_timeout", "finish_timeout_raises",
+    )  # fmt: skip
 
     def __init__(self, failing: str = "") -> None:
         self.failing = failing
@@ -117,7 +120,7 @@ class FakeWandb:
         self.init_arguments: dict[str, Any] = {}
 
     def Settings(self, **settings: Any) -> dict[str, Any]:
-        assert set(settings) <= set(self.KNOWN)
+        assert set(settings) <= set(self.KNOWN) and settings["finish_timeout"] > 0
         return settings
 
     def init(self, **arguments: Any) -> FakeWandb:
