@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,11 +63,16 @@ class EpisodeMaker:
         senses = seat.needs_pictures or not spec.poses or spec.vector  # poses bring back pictures, vectors are stored
         self._see = (self._solver,) if senses else ()
 
-    def make(self, bookings: Iterable[Booking]) -> Iterator[tuple[Booking, Episode]]:
-        """Yields episodes as they end, which need not be the order of their bookings."""
+    def make(
+        self, bookings: Iterable[Booking], stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[Booking, Episode]]:
+        """Yields episodes as they end, which need not be the order of their bookings.
+
+        `stopped` is asked before every step: once it says so, episodes under way are dropped.
+        """
         waiting = iter(bookings)
         active = {index for index in range(len(self._lanes)) if self._begin(index, waiting)}
-        while active:
+        while active and not stopped():
             actions = self._decide(active)
             for index in sorted(active):
                 lane = self._lanes[index]

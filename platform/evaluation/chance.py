@@ -91,8 +91,6 @@ def answering(questions: Sequence[Task]) -> Chance:
 def _played(worlds: Sequence[World], probes: Sequence[Probe], seat: SolverSeat, stopped: Callable[[], bool]) -> float:
     """The share of the probes that a seat solves."""
     solved = 0
-    for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes):
+    for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes, stopped=stopped):
         solved += result.success_step is not None
-        if stopped():
-            break
     return solved / len(probes)

@@ -139,12 +139,18 @@ class ProbePlayer:
         self._see = (self._solver,) if seat.needs_pictures else ()
 
     def play(
-        self, probes: Sequence[Probe], filmed: Callable[[Probe], bool] = lambda _: False
+        self,
+        probes: Sequence[Probe],
+        filmed: Callable[[Probe], bool] = lambda _: False,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[ProbeResult, Film | None]]:
-        """Yields results as probes end, with what was seen in those that `filmed` picks."""
+        """Yields results as probes end, with what was seen in those that `filmed` picks.
+
+        `stopped` is asked before every step: once it says so, probes under way are dropped.
+        """
         waiting = iter(probes)
         active = {index for index in range(len(self._lanes)) if self._begin(index, waiting, filmed)}
-        while active:
+        while active and not stopped():
             actions = self._seat.decide(self._worlds)
             for index in sorted(active):
                 result = self._step(index, actions[index])

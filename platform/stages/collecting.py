@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
@@ -18,10 +19,12 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_stream, seed_of, torch_stream
 from interplay.stages.config import CollectConfig
 from interplay.stages.parts import checkpoint_of
-from interplay.stages.run import Run
+from interplay.stages.run import WORKS, Run
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
+
+LAST_SECONDS = 20.0  # that episodes under way get to end; a machine that is taken away waits little longer
 
 
 def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
@@ -32,8 +35,14 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
 
     Raises:
         CheckpointError: `solver: agent` and its checkpoint is missing.
-        Interrupted: asked to stop; every episode that had ended is stored.
+        Interrupted: asked to stop; every episode that had ended is stored, as are those that soon did.
+        StageConflict: another process is at it.
     """
+    with run.stage(stage).alone(WORKS):
+        _collect(run, config, stage)
+
+
+def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
     clock = folder.begin({"collect": asdict(config), "solver": asdict(run.config.solver), "seed": run.seed})
     if folder.finished:
@@ -53,7 +62,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
                 config=RecordingConfig(config.steps, config.linger),
                 world_config=run.config.env,
             )
-            for _, episode in maker.make(_until(stop, waiting)):
+            for _, episode in maker.make(_until(stop, waiting), _overdue(stop)):
                 clock.claim()
                 store.append(episode)
                 missing -= 1
@@ -75,11 +84,23 @@ def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[Booking]:
 
 
 def _until(stop: StopRequest, bookings: list[Booking]) -> Iterator[Booking]:
-    """Hands out bookings until asked to stop; episodes under way still end, and are kept."""
+    """Hands out bookings until asked to stop."""
     for booking in bookings:
         if stop.requested:
             return
         yield booking
+
+
+def _overdue(stop: StopRequest) -> Callable[[], bool]:
+    """Tells when episodes under way have had `LAST_SECONDS` to end since it was asked to stop. They are made again."""
+    asked: list[float] = []
+
+    def overdue() -> bool:
+        if stop.requested and not asked:
+            asked.append(time.monotonic())
+        return bool(asked) and time.monotonic() - asked[0] >= LAST_SECONDS
+
+    return overdue
 
 
 def _seat(run: Run, config: CollectConfig, stage: str, worlds: list[World]) -> SolverSeat:

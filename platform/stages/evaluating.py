@@ -23,7 +23,7 @@ from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_stream, torch_stream
 from interplay.stages.parts import checkpoint_of
-from interplay.stages.run import Run, StageFolder
+from interplay.stages.run import WORKS, Run, StageFolder
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -52,11 +52,17 @@ def evaluate(run: Run) -> None:
     Raises:
         CheckpointError: the run has no agent yet.
         Interrupted: asked to stop; what finished agents did is kept.
+        StageConflict: another process is at it.
     """
-    config, folder = run.config.evaluate, run.stage(STAGE)
     agents = stages_of(run)
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to evaluate; type: interplay clone run.name={run.root.name}")
+    with run.stage(STAGE).alone(WORKS):
+        _evaluate(run, agents)
+
+
+def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
+    config, folder = run.config.evaluate, run.stage(STAGE)
     trained = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
     clock = folder.begin({"evaluate": asdict(config), "seed": run.seed})
     worlds = [run.make_world() for _ in range(config.lanes)]
@@ -72,8 +78,8 @@ def evaluate(run: Run) -> None:
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             clock.claim()
-            _write(folder, name, played_by, results)
             _keep_films(folder, name, films)
+            _write(folder, name, played_by, results)  # last: from now on it has played
         if config.chance and not read_chance(folder):
             _measure_chance(folder, worlds, probes, config, stop)
     rates = {name: _share(read_results(folder, name)) for name in seated}
@@ -146,13 +152,11 @@ def _play(
     progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
     results: list[ProbeResult] = []
     films: list[Film] = []
-    for result, film in player.play(probes, filmed=lambda probe: probe.index < FILMED):
+    for result, film in player.play(probes, filmed=lambda probe: probe.index < FILMED, stopped=lambda: stop.requested):
         results.append(result)
         if film is not None:
             films.append(film)
         progress.log(len(results), {"success": _share(results)})
-        if stop.requested:
-            break
     progress.close()
     return results, films
 
@@ -187,9 +191,10 @@ def _write(folder: StageFolder, name: str, played_by: Mapping[str, object], resu
 
 
 def _keep_films(folder: StageFolder, name: str, films: Sequence[Film]) -> None:
-    if not films:
-        return
     file = folder.path / f"{name}.npz"
+    if not films:
+        file.unlink(missing_ok=True)  # of an earlier update
+        return
     pictures = {f"{film.probe.kind}/{film.probe.index}": np.stack(film.pictures) for film in films}
     temporary = file.with_name(f".tmp-{file.name}")
     with temporary.open("wb") as opened:

@@ -16,7 +16,7 @@ from interplay.players.bias import temper
 from interplay.players.rater import RaterConfig, ScriptedRater
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_stream
-from interplay.stages.run import Run
+from interplay.stages.run import WORKS, Run
 from interplay.tracking.progress import Progress
 
 STAGE = "mark"
@@ -32,7 +32,13 @@ def mark(run: Run) -> None:
     Raises:
         ValueError: the store is empty.
         Interrupted: asked to stop; the marks of every watched episode are stored.
+        StageConflict: another process is at it.
     """
+    with run.stage(STAGE).alone(WORKS):
+        _mark(run)
+
+
+def _mark(run: Run) -> None:
     config, folder = run.config.mark, run.stage(STAGE)
     clock = folder.begin({"mark": asdict(config), "seed": run.seed})
     ledger = folder.path / "watched.txt"

@@ -40,6 +40,7 @@ Beat = Callable[[str], None]  # told what is being done, as it gets on
 # where and how its learner computes, for what was begun on a GPU may go on without one.
 MAY_CHANGE = frozenset({"training", "device", "compile", "channels_last", "recompute"})
 
+TRAINS, WORKS = ".lock", ".busy"  # what training stages lock, which can be watched by their metrics; what others do
 LOCK_SECONDS = 10.0  # for which a stage that is being worked on is waited for: a killed process takes a moment to go
 LOCK_POLL = 0.1
 
@@ -144,29 +145,30 @@ class StageFolder:
         return bool(record.get("finished")) and record.get("updates", 0) >= updates
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """While entered, no other process may work on this stage: two learners in one folder would spoil both.
+    def alone(self, file: str = TRAINS) -> Iterator[None]:
+        """While entered, no other process may work on this stage: two learners in one folder would spoil both, and two
+        that record would record the same.
 
-        The lock ends with the process, however that ends.
+        The lock on this file ends with the process, however that ends.
 
         Raises:
             StageConflict: another process is at it, and still is after `LOCK_SECONDS`, in which one that was killed
                 has gone.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("a+") as file:
+        with (self.path / file).open("a+") as held:
             deadline = time.monotonic() + LOCK_SECONDS
-            while not _locked(file):
+            while not _locked(held):
                 if time.monotonic() >= deadline:
-                    file.seek(0)
+                    held.seek(0)
                     raise StageConflict(
-                        f"{self.path} is being worked on by {file.read().strip() or 'another process'}; wait until "
+                        f"{self.path} is being worked on by {held.read().strip() or 'another process'}; wait until "
                         "that is done or stop it, or give this one a run of its own with run.name=..."
                     )
                 time.sleep(LOCK_POLL)
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-            file.flush()
+            held.truncate(0)
+            held.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            held.flush()
             yield
 
     def begin(self, settings: Mapping[str, Any]) -> StageClock:
@@ -182,7 +184,7 @@ class StageFolder:
         if changed:
             raise StageConflict(
                 f"{self.path} was begun with other settings ({', '.join(changed)}). Go on with the old ones, or give "
-                f"the new ones a run of their own with run.name=..., or remove {self.path}"
+                "the new ones a run of their own with run.name=..."
             )
         return StageClock(self, {"seconds": 0.0, "finished": False, **before, "settings": settings})
 

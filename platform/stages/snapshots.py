@@ -8,14 +8,17 @@ from interplay.stages.run import Run
 
 
 def freeze_once(run: Run, name: str, where: Where, remedy: str) -> Snapshot:
-    """The snapshot of this name, frozen now where it is not there yet. `remedy`: what to type where it is empty.
+    """The snapshot for a stage, by its name: frozen now where nothing that was learned from one has been kept.
+
+    `remedy`: what to type where there is nothing to freeze.
 
     Raises:
         ValueError: no episode satisfies `where`.
     """
     path = run.root / "store" / "snapshots" / f"{name}.db"
-    if path.exists():
+    if path.exists() and run.stage(name).record():
         return Snapshot(path)
+    path.unlink(missing_ok=True)  # of a stage that was refused, or failed, or was removed
     with run.store() as store:
         if not store.ids(split=where.split, kinds=where.kinds, marked=where.marked):
             raise ValueError(

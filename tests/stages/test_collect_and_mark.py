@@ -10,8 +10,13 @@ import pytest
 from struck import Moment, strike
 from tiny_runs import interplay, opened, refused, tiny
 
+from interplay.actors.recording import EpisodeMaker
+from interplay.env.world import Action
+from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
-from interplay.stages import marking
+from interplay.runtime.interruption import StopRequest
+from interplay.stages import collecting, marking
+from interplay.stages.run import WORKS
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 PLACED = "interplay.episodes.files:EpisodeFiles.place"  # the file is there, the catalogue does not know it
@@ -115,6 +120,46 @@ def test_raters_never_share_their_draws(straight: list[str]) -> None:
             assert [mark.frame for mark in once] == [mark.frame for mark in again]
             other = list(marking._rated(run, world, episode, "bob", config))
             assert not {mark.id for mark in once} & {mark.id for mark in other}
+
+
+def test_long_episodes_under_way_do_not_hold_up_a_stop(
+    straight: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, step, taken = tiny(tmp_path), EpisodeMaker._step, []
+
+    def asks(maker: EpisodeMaker, index: int, action: Action) -> None:
+        step(maker, index, action)
+        taken.append(index)
+        if len(taken) == 5:
+            StopRequest.ask()
+
+    monkeypatch.setattr(collecting, "LAST_SECONDS", 0.0)
+    monkeypatch.setattr(EpisodeMaker, "_step", asks)
+    assert main(["collect", *settings]) == 130
+    assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []
+    monkeypatch.undo()
+    interplay("collect", settings)
+    assert starts(settings) == starts(straight)
+
+
+@pytest.mark.parametrize("verb", ["collect", "mark"])
+def test_two_processes_can_not_record_or_mark_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    settings = tiny(tmp_path)
+    monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
+    with opened(settings).stage(verb).alone(WORKS):
+        assert f"run/{verb} is being worked on by process" in refused(verb, settings, capsys)
+
+
+def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Path) -> None:
+    settings = tiny(tmp_path)
+    for verb in ("collect", "clone"):
+        interplay(verb, settings)
+    written = Moment("interplay.stages.evaluating:_write", 1)
+    ended = strike(["evaluate", *settings], signal.SIGKILL, written, tmp_path / "log")
+    assert ended.code == -signal.SIGKILL, ended.said
+    assert (tmp_path / "run" / "evaluate" / "bc.json").exists() and (tmp_path / "run" / "evaluate" / "bc.npz").exists()
 
 
 def test_a_stopped_evaluation_is_played_again(tmp_path: Path) -> None:

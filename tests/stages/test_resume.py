@@ -15,6 +15,7 @@ import torch
 from struck import Moment, strike
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
+from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 
 LOGGED = "interplay.tracking.metrics:MetricsFile.log"
@@ -188,6 +189,14 @@ def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_sam
     ledger = rows(resumed / "run" / "reinforce" / "ledger.jsonl")
     assert len(ledger) == 20
     assert all(row["played"] and not row["demonstrated"] for row in ledger)
+
+
+def test_a_stage_that_kept_nothing_is_begun_with_what_is_there_now(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
+    shutil.rmtree(root / "run" / "clone")
+    (root / "run" / "store" / "snapshots" / "clone.db").write_bytes(b"of what was there before")
+    interplay("clone", tiny(root))
+    assert len(Snapshot(root / "run" / "store" / "snapshots" / "clone.db")) == 4
 
 
 def test_two_processes_can_not_work_on_one_stage(
