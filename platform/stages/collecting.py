@@ -69,10 +69,12 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 steps += episode.meta.steps
                 progress.log(total - missing, {"steps": steps})
         progress.close()
-        clock.save(steps=clock.fact("steps", 0) + steps)
+        told = {"steps": clock.fact("steps", 0) + steps}
         if missing:
+            if steps:
+                clock.save(**told)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command goes on")
-        clock.finish(episodes=config.episodes, heldout_episodes=config.heldout)
+        clock.finish(**told, episodes=config.episodes, heldout_episodes=config.heldout)
 
 
 def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[Booking]:

@@ -117,9 +117,9 @@ def read_chance(folder: StageFolder) -> dict[str, Chance]:
 
 
 def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) -> list[Film]:
-    """The kept pictures of an agent's probes; empty where there are none."""
+    """The kept pictures of an agent's probes; empty where there are none, or it has not played to the end."""
     file = folder.path / f"{agent}.npz"
-    if not file.exists():
+    if not file.exists() or not results:
         return []
     by_key = {f"{result.kind}/{result.index}": result for result in results}
     films = []

@@ -16,7 +16,8 @@ def freeze_once(run: Run, name: str, where: Where, remedy: str) -> Snapshot:
         ValueError: no episode satisfies `where`.
     """
     path = run.root / "store" / "snapshots" / f"{name}.db"
-    if path.exists() and run.stage(name).record():
+    stage = run.stage(name)
+    if path.exists() and (stage.record() or stage.checkpoints.exists()):
         return Snapshot(path)
     path.unlink(missing_ok=True)  # of a stage that was refused, or failed, or was removed
     with run.store() as store:

@@ -16,6 +16,7 @@ from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
 from interplay.stages import collecting, marking
+from interplay.stages.evaluating import read_films, read_results
 from interplay.stages.run import WORKS
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
@@ -137,6 +138,7 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
     monkeypatch.setattr(EpisodeMaker, "_step", asks)
     assert main(["collect", *settings]) == 130
     assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []
+    assert not opened(settings).stage("collect").record()  # other settings may begin it
     monkeypatch.undo()
     interplay("collect", settings)
     assert starts(settings) == starts(straight)
@@ -156,10 +158,14 @@ def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Pat
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
         interplay(verb, settings)
-    written = Moment("interplay.stages.evaluating:_write", 1)
-    ended = strike(["evaluate", *settings], signal.SIGKILL, written, tmp_path / "log")
+    kept = Moment("interplay.stages.evaluating:_keep_films", 1)
+    ended = strike(["evaluate", *settings], signal.SIGKILL, kept, tmp_path / "log")
     assert ended.code == -signal.SIGKILL, ended.said
-    assert (tmp_path / "run" / "evaluate" / "bc.json").exists() and (tmp_path / "run" / "evaluate" / "bc.npz").exists()
+    folder = opened(settings).stage("evaluate")
+    assert (folder.path / "bc.npz").exists() and not (folder.path / "bc.json").exists()
+    assert read_films(folder, "bc", read_results(folder, "bc")) == []
+    interplay("evaluate", settings)
+    assert read_films(folder, "bc", read_results(folder, "bc"))
 
 
 def test_a_stopped_evaluation_is_played_again(tmp_path: Path) -> None:

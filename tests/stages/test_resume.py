@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,20 @@ def test_a_stage_that_kept_nothing_is_begun_with_what_is_there_now(rewarded: Pat
     (root / "run" / "store" / "snapshots" / "clone.db").write_bytes(b"of what was there before")
     interplay("clone", tiny(root))
     assert len(Snapshot(root / "run" / "store" / "snapshots" / "clone.db")) == 4
+
+
+def test_a_stage_whose_record_is_lost_goes_on_with_what_it_learned_from(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
+    (root / "run" / "clone" / "stage.json").unlink()
+    snapshot = root / "run" / "store" / "snapshots" / "clone.db"
+    before = snapshot.read_bytes()
+    interplay("collect", tiny(root / "more"))  # of the same world, with other episodes than the clone knows
+    with opened(tiny(root)).store() as store, opened(tiny(root / "more")).store() as more:
+        for number, identifier in enumerate(more.ids(split="train")):
+            episode = more.read(identifier)
+            store.append(replace(episode, meta=replace(episode.meta, id=f"{number:032x}", seed=number)))
+    interplay("clone", tiny(root, "clone.training.updates=6"))
+    assert snapshot.read_bytes() == before and rows(root / "run" / "clone" / "metrics.jsonl")[-1]["step"] == 6
 
 
 def test_two_processes_can_not_work_on_one_stage(
