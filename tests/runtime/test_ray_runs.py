@@ -76,12 +76,12 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
     assert mine == theirs  # the same names in every runtime
 
 
-def test_demonstrations_do_not_depend_on_where_they_are_read(rewarded: Path, tmp_path: Path) -> None:
-    for stage in ("clone", "reward"):
-        root = copied(rewarded, tmp_path / stage)
+def test_demonstrations_do_not_depend_on_where_they_are_read(cloned: Path, rewarded: Path, tmp_path: Path) -> None:
+    for stage, before in (("clone", cloned), ("reward", rewarded)):  # what was recorded and marked when it was trained
+        root = copied(before, tmp_path / stage)
         shutil.rmtree(root / "run" / stage)
         interplay(stage, small(root))
-        same_stage(rewarded / "run" / stage, root / "run" / stage)
+        same_stage(before / "run" / stage, root / "run" / stage)
 
 
 def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
