@@ -58,14 +58,13 @@ class Task(ABC):
         """What a solver who misunderstood would do instead: another object, or a plausible wrong answer. Returns the
         task itself where nothing can be mistaken. `instruction` stays what was asked."""
 
-    @abstractmethod
     def expert(self, world: World) -> Expert:
         """A competent solver of this task, through the action interface only."""
+        return world.tasks().expert(self, world)
 
     def partner(self, world: World) -> Expert | None:
-        """What the setter does meanwhile, where the task takes two: it holds out its hand for what is handed to it.
-        None where it only waits, as for most tasks."""
-        return None
+        """What the setter does meanwhile where the task takes two; None where it only waits."""
+        return world.tasks().partner(self, world)
 
 
 class Expert(ABC):
@@ -119,6 +118,14 @@ class TaskSource(ABC):
     @abstractmethod
     def load(self, fields: Mapping[str, Any]) -> Task:
         """The task that `to_json` described."""
+
+    def expert(self, task: Task, world: World) -> Expert:
+        """A competent solver of a task of this source."""
+        raise NotImplementedError(f"{type(self).__name__} ships no experts")
+
+    def partner(self, task: Task, world: World) -> Expert | None:
+        """What the setter does meanwhile where the task takes two; None where it only waits."""
+        return None
 
 
 def words(text: str) -> list[str]:

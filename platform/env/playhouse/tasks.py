@@ -6,20 +6,21 @@ within reach, and not yet as asked. In a house of several rooms, questions are a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from interplay.env.playhouse import errands, questions, repertoire
 from interplay.env.playhouse.asking import Asking
+from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.cues import CUES
+from interplay.env.playhouse.experts import expert_of, partner_of
+from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.modifiers import MODIFIERS
-from interplay.env.task import Task, TaskSource
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.world import Playhouse
+from interplay.env.task import Expert, Task, TaskSource
+from interplay.env.world import World, WorldSpec
 
 
 class PlayhouseTasks(TaskSource):
@@ -32,8 +33,10 @@ class PlayhouseTasks(TaskSource):
     modifiers = tuple(MODIFIERS)
     limits = MappingProxyType({kind: errand.steps for kind, errand in errands.ERRANDS.items() if errand.steps})
 
-    def __init__(self, world: Playhouse) -> None:
-        self._world = world
+    def __init__(self, facts: Callable[[], HouseFacts], spec: WorldSpec, config: PlayhouseConfig) -> None:
+        self._facts = facts
+        self._spec = spec
+        self._config = config
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         self._check(kind)
@@ -48,10 +51,16 @@ class PlayhouseTasks(TaskSource):
         self._check(kind)
         return errands.load_errand(fields) if kind in errands.ERRANDS else questions.load_question(fields)
 
+    def expert(self, task: Task, world: World) -> Expert:
+        return expert_of(task, world)
+
+    def partner(self, task: Task, world: World) -> Expert | None:
+        return partner_of(task, world)
+
     def _asking(self) -> Asking:
-        spec, config = self._world.spec, self._world.config
+        spec, config = self._spec, self._config
         return Asking(
-            facts=self._world.facts(),
+            facts=self._facts(),
             solver=spec.solver,
             setter=spec.roles[0],
             view=config.view,

@@ -25,6 +25,7 @@ from interplay.env.playhouse.record import (
 from interplay.env.playhouse.scene import Scene
 from interplay.env.playhouse.simulation import FRAME_SECONDS, REST, Moment, Move, Simulation
 from interplay.env.playhouse.survey import ROLES, Surveyor
+from interplay.env.playhouse.tasks import PlayhouseTasks
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Image, Outcome, Start, View, World, WorldSpec
 
@@ -119,9 +120,7 @@ class Playhouse(World):
         return self._facts
 
     def tasks(self) -> TaskSource:
-        from interplay.env.playhouse.tasks import PlayhouseTasks  # tasks need the world's own type
-
-        return PlayhouseTasks(self)
+        return PlayhouseTasks(self.facts, self.spec, self.config)
 
     def moment(self) -> Moment:
         """The present, as pictures and facts see it."""

@@ -17,9 +17,9 @@ from interplay.env.playhouse.codec import COMPONENTS
 from interplay.env.playhouse.config import PlayhouseConfig
 from interplay.env.playhouse.errands.arrangement import Arrangement
 from interplay.env.playhouse.experts.arranger import Arranger
-from interplay.env.playhouse.experts.layouts import Way
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.phrases import PHRASES
+from interplay.env.playhouse.planning.layouts import Way
 from interplay.env.playhouse.steering import Steering
 from interplay.env.playhouse.tasks import PlayhouseTasks
 from interplay.env.playhouse.world import Playhouse

@@ -14,12 +14,13 @@ from staged_house import Stage
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.codec import COMPONENTS
 from interplay.env.playhouse.errands import Go
-from interplay.env.playhouse.experts.arm import BEST, PUSHED, pushes
-from interplay.env.playhouse.experts.delivery import BACK, Delivery, Place
+from interplay.env.playhouse.experts.delivery import BACK, Delivery
 from interplay.env.playhouse.experts.errander import Errander
-from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.hand import FARTHEST, NEAREST
+from interplay.env.playhouse.planning.arm import BEST, PUSHED, pushes
+from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.standing import standing
 from interplay.env.playhouse.steering import BRISK, Steering
 from interplay.env.playhouse.walker import Walker
 from interplay.env.world import Movement, WorldSpec

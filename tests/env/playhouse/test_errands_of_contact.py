@@ -19,9 +19,9 @@ from interplay.env.playhouse.errands.push_with import PushWith
 from interplay.env.playhouse.errands.throw import Throw, ThrowOut
 from interplay.env.playhouse.errands.touch_with import TouchWith
 from interplay.env.playhouse.errands.wield import Wield
-from interplay.env.playhouse.experts.runs import is_free
 from interplay.env.playhouse.facts import Deed, HouseFacts
 from interplay.env.playhouse.phrases import PHRASES
+from interplay.env.playhouse.planning.runs import is_free
 from interplay.env.playhouse.tasks import PlayhouseTasks
 from interplay.env.task import InfeasibleTask, words
 

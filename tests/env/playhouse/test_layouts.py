@@ -9,10 +9,10 @@ import pytest
 from house_scenes import DOOR, house, one_room, thing
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.experts.layouts import FROM_DOOR, gather, lay_out, upright
-from interplay.env.playhouse.experts.stacks import bears, stack_up, stands
-from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.planning.layouts import FROM_DOOR, gather, lay_out, upright
+from interplay.env.playhouse.planning.stacks import bears, stack_up, stands
+from interplay.env.playhouse.planning.standing import standing
 from interplay.env.playhouse.shapes import SHAPES, are_near
 
 TABLE = thing(9, "brown table", 3.0, 2.0, 0.3, half_extents=(0.5, 0.5, 0.3), furniture=True)

@@ -13,12 +13,11 @@ from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.cues import without_unused_cues
 from interplay.env.playhouse.errands.errand import done
 from interplay.env.playhouse.errands.members import Members
-from interplay.env.playhouse.experts.arranger import Arranger
-from interplay.env.playhouse.experts.layouts import Way, gather, lay_out
-from interplay.env.playhouse.experts.stacks import Stack, stack_up
 from interplay.env.playhouse.facts import HouseFacts, Thing
+from interplay.env.playhouse.planning.layouts import Way, gather, lay_out
+from interplay.env.playhouse.planning.stacks import Stack, stack_up
 from interplay.env.playhouse.shapes import SHAPES, Shape, gathered_at
-from interplay.env.task import Expert, InfeasibleTask, Task
+from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import World
 
 NEEDED = ("push", "strafe")  # movements without which nothing is put down precisely
@@ -125,9 +124,6 @@ class Arrangement(Task):
 
     def _may_be(self, shape: str) -> bool:
         return self.count >= 3 or shape in ("tower", "group")
-
-    def expert(self, world: World) -> Expert:
-        return Arranger(self, world.spec)
 
 
 def draw_arrangement(

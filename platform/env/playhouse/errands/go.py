@@ -11,10 +11,7 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import Errand
-from interplay.env.playhouse.experts.goer import Goer
 from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 NEAR = 1.2  # metres from the footprint's edge within which one has gone to a thing
 FACING = math.radians(30)  # off the thing's middle, when one has gone to it
@@ -37,9 +34,6 @@ class Go(Errand):
         if self.fulfilled(facts):
             return 1.0
         return self.looks(facts) * (0.4 + 0.4 * self.nearness(facts, NEAR))
-
-    def expert(self, world: World) -> Expert:
-        return Goer(self, world.spec)
 
 
 def draw_go(asking: Asking, rng: np.random.Generator) -> Go:

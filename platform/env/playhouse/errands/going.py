@@ -12,10 +12,9 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.cues import without_unused_cues
 from interplay.env.playhouse.errands.errand import done
-from interplay.env.playhouse.experts.stander import Stander
 from interplay.env.playhouse.facts import XY, Body, HouseFacts
 from interplay.env.playhouse.navigation import free_spots
-from interplay.env.task import Expert, InfeasibleTask, Task
+from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import World
 
 MARGIN = 0.2  # metres to any side that one may miss a spot by and still stand as asked
@@ -70,9 +69,6 @@ class Going(Task):
             if other is not None:
                 return other
         return self
-
-    def expert(self, world: World) -> Expert:
-        return Stander(self, world.spec)
 
     def with_spot(self, facts: HouseFacts) -> Self | None:
         """The same task with the spot that is nearest to the solver now; None where there is none."""

@@ -8,8 +8,8 @@ from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import described, named
-from interplay.env.playhouse.experts.layouts import steady
 from interplay.env.playhouse.phrases import PHRASES, phrase
+from interplay.env.playhouse.planning.layouts import steady
 from interplay.env.task import InfeasibleTask
 
 COUNTS = (2, 3, 4)

@@ -11,13 +11,9 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.moving import Moving
-from interplay.env.playhouse.experts.giver import WITHIN_REACH, Giver
-from interplay.env.playhouse.experts.taker import Taker
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, landings_before
 from interplay.env.playhouse.phrases import PHRASES, phrase
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 PHRASES |= {
     "hand_over": (
@@ -29,6 +25,8 @@ PHRASES |= {
         "let me take the {thing} from you",
     ),
 }
+
+WITHIN_REACH = 1.0  # metres from the setter to what is held out to it
 
 
 @dataclass(frozen=True)
@@ -45,12 +43,6 @@ class HandOver(Moving):
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Landing]:
         return landings_before(facts, thing, facts.bodies[self.setter])
-
-    def expert(self, world: World) -> Expert:
-        return Giver(self, world.spec)
-
-    def partner(self, world: World) -> Expert | None:
-        return Taker(self, world.spec)
 
 
 def draw_hand_over(asking: Asking, rng: np.random.Generator) -> HandOver:

@@ -9,11 +9,9 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.wield import Wield, draw_wield
-from interplay.env.playhouse.experts.hitter import Hitter, striking_spots
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES
-from interplay.env.task import Expert
-from interplay.env.world import World
+from interplay.env.playhouse.planning.strikes import striking_spots
 
 PHRASES["hit"] = (
     "hit the {thing} with the {tool}",
@@ -39,9 +37,6 @@ class Hit(Wield):
     def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
         """One has to get at it from somewhere."""
         return bool(striking_spots(facts, self.solver, self.thing(facts), thing))
-
-    def expert(self, world: World) -> Expert:
-        return Hitter(self, world.spec)
 
 
 def draw_hit(asking: Asking, rng: np.random.Generator) -> Hit:

@@ -10,9 +10,8 @@ import numpy as np
 
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.cues import without_unused_cues
-from interplay.env.playhouse.experts.successor import Successor
 from interplay.env.playhouse.phrases import PHRASES, phrase
-from interplay.env.task import Expert, InfeasibleTask, Task, words
+from interplay.env.task import InfeasibleTask, Task, words
 from interplay.env.world import World
 
 PHRASES["in_turn"] = (
@@ -77,9 +76,6 @@ class InTurn(Task):
         if way == 2:
             return replace(self, first=self.first.confused(world, rng))
         return replace(self, second=self.second.confused(world, rng))
-
-    def expert(self, world: World) -> Expert:
-        return Successor(self, world)
 
 
 def draw_in_turn(draw: Draw, asking: Asking, rng: np.random.Generator) -> InTurn:

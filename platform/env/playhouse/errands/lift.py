@@ -10,10 +10,7 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import WITHIN_GRASP, Errand
-from interplay.env.playhouse.experts.lifter import Lifter
 from interplay.env.playhouse.facts import HouseFacts, Thing
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 RAISED = 0.25  # metres above where it rested, for a thing to be lifted
 
@@ -40,9 +37,6 @@ class Lift(Errand):
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), rest_height=thing.position[2])
-
-    def expert(self, world: World) -> Expert:
-        return Lifter(self, world.spec)
 
 
 def draw_lift(asking: Asking, rng: np.random.Generator) -> Lift:

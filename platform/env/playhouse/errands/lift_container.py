@@ -12,11 +12,8 @@ from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.catalogue import BIN
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.lift import Lift
-from interplay.env.playhouse.experts.hoister import Hoister
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES, phrase
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 PHRASES |= {
     "lift_container": (
@@ -52,9 +49,6 @@ class LiftContainer(Lift):
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         within = tuple(other.index for other in queries.contents(facts, thing))
         return replace(super().meaning(thing, facts), contents=within)
-
-    def expert(self, world: World) -> Expert:
-        return Hoister(self, world.spec)
 
 
 def draw_lift_container(asking: Asking, rng: np.random.Generator) -> LiftContainer:

@@ -9,11 +9,8 @@ from typing import Self
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.errands.errand import WITHIN_GRASP, Errand, done
-from interplay.env.playhouse.experts.mover import Mover
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 LADEN, DEEP = 100.0, 10.0  # metres that one would rather walk than take what carries another, or lies in a bin
 
@@ -84,6 +81,3 @@ class Moving(Errand):
         starts = tuple(queries.walking_distance(facts, body, thing) for thing in things)
         aparts = tuple(self.left(facts, thing) for thing in things)
         return replace(self, start=starts[0], starts=starts, aparts=aparts)
-
-    def expert(self, world: World) -> Expert:
-        return Mover(self, world.spec)

@@ -9,8 +9,8 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import described, named
-from interplay.env.playhouse.experts.layouts import steady
 from interplay.env.playhouse.phrases import PHRASES, phrase
+from interplay.env.playhouse.planning.layouts import steady
 
 ON_A_CIRCLE = (3, 4, 5)
 

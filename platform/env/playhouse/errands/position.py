@@ -13,13 +13,8 @@ from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import WITHIN_GRASP, Errand, done
 from interplay.env.playhouse.errands.moving import Moving
-from interplay.env.playhouse.experts.mover import Mover
-from interplay.env.playhouse.experts.placer import Placer
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, landings_beside
-from interplay.env.playhouse.steering import Steering
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 BESIDE = 0.6  # metres from edge to edge within which things are next to each other
 APART = BESIDE + 0.3  # metres between two things, at least, for the one to be asked to be put next to the other
@@ -55,14 +50,6 @@ class Position(Errand):
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         apart = queries.walking_distance(facts, thing.xy, facts.things[self.other])
         return replace(super().meaning(thing, facts), apart=apart)
-
-    def expert(self, world: World) -> Expert:
-        """Where players can reach out and draw in what they hold, it is carried and put down with more care."""
-        if not Steering(world.spec).can("push", "strafe"):
-            return Placer(self, world.spec)
-        one = (self.target,)
-        beside = Beside(self.kind, self.instruction, self.solver, self.target, 0.0, one, (), (), 1, self.other)
-        return Mover(beside.measured(world.facts()), world.spec)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,10 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import Errand
-from interplay.env.playhouse.experts.pusher import BACK, Pusher
-from interplay.env.playhouse.experts.runs import best_run
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES, phrase
+from interplay.env.playhouse.planning.runs import BACK, best_run
 from interplay.env.playhouse.queries.deeds import SHOVED
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 PHRASES["push"] = (
     "push the {thing}",
@@ -57,9 +54,6 @@ class Push(Errand):
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), asked=facts.time)
-
-    def expert(self, world: World) -> Expert:
-        return Pusher(self, world.spec)
 
 
 def draw_push(asking: Asking, rng: np.random.Generator) -> Push:

@@ -10,12 +10,10 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.push import pushable
 from interplay.env.playhouse.errands.wield import Wield, draw_wield
-from interplay.env.playhouse.experts.rammer import RUN_UP, Rammer
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES
+from interplay.env.playhouse.planning.runs import RUN_UP
 from interplay.env.playhouse.queries.deeds import SHOVED
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 PHRASES["push_with"] = (
     "push the {thing} with the {tool}",
@@ -42,9 +40,6 @@ class PushWith(Wield):
 
     def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
         return not thing.furniture and pushable(thing, facts, self.solver, RUN_UP, self.target)
-
-    def expert(self, world: World) -> Expert:
-        return Rammer(self, world.spec)
 
 
 def draw_push_with(asking: Asking, rng: np.random.Generator) -> PushWith:

@@ -10,9 +10,9 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import Members, described, named
-from interplay.env.playhouse.experts.layouts import steady
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.phrases import PHRASES, phrase
+from interplay.env.playhouse.planning.layouts import steady
 
 COUNTS = (3, 4)
 ORDERED = 0.25  # of all rows, how many are asked for from small to big

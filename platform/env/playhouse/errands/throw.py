@@ -13,12 +13,9 @@ from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.choosing import one_of
 from interplay.env.playhouse.errands.errand import WITHIN_GRASP, Errand, done
-from interplay.env.playhouse.experts.ejector import Ejector, ways_out
-from interplay.env.playhouse.experts.thrower import Thrower
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES, phrase
-from interplay.env.task import Expert
-from interplay.env.world import World
+from interplay.env.playhouse.planning.exits import ways_out
 
 PHRASES |= {
     "throw": (
@@ -61,9 +58,6 @@ class Throw(Errand):
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), asked=facts.time)
 
-    def expert(self, world: World) -> Expert:
-        return Thrower(self, world.spec)
-
 
 @dataclass(frozen=True)
 class ThrowOut(Throw):
@@ -93,9 +87,6 @@ class ThrowOut(Throw):
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), away=to_doorway(facts, self.room, thing.xy))
-
-    def expert(self, world: World) -> Expert:
-        return Ejector(self, world.spec)
 
 
 def draw_throw(asking: Asking, rng: np.random.Generator) -> Throw:

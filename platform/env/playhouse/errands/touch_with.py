@@ -9,11 +9,8 @@ import numpy as np
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.wield import Wield, draw_wield
-from interplay.env.playhouse.experts.toucher import Toucher
 from interplay.env.playhouse.facts import HouseFacts, Thing
 from interplay.env.playhouse.phrases import PHRASES
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 PHRASES["touch_with"] = (
     "touch the {thing} with the {tool}",
@@ -37,9 +34,6 @@ class TouchWith(Wield):
 
     def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
         return True
-
-    def expert(self, world: World) -> Expert:
-        return Toucher(self, world.spec)
 
 
 def draw_touch_with(asking: Asking, rng: np.random.Generator) -> TouchWith:

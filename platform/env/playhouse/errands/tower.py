@@ -7,8 +7,8 @@ import numpy as np
 from interplay.env.playhouse.asking import Asking
 from interplay.env.playhouse.errands.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.errands.members import described
-from interplay.env.playhouse.experts.stacks import stands
 from interplay.env.playhouse.phrases import PHRASES, phrase
+from interplay.env.playhouse.planning.stacks import stands
 
 COUNTS = (2, 3)  # things on top of each other: more are rarely there, and rarely stand
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.experts.errander import Errander, Search
 from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.questions.question import Question
 from interplay.env.playhouse.steering import BRISK, Steering
 from interplay.env.task import Expert
 from interplay.env.world import Action, Movement, World, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.questions.question import Question
 
 ANSWER_WITHIN = 16  # steps to look before answering
 SEEN = math.radians(20)  # off the middle of the view, within which something is well seen

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from interplay.env.playhouse.errands.arrangement import Arrangement
 from interplay.env.playhouse.experts.delivery import Delivery
 from interplay.env.playhouse.experts.errander import Errander
-from interplay.env.playhouse.experts.layouts import Way
-from interplay.env.playhouse.experts.stacks import Stack
 from interplay.env.playhouse.facts import HouseFacts
+from interplay.env.playhouse.planning.layouts import Way
+from interplay.env.playhouse.planning.stacks import Stack
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.arrangement import Arrangement
 
 IN_PLACE = 0.1  # metres off its spot, at most, of what need not be moved again
 EXACT = 0.04  # the same, where all lay in place and it was not yet what was asked

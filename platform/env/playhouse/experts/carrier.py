@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.errand import Errand
 from interplay.env.playhouse.experts.errander import Errander, within_its_room
 from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
 from interplay.env.playhouse.hand import EYE_HEIGHT, FARTHEST, NEAREST, PUSH_STEP
@@ -22,9 +22,6 @@ from interplay.env.playhouse.landing import Landing, reachable
 from interplay.env.playhouse.navigation import Ground
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.errand import Errand
 
 NEAR_BY = 3.0  # metres from a thing within which one should soon have it
 HERE = 16  # steps so near, after which one tries from elsewhere

@@ -9,16 +9,17 @@ what it goes on; where there is none, it takes a step and looks again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.experts.arm import PUSHED, fits, hand_at, pitch_for, pushes
-from interplay.env.playhouse.experts.standing import in_reach, standing
 from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
 from interplay.env.playhouse.hand import FARTHEST, NEAREST, gaze
 from interplay.env.playhouse.navigation import Ground
+from interplay.env.playhouse.planning.arm import PUSHED, fits, hand_at, pitch_for, pushes
+from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.standing import in_reach, standing
 from interplay.env.playhouse.steering import Steering
 from interplay.env.playhouse.walker import Walker
 from interplay.env.world import Movement
@@ -40,16 +41,6 @@ ADJUSTMENTS = 4  # steps to a better distance, at most
 STUCK = 0.8  # metres between the hand and what it holds, from which on it is stuck
 RETREAT = 3  # steps
 BACK = 0.75  # metres from what was put down, and its own radius, at which one has stepped back
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a thing goes: its middle over `spot`, its underside at `height`, its sides in line with `yaw`."""
-
-    spot: XY
-    height: float = 0.0
-    yaw: float | None = None
-    wide: float = 0.0  # radius of what it goes on top of
 
 
 class Delivery:

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.arrangement import Arrangement
+from interplay.env.playhouse.errands.errand import Errand
+from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.navigation import Distance
+from interplay.env.playhouse.questions.question import Question
 from interplay.env.playhouse.steering import CALM, Steering
 from interplay.env.playhouse.walker import Walker
 from interplay.env.task import Expert
 from interplay.env.world import Action, Movement, World, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.arrangement import Arrangement
-    from interplay.env.playhouse.errands.errand import Errand
-    from interplay.env.playhouse.errands.going import Going
-    from interplay.env.playhouse.questions.question import Question
 
 STAND_OFF = 0.95  # metres from a thing's edge where going to it ends; a step is half a metre
 FACED = math.radians(12)

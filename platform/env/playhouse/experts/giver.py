@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.hand_over import HandOver
 from interplay.env.playhouse.experts.carrier import CARRYING_PITCH, Carrier
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.landing import Landing, reachable
 from interplay.env.world import Movement, WorldSpec
 
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.hand_over import HandOver
-
-WITHIN_REACH = 1.0  # metres from the setter to what is held out to it
 OPPOSITE = (1.3, 1.45)  # metres from the setter, at which one stands before it
 HELD_OUT = 1.0  # metres above the floor of what is held out
 SIDES = 12  # of the setter, on which one may stand

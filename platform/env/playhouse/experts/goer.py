@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from interplay.env.playhouse.errands.go import Go
 from interplay.env.playhouse.experts.errander import Errander
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.go import Go
 
 
 class Goer(Errander):

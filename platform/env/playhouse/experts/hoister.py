@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.lift_container import LiftContainer
 from interplay.env.playhouse.experts.errander import Errander, within_its_room
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.lift_container import LiftContainer
 
 RAISING = math.radians(6)  # a step: slowly, or what is inside jumps
 CLOSE_BY = 1.05  # metres from the nearest wall, along the floor, to where one stands to take hold of it

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from interplay.env.playhouse.errands.lift import Lift
 from interplay.env.playhouse.experts.errander import Errander
 from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.lift import Lift
 
 
 class Lifter(Errander):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.catalogue import BIN
+from interplay.env.playhouse.errands.moving import Moving
 from interplay.env.playhouse.experts.carrier import Carrier, stretched
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.landing import Landing, reachable
 from interplay.env.playhouse.navigation import PRICE_OF_OBJECT
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.moving import Moving
 
 WAIT = 6  # steps for what was let go to come to rest
 STANDS = 3  # steps for which all has to stay done

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.experts.carrier import standing_for
 from interplay.env.playhouse.experts.errander import AT_THE_EDGE, SEARCH_PITCH, SEARCH_TURN, Errander
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
+from interplay.env.playhouse.questions.inquiry import Inquiry
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Action, Movement, World, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.questions.inquiry import Inquiry
 
 FACED = math.radians(20)  # off the middle of the view, within which something is well seen
 WELL_INSIDE = 0.6  # metres from its walls, at least, of where one who has come into a room looks it over

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.position import Position
 from interplay.env.playhouse.experts.errander import Errander, within_its_room
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.position import Position
 
 CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
 CARRIED_NEXT_TO = 0.42  # metres from edge to edge at which a carried thing is close enough to be let go

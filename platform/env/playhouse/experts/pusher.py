@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.push import Push
 from interplay.env.playhouse.experts.errander import Errander
-from interplay.env.playhouse.experts.runs import Run, best_run, is_free
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
+from interplay.env.playhouse.planning.runs import BACK, Run, best_run, is_free
 from interplay.env.playhouse.walker import Spot
 from interplay.env.world import Movement, WorldSpec
 
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.push import Push
-
-BACK = 0.75  # metres from a thing's edge where one sets out to push it
 REACHED = 0.3  # metres from there
 FACED = math.radians(8)
 NEARLY = math.radians(25)  # off which one goes on, once under way: the thing may slip aside

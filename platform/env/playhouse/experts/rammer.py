@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.experts.runs import Run, best_run
-from interplay.env.playhouse.experts.wielder import FACED, Wielder, aim, carrying, size, stretched
+from interplay.env.playhouse.errands.wield import Wield
+from interplay.env.playhouse.experts.wielder import FACED, Wielder, carrying, stretched
 from interplay.env.playhouse.facts import XYZ, Body, HouseFacts, Thing
+from interplay.env.playhouse.planning.runs import RUN_UP, Run, best_run
+from interplay.env.playhouse.planning.strikes import ARM, aim, size, striking_height
 from interplay.env.playhouse.walker import Spot
 from interplay.env.world import Movement, WorldSpec
 
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.wield import Wield
-
-ARM = 1.65  # metres from the eye to the tool, at least, to reach down to the floor well before one's feet
-RUN_UP = 1.7  # metres from the other's edge to where the run starts
 REACHED = 0.3  # metres from there
 TURNED = math.radians(30)  # off the other, from which on the arm is stretched out
-SPARE = 0.02  # metres between a tool and what the other stands on
 FREE = 0.3  # metres that an arm may be bent, whose tool is not stuck behind something
 TOO_NEAR = 0.15  # metres left between tool and other, below which one steps back first
 RUNS = 5  # steps of a run, after which it has failed
@@ -90,11 +85,3 @@ class Rammer(Wielder):
         """Metres along the floor between the tool and the other."""
         between = math.dist(body.position, point[:2]) - math.dist(body.position, tool.xy)
         return between - size(tool) - (0.0 if other.furniture else size(other))
-
-
-def striking_height(tool: Thing, other: Thing, point: XYZ) -> float:
-    """Metres above the floor of the middle of a tool that strikes the other, and not what that stands on."""
-    if other.furniture:
-        return max(point[2], tool.half_extents[2] + SPARE)
-    lowest = queries.bottom(other) + tool.half_extents[2] + SPARE
-    return max(other.position[2], lowest)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.going import Going
 from interplay.env.playhouse.experts.errander import FACED, Errander
 from interplay.env.playhouse.facts import XY, HouseFacts
 from interplay.env.playhouse.walker import Spot
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.going import Going
 
 REACHED = 0.25  # metres from a spot at which one stands there; a step is half a metre
 GAZE = math.radians(-20)  # where one looks while walking

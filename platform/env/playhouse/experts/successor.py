@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from interplay.env.playhouse.errands.in_turn import InTurn
 from interplay.env.task import Expert
 from interplay.env.world import Action, World
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.in_turn import InTurn
 
 SURE = 2  # steps for which the first errand has to be done, or undone, for its solver to believe it
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.hand_over import HandOver
 from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.hand import offers
 from interplay.env.playhouse.steering import CALM, Steering
 from interplay.env.task import Expert
 from interplay.env.world import Action, World, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.hand_over import HandOver
 
 LEVEL_GAZE = math.radians(-15)  # of who looks at somebody and at what that one holds
 LOOKS = math.radians(10)  # off the solver, at most, of who faces it

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.throw import Throw
 from interplay.env.playhouse.experts.errander import Errander
 from interplay.env.playhouse.facts import XY, Body, HouseFacts, Thing
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Movement, WorldSpec
-
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.throw import Throw
 
 UP = math.radians(8)  # the pitch at which one throws
 AIMED = math.radians(2.5)

@@ -6,8 +6,9 @@ import math
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.experts.errander import within_its_room
-from interplay.env.playhouse.experts.wielder import FACED, Wielder, aim, carrying, size
+from interplay.env.playhouse.experts.wielder import FACED, Wielder, carrying
 from interplay.env.playhouse.facts import XYZ, Body, HouseFacts, Thing
+from interplay.env.playhouse.planning.strikes import aim, size
 from interplay.env.world import Movement
 
 FULL = 1.75  # metres from the eye to a tool at the end of an arm that is stretched out

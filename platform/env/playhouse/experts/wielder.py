@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
-from interplay.env.playhouse import queries
+from interplay.env.playhouse.errands.wield import Wield
 from interplay.env.playhouse.experts.errander import Errander
-from interplay.env.playhouse.facts import XYZ, Body, HouseFacts, Thing
+from interplay.env.playhouse.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.steering import BRISK
 from interplay.env.world import Movement, WorldSpec
 
-if TYPE_CHECKING:
-    from interplay.env.playhouse.errands.wield import Wield
-
 CARRY_HEIGHT = 0.75  # metres above the floor of what is carried
 BENT = 1.1  # metres from the eye to what is carried, at most, where the arm can be bent
-HANDY = (0.15, 1.1)  # metres above the floor: where furniture is struck, lowest and highest
 FACED = math.radians(5)
 STEEPEST = math.radians(-72)
 
@@ -71,25 +66,3 @@ def carrying(body: Body, tool: Thing, height: float = CARRY_HEIGHT) -> float:
     """The pitch that is missing for holding a tool at this height."""
     down = min(max((height - body.eye_height) / max(stretched(body, tool), 0.1), -1.0), 1.0)
     return max(math.asin(down), STEEPEST) - body.pitch
-
-
-def size(thing: Thing) -> float:
-    """About how far a thing's edge is from its middle."""
-    return sum(thing.half_extents) / 3
-
-
-def aim(body: Body, other: Thing) -> XYZ:
-    """Where to strike: the middle of a loose thing; of furniture, the point nearest to the body at a handy height."""
-    if not other.furniture:
-        return other.position
-    low, high = HANDY
-    solid = [part for part in queries.parts(other) if queries.top(part) >= low and queries.bottom(part) <= high]
-    near = min(
-        solid or [other], key=lambda part: (round(queries.edge_distance(body.position, part), 1), -queries.top(part))
-    )
-    x, y = queries.local(near, body.position)
-    a, b = near.half_extents[:2]
-    u, v = min(max(x, -a), a), min(max(y, -b), b)
-    cos, sin = math.cos(near.yaw), math.sin(near.yaw)
-    z = min(max(near.position[2], low, queries.bottom(near)), high, queries.top(near))
-    return near.position[0] + u * cos - v * sin, near.position[1] + u * sin + v * cos, z

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from interplay.env.playhouse.experts.onlooker import Onlooker
 from interplay.env.playhouse.phrases import NUMBERS
 from interplay.env.playhouse.questions.question import OpenQuestion
-from interplay.env.task import Expert
-from interplay.env.world import World
 
 # What people say for yes and no, besides.
 YES = ("yes", "yeah", "yep", "yes it is", "yes there is", "yes there are", "yes they are", "yes they do", "it is")
@@ -22,9 +19,6 @@ class Inquiry(OpenQuestion):
     """A question about things and rooms anywhere in the house."""
 
     room: str | None  # the name of a room that has to be looked over; None: seeing what it is about is enough
-
-    def expert(self, world: World) -> Expert:
-        return Onlooker(self, world.spec)
 
 
 def yes_or_no(truth: bool) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from interplay.env.playhouse.cues import without_unused_cues
-from interplay.env.playhouse.experts.answerer import Answerer, Finder
 from interplay.env.playhouse.facts import XY, HouseFacts
-from interplay.env.task import Expert, Task, same_words, words
+from interplay.env.task import Task, same_words, words
 from interplay.env.world import World
 
 ARTICLES = frozenset({"a", "an", "the"})
@@ -42,9 +41,6 @@ class Question(Task):
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         return replace(self, answer=self.mistakes[int(rng.integers(len(self.mistakes)))])
 
-    def expert(self, world: World) -> Expert:
-        return Answerer(self, world.spec)
-
     def look_at(self, facts: HouseFacts) -> XY:
         """Where to look before answering: the middle of what is asked about, or of the room."""
         if self.about:
@@ -73,10 +69,6 @@ class OpenQuestion(Question):
         """Is this a right answer, articles, case and punctuation aside?"""
         spoken = " ".join(word for word in words(utterance) if word not in ARTICLES)
         return any(same_words(spoken, right) for right in (self.answer, *self.accepted))
-
-    def expert(self, world: World) -> Expert:
-        # To say where something is one must have found it; all else is asked of the room that one is in.
-        return (Finder if self.kind == "where" else Answerer)(self, world.spec)
 
     def confused(self, world: World, rng: np.random.Generator) -> Task:
         wrong = self.mistakes[int(rng.integers(len(self.mistakes)))]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.playhouse import queries
-from interplay.env.playhouse.experts.delivery import Place
-from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import XY, HouseFacts, Room, Thing
 from interplay.env.playhouse.navigation import Ground
+from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.standing import standing
 from interplay.env.playhouse.shapes import SHAPES
 
 FROM_WALL = 0.5  # metres from a wall to where a thing goes, at least: the hand that brings it needs room

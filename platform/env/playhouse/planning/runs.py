@@ -13,6 +13,8 @@ from interplay.env.playhouse.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.navigation import Ground, Points
 
 DIRECTIONS = 16
+BACK = 0.75  # metres from a thing's edge where one sets out to push it with the body
+RUN_UP = 1.7  # metres from the other's edge to where a run with a tool starts
 BEYOND = 0.5  # metres, past where a thing lies, that have to be free
 SPACING = 0.1  # metres between the points of a line that are looked at
 TURNING = 0.5  # metres of walking that a turn by a radian is worth

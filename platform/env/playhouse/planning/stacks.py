@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from interplay.env.playhouse import queries
 from interplay.env.playhouse.catalogue import CATEGORIES
-from interplay.env.playhouse.experts.delivery import Place
-from interplay.env.playhouse.experts.layouts import LIFTED, ON_FLOOR, carry, free_spot, slimness, steady, upright
-from interplay.env.playhouse.experts.standing import standing
 from interplay.env.playhouse.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.planning.layouts import LIFTED, ON_FLOOR, carry, free_spot, slimness, steady, upright
+from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.standing import standing
 
 LEVEL_TOPPED = ("box", "cylinder")  # as physics has them; balls roll off, and bins are hollow
 BEARING = 0.08  # metres, half the width of what bears another, at least
