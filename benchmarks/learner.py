@@ -33,11 +33,11 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from interplay.actors.unroll import Unroll, allocate_demonstrated, allocate_played
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.sizes import SIZES
-from interplay.env.playhouse.codec import COMPONENTS
+from interplay.agent.unroll import Unroll, allocate_demonstrated, allocate_played
+from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.world import WorldSpec
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner, LearnerConfig, Played

@@ -23,9 +23,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.scene import warm_up
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.render.scene import warm_up
+from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Start

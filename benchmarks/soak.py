@@ -29,11 +29,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.layout import PlacedThing
-from interplay.env.playhouse.model import BOX
-from interplay.env.playhouse.rooms import DOOR_WIDTH, WALL_HEIGHT, WALL_THICKNESS
+from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import PlacedThing
+from interplay.env.playhouse.house.rooms import DOOR_WIDTH, WALL_HEIGHT, WALL_THICKNESS
+from interplay.env.playhouse.physics.model import BOX
 from interplay.env.playhouse.world import FRAMES_PER_STEP, Playhouse
 from interplay.env.world import Action, Movement, Start
 
@@ -42,8 +42,8 @@ FLAT = 3.0  # MB by which memory may grow in the second half: a larger house may
 MUJOCO_LOG = "MUJOCO_LOG.TXT"  # MuJoCo writes it into the working directory
 SUNK = 0.85  # of the lowest that a thing's middle may be: what is lower is sunk in the floor
 STAYS = 8  # steps, 2 s: what a hand or a foot presses into something comes out again sooner, but in few houses
-DIP = 0.05  # metres under the floor that the middle of what is thrown at it may be for a moment
-BESIDE = 0.25  # metres beside a doorway: what turns a corner within a step seems to pass there
+DIP = 0.05  # meters under the floor that the middle of what is thrown at it may be for a moment
+BESIDE = 0.25  # meters beside a doorway: what turns a corner within a step seems to pass there
 KEEN = 0.7  # of the steps in which a player goes for a thing and grasps; in the others it does anything
 
 
@@ -56,7 +56,7 @@ class Soaked:
     objects: int
     grasps: int  # steps at whose end something is held, of both players
     spent: int  # ... at whose end something has just been thrown or lost
-    fastest: float  # metres a second
+    fastest: float  # meters a second
     escaped: tuple[str, ...]  # who, and when
     pressed: int  # steps for which a thing was pressed into something, at most
     warnings: tuple[str, ...]
@@ -73,7 +73,7 @@ class Watch:
         self._low = np.array([room.low for room in house.rooms]) - WALL_THICKNESS
         self._high = np.array([room.high for room in house.rooms]) + WALL_THICKNESS
         self._doors = np.array([door.middle for door in house.doorways]).reshape(-1, 2)
-        names = [f"{thing.colour} {thing.category.name}" for thing in house.objects]
+        names = [f"{thing.color} {thing.category.name}" for thing in house.objects]
         self._names = (*names, "setter", "solver")
         self._least = np.array([SUNK * _lowest(thing) for thing in house.objects])
         self._low_for = self._within_for = np.zeros(len(names), dtype=int)  # steps
@@ -122,7 +122,7 @@ class Watch:
 
 
 def _lowest(thing: PlacedThing) -> float:
-    """How low a thing's middle may be when it lies still, metres; a hollow one may lie with a part through its box."""
+    """How low a thing's middle may be when it lies still, meters; a hollow one may lie with a part through its box."""
     half = min(thing.half_extents)
     return half / 2 if thing.category.shape == "composite" else half
 

@@ -25,13 +25,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import mujoco
 import numpy as np
 
-from interplay.env.playhouse import scene
-from interplay.env.playhouse.codec import Codec
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.hand import Hand
-from interplay.env.playhouse.scene import Scene, warm_up
-from interplay.env.playhouse.simulation import Simulation
-from interplay.env.playhouse.survey import Surveyor
+from interplay.env.playhouse.house.action_codec import Codec
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.physics.hand import Hand
+from interplay.env.playhouse.physics.simulation import Simulation
+from interplay.env.playhouse.render import scene
+from interplay.env.playhouse.render.scene import Scene, warm_up
+from interplay.env.playhouse.truth.observe import GroundTruth
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 
@@ -39,7 +39,7 @@ DEMO = PlayhouseConfig(
     rooms=(1, 1),
     furniture=(0, 0),
     objects=(4, 5),
-    unique_colours=True,
+    unique_colors=True,
     image=(48, 64),
     setter_visible=False,
     deeds=False,
@@ -184,7 +184,7 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (scene, "paint", "shading"),
     (Scene, "draw", "camera, buffers and calls"),
     (Simulation, "looked_at", "what both look at"),
-    (Surveyor, "survey", "facts as objects"),
+    (GroundTruth, "survey", "facts as objects"),
 )
 
 

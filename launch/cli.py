@@ -18,10 +18,10 @@ from rich.console import Console
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.launch import doctor, looking, sheets
+from interplay.launch import contact_sheets, doctor, looking
 from interplay.launch.compose import KEY, compose
-from interplay.launch.lasting import outlive_readers
 from interplay.launch.pipeline import STAGES, demo
+from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
@@ -37,7 +37,7 @@ from interplay.stages.run import Run, StageConflict, open_run
 from interplay.stages.serving import serve_reward
 from interplay.stages.training import Diverged
 from interplay.tracking.dashboard import watch
-from interplay.tracking.standing import read_standing
+from interplay.tracking.run_summary import read_standing
 
 # What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
 # ours, and goes through with its traceback.
@@ -185,11 +185,13 @@ def _serve_reward(config: Config) -> int:
     return 0
 
 
-def _catalogue(config: Config) -> int:
+def _catalog(config: Config) -> int:
     run = _open(config)
-    paths = sheets.sheets(run.make_world(), seed=run.seed, folder=run.root / "catalogue")
+    paths = contact_sheets.draw_contact_sheets(run.make_world(), seed=run.seed, folder=run.root / "catalog")
     lines = [f"  {path.resolve()}\n" for path in paths]
-    sys.stdout.write(f"All kinds of things and {sheets.HOUSES} houses as the players see them:\n{''.join(lines)}")
+    sys.stdout.write(
+        f"All kinds of things and {contact_sheets.HOUSES} houses as the players see them:\n{''.join(lines)}"
+    )
     return 0
 
 
@@ -233,7 +235,7 @@ VERBS: Mapping[str, Verb] = {
     "look": Verb("draw a house as its players and as a visitor see it", _look),
     "serve-reward": Verb("score unrolls of other programs with the reward model, over HTTP", _serve_reward),
     "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
-    "catalogue": Verb("draw every kind of thing, and many houses, as the players see them", _catalogue),
+    "catalog": Verb("draw every kind of thing, and many houses, as the players see them", _catalog),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "doctor": Verb("say what is installed and what works here", _doctor),
     "print-config": Verb("show the whole resolved configuration", _print_config),

@@ -32,7 +32,7 @@ STAGES: Mapping[str, Callable[[Run], None]] = {
 
 SAYS = {
     "collect": "scripted players are recorded: a setter asks, a solver with human-like mistakes acts and answers",
-    "clone": "an agent learns to do and say the same (behavioural cloning, CSS)",
+    "clone": "an agent learns to do and say the same (behavioral cloning, CSS)",
     "collect-agent": "the clone plays, and is recorded",
     "mark": "a rater marks progress and slips in all that was recorded",
     "reward": "a reward model learns utility from the marks (inter-temporal Bradley-Terry)",

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
-from interplay.agent.playing import PlayingAgent
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.sizes import SIZES, AgentConfig
 from interplay.env.task import Expert, Task, TaskSource
@@ -187,9 +187,9 @@ def tiny_agent(world: Street, *, seed: int = 0, utility: bool = False, config: A
     return agent
 
 
-def playing(agent: Agent, lanes: int, seed: int = 0) -> PlayingAgent:
+def playing(agent: Agent, lanes: int, seed: int = 0) -> AgentRunner:
     """The agent in `lanes` seats."""
-    return PlayingAgent(LocalPolicy(agent, torch.Generator().manual_seed(seed)), WORDS, lanes)
+    return AgentRunner(LocalPolicy(agent, torch.Generator().manual_seed(seed)), WORDS, lanes)
 
 
 def play(world: Street, seed: int, steps: int, who: str = "scripted") -> tuple[Episode, list[Mapping[str, View]]]:

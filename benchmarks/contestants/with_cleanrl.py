@@ -25,7 +25,7 @@ def main() -> None:
     worlds = gymnasium.vector.SyncVectorEnv([lambda: PixelEnv(told.work, told.wait) for _ in range(lanes)])
     net = PixelNet(told.size)
     network_has(sum(p.numel() for p in net.parameters()))
-    optimiser = torch.optim.Adam(net.parameters(), lr=2.5e-4, eps=1e-5)
+    optimizer = torch.optim.Adam(net.parameters(), lr=2.5e-4, eps=1e-5)
     pictures = torch.zeros((steps, lanes, 72, 96, 3), dtype=torch.uint8)
     first = torch.zeros((steps, lanes), dtype=torch.bool)
     actions = torch.zeros((steps, lanes), dtype=torch.int64)
@@ -61,10 +61,10 @@ def main() -> None:
         wanted = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         gain = torch.min(wanted * ratio, wanted * ratio.clamp(1 - CLIP, 1 + CLIP)).mean()
         loss = -gain + 0.5 * functional.mse_loss(value, targets) - 0.01 * policy.entropy().mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
-        optimiser.step()
+        optimizer.step()
         frames += told.batch
         trained(frames)
 

@@ -11,14 +11,14 @@ from settings import Settings, network_has, settings, trained
 
 
 class Loop:
-    """All worlds, the network and its optimiser in one process."""
+    """All worlds, the network and its optimizer in one process."""
 
     def __init__(self, told: Settings) -> None:
         torch.manual_seed(0)
         lanes, steps = told.workers * told.worlds, told.unroll
         self.worlds = [Pixels(told.work, told.wait) for _ in range(lanes)]
         self.net = PixelNet(told.size)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), lr=1e-4)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-4)
         self.pictures = np.zeros((steps + 1, lanes, HEIGHT, WIDTH, 3), np.uint8)
         self.first = np.ones((steps + 1, lanes), bool)
         self.rewards = np.zeros((steps, lanes), np.float32)
@@ -47,9 +47,9 @@ class Loop:
         logits, values, _ = self.net(torch.from_numpy(self.pictures), torch.from_numpy(self.first), memory)
         done = torch.from_numpy(self.first[1:])
         loss = loss_of(logits, values, actions.clone(), acted.clone(), torch.from_numpy(self.rewards), done)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
 
 
 def main() -> None:

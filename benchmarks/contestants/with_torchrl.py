@@ -55,7 +55,7 @@ def main() -> None:
         cat_results=0,
     )
     loss_module = A2CLoss(actor, critic, entropy_coeff=0.01)
-    optimiser = torch.optim.Adam(nn.ModuleList([shared, policy, value]).parameters(), lr=1e-4)
+    optimizer = torch.optim.Adam(nn.ModuleList([shared, policy, value]).parameters(), lr=1e-4)
     advantage = VTrace(gamma=0.99, actor_network=actor, value_network=critic, shifted=True)
     frames = 0
     for batch in collector:
@@ -64,9 +64,9 @@ def main() -> None:
                 advantage(batch)
             losses = loss_module(batch)
             loss = losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
         collector.update_policy_weights_()
         frames += batch.numel()
         trained(frames)

@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from interplay.actors.rows import RowWriter
-from interplay.actors.unroll import Unroll, allocate_demonstrated
+from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored
+from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
-from interplay.episodes.lanes import LaneReader
+from interplay.agent.unroll import Unroll, allocate_demonstrated
+from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.episodes.windows import MarkedReader
-from interplay.reward.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class DatasetActor:
     def __init__(
         self,
         *,
-        reader: LaneReader | MarkedReader,
+        reader: LaneReader | MarkedWindowReader,
         layout: Layout,
         vocabulary: Vocabulary,
         config: DatasetConfig,

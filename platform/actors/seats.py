@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from interplay.agent.playing import PlayingAgent
+from interplay.agent.agent_runner import AgentRunner
 from interplay.env.task import Task
 from interplay.env.world import Action, View, World
 from interplay.players.solver import ScriptedSolver, SolverConfig
 
-Asked = Callable[[], Task | None]
+CurrentTask = Callable[[], Task | None]
 
 
 class SolverSeat(ABC):
@@ -23,7 +23,7 @@ class SolverSeat(ABC):
     needs_pictures: bool
 
     @abstractmethod
-    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         """An episode has started; `asked` tells what the setter wants at present to players who may know."""
 
     @abstractmethod
@@ -49,11 +49,11 @@ class AgentSeat(SolverSeat):
     kind = "agent"
     needs_pictures = True
 
-    def __init__(self, playing: PlayingAgent, checkpoint: str) -> None:
+    def __init__(self, playing: AgentRunner, checkpoint: str) -> None:
         self._playing = playing
         self._checkpoint = checkpoint
 
-    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         self._playing.begin(lane)
         self._playing.see(lane, view)
 
@@ -79,7 +79,7 @@ class ScriptedSeat(SolverSeat):
         self._players: list[ScriptedSolver | None] = [None] * lanes
         self._views = [View()] * lanes
 
-    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         player = ScriptedSolver(self._config, self._rng, asked)
         player.begin(world, world.spec.solver)
         self._players[lane], self._views[lane] = player, view

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from interplay.actors.agenda import Agenda
-from interplay.actors.setters import SetterEpisodes
-from interplay.actors.unroll import Unroll, allocate_played
-from interplay.agent.memory import state_to_arrays
+from interplay.actors.episode_sampler import EpisodeSampler
+from interplay.actors.task_tracker import TaskTracker
+from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays
-from interplay.agent.playing import PlayingAgent
 from interplay.agent.policy import Decision
+from interplay.agent.recurrent import state_to_arrays
+from interplay.agent.unroll import Unroll, allocate_played
 from interplay.agent.weights import Weights
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
-from interplay.players.replayed import ReplayedSetter
+from interplay.players.replayed_setter import ReplayedSetter
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Lane:
     world: World
     setter: ReplayedSetter | None = None
     episode: Episode | None = None
-    agenda: Agenda = field(default_factory=lambda: Agenda((), (), progresses=False))
+    agenda: TaskTracker = field(default_factory=lambda: TaskTracker((), (), progresses=False))
     row: int = 0
     ended: bool = False  # the present row is the episode's terminal observation
     views: Mapping[str, View] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class SetterReplayActor:
     """Plays unrolls; see the module."""
 
     def __init__(
-        self, *, playing: PlayingAgent, worlds: Sequence[World], episodes: SetterEpisodes, config: SetterReplayConfig
+        self, *, playing: AgentRunner, worlds: Sequence[World], episodes: EpisodeSampler, config: SetterReplayConfig
     ) -> None:
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)
         self._playing = playing
@@ -165,7 +165,7 @@ class SetterReplayActor:
         lane.setter.begin(lane.world, lane.world.spec.roles[0])
         asked, source = dialogue(episode.meta), lane.world.tasks()
         tasks = [source.load(one.fields) for one in asked]
-        lane.agenda = Agenda(asked, tasks, progresses=self._config.progress)
+        lane.agenda = TaskTracker(asked, tasks, progresses=self._config.progress)
         lane.agenda.follow(0, lane.world.facts)
 
     def _advance(self, index: int, action: Action) -> float:

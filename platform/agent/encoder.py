@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
+from interplay.agent.image_tower import ImageTower
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
-from interplay.agent.tower import Tower
 from interplay.episodes.vocabulary import PAD
 
 
@@ -22,7 +22,7 @@ class Encoded(NamedTuple):
     language: Tensor | None  # [N, W]: the text alone
 
 
-class Words(nn.Module):
+class TextEmbedding(nn.Module):
     """Embeds what was heard and said: a word, its place, and who said it."""
 
     def __init__(self, vocabulary_size: int, length: int, width: int) -> None:
@@ -52,13 +52,15 @@ class Encoder(nn.Module):
         world = layout.world
         if world.image is None and not world.vector and not world.utterances:
             raise ValueError(f"{world.name} shows its players nothing: an agent needs an image, a vector or utterances")
-        self.words: Words | None = None
-        self.tower: Tower | None = None
+        self.words: TextEmbedding | None = None
+        self.tower: ImageTower | None = None
         self.senses: nn.Linear | None = None
         if world.utterances:
-            self.words = Words(vocabulary_size, layout.utterance_length, config.width)
+            self.words = TextEmbedding(vocabulary_size, layout.utterance_length, config.width)
         if world.image is not None:
-            self.tower = Tower(config, world.image, config.width if config.text_film and world.utterances else None)
+            self.tower = ImageTower(
+                config, world.image, config.width if config.text_film and world.utterances else None
+            )
             self.cell = nn.Linear(self.tower.channels, config.width)
             self.place = nn.Parameter(torch.randn(self.tower.cells, config.width) * 0.3)
         if world.vector:

@@ -13,7 +13,7 @@ from interplay.agent.observation import Layout
 from interplay.agent.transformer import IMPOSSIBLE
 
 
-class Scalar(nn.Module):
+class ScalarHead(nn.Module):
     """An MLP with one output: the value, and the utility of a reward model."""
 
     def __init__(self, inputs: int, hidden: int) -> None:

@@ -17,15 +17,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from interplay.agent.encoder import Encoded, Encoder
-from interplay.agent.heads import MovementHead, Scalar
+from interplay.agent.heads import MovementHead, ScalarHead
 from interplay.agent.language import LanguageHead
-from interplay.agent.memory import Memory, State, Step, lstm_step
 from interplay.agent.observation import Layout
+from interplay.agent.recurrent import RecurrentCore, RecurrentState, Step, lstm_step
 from interplay.agent.sizes import AgentConfig
-from interplay.agent.transformer import Block, Question
+from interplay.agent.transformer import Block, LatentCrossAttention
 
 
-class Output(NamedTuple):
+class AgentOutput(NamedTuple):
     """What an agent makes of [T, B] observations. Parts that its world does not have are None."""
 
     core: Tensor  # [T, B, D], the input of every head (but of a utility that does not remember)
@@ -37,7 +37,7 @@ class Output(NamedTuple):
     language: Tensor | None  # [T, B, W], the text alone
 
 
-class Looked(NamedTuple):
+class StepFeatures(NamedTuple):
     """What single steps hold, N of them, before anything is remembered."""
 
     aggregate: Tensor  # [N, D / 2]
@@ -45,14 +45,14 @@ class Looked(NamedTuple):
     language: Tensor | None  # [N, W], the text alone
 
 
-class Mixer(nn.Module):
+class MultimodalTransformer(nn.Module):
     """The multi-modal transformer, and the aggregate of what it found."""
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
         self.full = config.attention == "full"
         self.queries = nn.Parameter(torch.randn(config.aggregation_tokens, config.width) * 0.3)
-        kind = Block if self.full else Question
+        kind = Block if self.full else LatentCrossAttention
         self.blocks = nn.ModuleList(
             kind(config.width, config.attention_heads, config.feedforward) for _ in range(config.layers)
         )
@@ -79,7 +79,7 @@ class Mixer(nn.Module):
         return cast(Tensor, self.norm(found).flatten(1))
 
 
-class Flat(nn.Module):
+class FlattenTokens(nn.Module):
     """No transformer: the tokens side by side, as in agents that are a convolutional tower and an LSTM (IMPALA)."""
 
     def __init__(self, config: AgentConfig, tokens: int) -> None:
@@ -92,7 +92,7 @@ class Flat(nn.Module):
         return (tokens if mask is None else tokens * mask.to(tokens.dtype)[:, :, None]).flatten(1)
 
 
-class Previous(nn.Module):
+class PreviousActionEmbedding(nn.Module):
     """Embeds the previous movement: one embedding for each bin of each component of each action, summed."""
 
     offsets: Tensor
@@ -108,7 +108,7 @@ class Previous(nn.Module):
         return cast(Tensor, self.table(previous.flatten(1).long() + self.offsets))
 
 
-class Contrast(nn.Module):
+class CSSDiscriminator(nn.Module):
     """Tells matching pairs of vision and language from mismatching ones (the CSS loss)."""
 
     def __init__(self, vision: int, language: int, hidden: int) -> None:
@@ -129,27 +129,31 @@ class Agent(nn.Module):
         self.layout = layout
         world = layout.world
         self.encoder = Encoder(config, layout, vocabulary_size)
-        self.mixer = Flat(config, self.encoder.tokens) if config.attention == "none" else Mixer(config)
-        self.previous = Previous(layout, config.width) if world.movement and config.previous_action else None
+        self.mixer = (
+            FlattenTokens(config, self.encoder.tokens) if config.attention == "none" else MultimodalTransformer(config)
+        )
+        self.previous = (
+            PreviousActionEmbedding(layout, config.width) if world.movement and config.previous_action else None
+        )
         known = self.mixer.width + (config.width if self.previous is not None else 0)
         self.aggregate = nn.Sequential(nn.Linear(known, config.lstm), nn.ReLU())
-        self.memory = Memory(config.lstm, config.lstm)
+        self.memory = RecurrentCore(config.lstm, config.lstm)
         core = 2 * config.lstm  # choice: the aggregate also passes around the LSTM
         self.movement = MovementHead(core, config.policy_hidden, layout) if world.movement else None
         self.language = (
             LanguageHead(core, config, vocabulary_size, layout.utterance_length) if world.utterances else None
         )
-        self.value = Scalar(core, config.value_hidden)
+        self.value = ScalarHead(core, config.value_hidden)
         sensed = core if config.utility_remembers else config.lstm
-        self.utility = Scalar(sensed, config.value_hidden) if utility else None
+        self.utility = ScalarHead(sensed, config.value_hidden) if utility else None
         tower = self.encoder.tower
         self.css = (
-            Contrast(2 * tower.channels, config.width, config.contrast_hidden)
+            CSSDiscriminator(2 * tower.channels, config.width, config.contrast_hidden)
             if tower is not None and world.utterances
             else None
         )
 
-    def initial_state(self, lanes: int) -> State:
+    def initial_state(self, lanes: int) -> RecurrentState:
         """The state at the start of an episode, [B, D]."""
         return self.memory.initial_state(lanes)
 
@@ -158,11 +162,13 @@ class Agent(nn.Module):
         """Where its weights are."""
         return self.memory.recurrent.device
 
-    def forward(self, observations: dict[str, Tensor], state: State, contrasted: bool = True) -> tuple[Output, State]:
+    def forward(
+        self, observations: dict[str, Tensor], state: RecurrentState, contrasted: bool = True
+    ) -> tuple[AgentOutput, RecurrentState]:
         """Observations [T, B, ...] as `observation.py` lists them, the state before them; `contrasted`: see `look`."""
         return self.recall(self.look(folded(observations), contrasted), observations["first"], state)
 
-    def look(self, observations: dict[str, Tensor], contrasted: bool = True) -> Looked:
+    def look(self, observations: dict[str, Tensor], contrasted: bool = True) -> StepFeatures:
         """Each step by itself: `folded` observations [N, ...]. Nearly all of the arithmetic is here.
 
         What only the CSS loss reads is left out where it is not `contrasted`, as while acting, or never is.
@@ -171,9 +177,11 @@ class Agent(nn.Module):
         known = self.mixer(encoded)
         if self.previous is not None:
             known = torch.cat([known, self.previous(observations["previous"])], dim=-1)
-        return Looked(self.aggregate(known), encoded.vision, encoded.language)
+        return StepFeatures(self.aggregate(known), encoded.vision, encoded.language)
 
-    def recall(self, looked: Looked, first: Tensor, state: State, step: Step = lstm_step) -> tuple[Output, State]:
+    def recall(
+        self, looked: StepFeatures, first: Tensor, state: RecurrentState, step: Step = lstm_step
+    ) -> tuple[AgentOutput, RecurrentState]:
         """Over time: what T B steps held, `first` [T, B], and the state before them.
 
         The heads compute in float32 also where autocast is on: rewards are differences of utilities, and ratios
@@ -185,7 +193,7 @@ class Agent(nn.Module):
             aggregate = aggregate.float()
             core = torch.cat([remembered.float(), aggregate], dim=-1)
             sensed = core if self.config.utility_remembers else aggregate
-            return Output(
+            return AgentOutput(
                 core=core,
                 movement=None if self.movement is None else self.movement(core),
                 gate=None if self.language is None else self.language(core),
@@ -193,7 +201,7 @@ class Agent(nn.Module):
                 utility=None if self.utility is None else self.utility(sensed),
                 vision=None if looked.vision is None else torch.unflatten(looked.vision.float(), 0, first.shape),
                 language=None if looked.language is None else torch.unflatten(looked.language.float(), 0, first.shape),
-            ), State(state.hidden.float(), state.cell.float())
+            ), RecurrentState(state.hidden.float(), state.cell.float())
 
 
 def folded(observations: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-class Stream(NamedTuple):
+class NoiseStream(NamedTuple):
     """Consecutive lanes that draw from one generator, wherever that lives."""
 
     generator: torch.Generator
@@ -23,13 +23,13 @@ class Noise:
     order. So what a stream yields does not depend on who else takes part, and where its lanes are done it rests.
     """
 
-    def __init__(self, streams: Sequence[Stream]) -> None:
+    def __init__(self, streams: Sequence[NoiseStream]) -> None:
         self._streams = streams
 
     @classmethod
     def of(cls, generator: torch.Generator, lanes: int) -> Noise:
         """All lanes draw from one generator."""
-        return cls([Stream(generator, lanes)])
+        return cls([NoiseStream(generator, lanes)])
 
     def exponential(self, like: Tensor, needed: Tensor | None = None) -> Tensor:
         """Exponentials of rate 1, as `like` [N, ...]; ones for streams none of whose lanes is needed (bool [N])."""
@@ -43,7 +43,7 @@ class Noise:
         """Of the lanes that are chosen, bool [N]."""
         counts = [int(part.sum()) for part in self._split(chosen.cpu())]
         drawing = zip(self._streams, counts, strict=True)
-        return Noise([Stream(each.generator, count) for each, count in drawing if count])
+        return Noise([NoiseStream(each.generator, count) for each, count in drawing if count])
 
     def _drawn(self, like: Tensor, draw: Callable[[Tensor, torch.Generator], Tensor], needed: Tensor | None) -> Tensor:
         wanted = [True] * len(self._streams)

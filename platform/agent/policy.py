@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.agent.heads import choose, gate_log_prob, movement_log_probs
-from interplay.agent.memory import State
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.packed import pack
+from interplay.agent.recurrent import RecurrentState
 from interplay.agent.weights import Weights, load_weights
 from interplay.episodes.vocabulary import PAD
 
@@ -29,7 +29,7 @@ class Decision(NamedTuple):
     tokens: NDArray[np.int16]  # [B, L], all padding where silent
     language_log_prob: NDArray[np.float32]  # [B], of the gate, and of the tokens where it opened
     value: NDArray[np.float32]  # [B]
-    state: State  # after this step
+    state: RecurrentState  # after this step
 
 
 def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | str = "cpu") -> dict[str, Tensor]:
@@ -38,7 +38,9 @@ def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | st
 
 
 @torch.inference_mode()
-def act(agent: Agent, observations: Mapping[str, Tensor], state: State, noise: Noise, greedy: bool = False) -> Decision:
+def act(
+    agent: Agent, observations: Mapping[str, Tensor], state: RecurrentState, noise: Noise, greedy: bool = False
+) -> Decision:
     """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it."""
     output, state = agent(dict(observations), state, contrasted=False)
     core = output.core[0]  # [B, D]
@@ -83,10 +85,10 @@ class Policy(Protocol):
     def layout(self) -> Layout:
         """The arrays that it reads and writes."""
 
-    def initial_state(self, lanes: int) -> State:
+    def initial_state(self, lanes: int) -> RecurrentState:
         """What lanes remember where an episode starts, [B, D]."""
 
-    def decide(self, observations: Arrays, memory: State) -> Decision:
+    def decide(self, observations: Arrays, memory: RecurrentState) -> Decision:
         """One step of every lane: observations [1, B, ...], and what the lanes remember."""
 
     def load_version(self, weights: Weights, version: int) -> None:
@@ -112,10 +114,10 @@ class LocalPolicy:
     def layout(self) -> Layout:
         return self.agent.layout
 
-    def initial_state(self, lanes: int) -> State:
+    def initial_state(self, lanes: int) -> RecurrentState:
         return self.agent.initial_state(lanes)
 
-    def decide(self, observations: Arrays, memory: State) -> Decision:
+    def decide(self, observations: Arrays, memory: RecurrentState) -> Decision:
         noise = Noise.of(self._generator, memory.hidden.shape[0])
         return act(self.agent, tensors(observations, self.agent.device), memory, noise, self.greedy)
 

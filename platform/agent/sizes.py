@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Attention = Literal["full", "aggregate", "none"]
+AttentionKind = Literal["full", "aggregate", "none"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class AgentConfig:
     aggregation_tokens: int = 4
     # Choice: "aggregate" lets only the aggregation tokens ask, which costs a fraction; "none" lays the tokens side by
     # side before the LSTM, as IMPALA's agents do.
-    attention: Attention = "full"
+    attention: AttentionKind = "full"
 
     # Choice: is the previous action an input. A small net that sees it learns to repeat it, and not to look.
     previous_action: bool = True
@@ -55,8 +55,8 @@ class AgentConfig:
             problems.append(
                 f"agent.decoder_heads={self.decoder_heads} does not divide agent.decoder_width={self.decoder_width}"
             )
-        if self.attention not in get_args(Attention):
-            problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(Attention))}")
+        if self.attention not in get_args(AttentionKind):
+            problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(AttentionKind))}")
         if self.aggregation_tokens < 1 or self.layers < 1:
             problems.append("agent.aggregation_tokens and agent.layers are at least 1")
         if self.utterance_length < 2:

@@ -1,4 +1,4 @@
-"""Attention blocks, shared by the multi-modal transformer and the language decoder. Pre-normalised, as is usual now."""
+"""Attention blocks, shared by the multi-modal transformer and the language decoder. Pre-normalized, as is usual now."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Block(nn.Module):
         return cast(Tensor, tokens + self.feedforward(tokens))
 
 
-class Question(nn.Module):
+class LatentCrossAttention(nn.Module):
     """Attention of a few queries over many tokens, then a feed-forward layer.
 
     Keys are not computed: a head's key matrix moves to its query's side, q (K x) = (K' q) x, and its value matrix
@@ -87,7 +87,7 @@ class Question(nn.Module):
 
 
 def feed_forward(width: int, multiple: int) -> nn.Sequential:
-    """Two linear layers over normalised tokens, `multiple` times as wide in between."""
+    """Two linear layers over normalized tokens, `multiple` times as wide in between."""
     return nn.Sequential(
         nn.LayerNorm(width), nn.Linear(width, multiple * width), nn.GELU(), nn.Linear(multiple * width, width)
     )

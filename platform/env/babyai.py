@@ -85,21 +85,21 @@ def another_thing(level: RoomGridLevel, rng: np.random.Generator) -> Instead | N
     others = sorted(thing for thing in things if not _may_mean(level.mission, *thing))
     if not others:
         return None
-    kind, colour = others[rng.integers(len(others))]
-    return Instead(kind, colour)
+    kind, color = others[rng.integers(len(others))]
+    return Instead(kind, color)
 
 
-def _may_mean(mission: str, kind: str, colour: str) -> bool:
+def _may_mean(mission: str, kind: str, color: str) -> bool:
     """Could the mission's words speak of such a thing? What they leave open ("a red object"), any thing fits."""
     named = set(words(mission))
-    kinds, colours = named & set(OBJ_TYPES), named & set(COLOR_NAMES)
-    return (not kinds or kind in kinds) and (not colours or colour in colours)
+    kinds, colors = named & set(OBJ_TYPES), named & set(COLOR_NAMES)
+    return (not kinds or kind in kinds) and (not colors or color in colors)
 
 
 def _misled(level: Any, instead: Instead) -> BabyAIBot:
     """A bot that goes to another thing than the mission says. The bot reads the instruction only when it is made."""
     meant = level.instrs
-    level.instrs = GoToInstr(ObjDesc(instead.kind, instead.colour))
+    level.instrs = GoToInstr(ObjDesc(instead.kind, instead.color))
     try:
         level.instrs.reset_verifier(level)
         return BabyAIBot(level)

@@ -26,10 +26,10 @@ class GymnasiumFacts:
 
 @dataclass(frozen=True)
 class Instead:
-    """What a solver who misunderstood goes to: a thing of another kind or colour."""
+    """What a solver who misunderstood goes to: a thing of another kind or color."""
 
     kind: str
-    colour: str
+    color: str
 
 
 class Resting(Expert):
@@ -65,7 +65,7 @@ class Mission(Task):
     def to_json(self) -> Mapping[str, Any]:
         fields: dict[str, Any] = {"kind": KIND, "instruction": self.instruction, "above": self.above}
         if self.instead is not None:
-            fields["instead"] = {"kind": self.instead.kind, "colour": self.instead.colour}
+            fields["instead"] = {"kind": self.instead.kind, "color": self.instead.color}
         return fields
 
     def success(self, facts: GymnasiumFacts, said: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from interplay.episodes.episode import EpisodeMeta
 
 
 @dataclass(frozen=True)
-class Asked:
+class DialogueTask:
     """A task of an episode; steps and rows count from its start."""
 
     fields: Mapping[str, Any]  # as the task's `to_json` told them
@@ -28,13 +28,13 @@ class Asked:
         return [text for text in said[self.step + 1 : self.judged] if text is not None]
 
 
-def dialogue(meta: EpisodeMeta) -> list[Asked]:
+def dialogue(meta: EpisodeMeta) -> list[DialogueTask]:
     """The tasks of an episode, in the order in which they were asked."""
     frames = meta.frames_per_step
     steps = [frame // frames for frame, _ in meta.tasks]
     ends: list[tuple[int | None, str | None]] = [(frame // frames, how) for frame, how in meta.endings]
     ends += [(None, None)] * (len(steps) - len(ends))  # of tasks that were open to the end
     return [
-        Asked(fields, step, ended, how, meta.steps if ended is None else ended)
+        DialogueTask(fields, step, ended, how, meta.steps if ended is None else ended)
         for (_, fields), step, (ended, how) in zip(meta.tasks, steps, ends, strict=True)
     ]

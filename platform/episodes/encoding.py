@@ -25,7 +25,7 @@ from interplay.episodes.episode import FORMAT_VERSION, Episode, EpisodeMeta, Utt
 
 WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
-Arrays = Mapping[str, NDArray[Any]]
+EpisodeArrays = Mapping[str, NDArray[Any]]
 
 
 class DamagedEpisode(ValueError):
@@ -129,7 +129,7 @@ def _windows(name: str, array: NDArray[Any], rows: int) -> Iterator[tuple[str, N
         yield f"{name}/{number:04d}", array[start : start + rows]
 
 
-def _streams(arrays: Arrays) -> dict[str, dict[str, Any]]:
+def _streams(arrays: EpisodeArrays) -> dict[str, dict[str, Any]]:
     return {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()}
 
 
@@ -158,7 +158,7 @@ def _read_meta(archive: zipfile.ZipFile, source: str) -> EpisodeMeta:
     return meta_from_json(fields)
 
 
-def _assemble(meta: EpisodeMeta, arrays: Arrays) -> Episode:
+def _assemble(meta: EpisodeMeta, arrays: EpisodeArrays) -> Episode:
     def of_roles(kind: str) -> dict[str, NDArray[Any]]:
         roles = dict.fromkeys(name.split("/")[1] for name in arrays if name.startswith(f"{kind}/"))
         return {role: joined(f"{kind}/{role}") for role in roles}

@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from interplay.episodes.catalogue import (
+from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
+from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.episode_catalog import (
     INDEX_TABLES,
     MARK_TABLE,
-    Entry,
-    Where,
+    CatalogEntry,
+    EpisodeFilter,
     insert_entry,
     insert_marks,
     read_entries,
     read_marks,
     sql_condition,
 )
-from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
-from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.files import write_whole
+from interplay.episodes.episode_files import write_whole
 
 SNAPSHOT_VERSION = 1
 
@@ -67,20 +67,20 @@ class Snapshot:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """All its episodes, oldest first."""
-        return tuple(self.select(Where()))
+        return tuple(self.select(EpisodeFilter()))
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def select(self, where: Where) -> list[str]:
+    def select(self, where: EpisodeFilter) -> list[str]:
         """Its episodes that satisfy `where`, oldest first."""
         condition, values = sql_condition(where)
         query = f"SELECT id FROM episodes WHERE {condition} ORDER BY id"
         return [row[0] for row in self._database.execute(query, values)]
 
-    def entries(self, where: Where | None = None) -> list[Entry]:
+    def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
         """What it knows about the episodes that satisfy `where`, oldest first."""
-        return read_entries(self._database, self.select(where or Where()))
+        return read_entries(self._database, self.select(where or EpisodeFilter()))
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
         """Marks as they stood when it was frozen, by episode, rater and frame."""
@@ -107,7 +107,7 @@ class Snapshot:
         self._database.close()
 
 
-def freeze(path: Path, entries: Sequence[Entry], marks: Sequence[Mark], where: Where) -> None:
+def freeze(path: Path, entries: Sequence[CatalogEntry], marks: Sequence[Mark], where: EpisodeFilter) -> None:
     """Writes a snapshot. Raises FileExistsError where the name is taken."""
     if path.exists():
         raise FileExistsError(f"{path} exists already; a snapshot never changes, choose another name")
@@ -124,7 +124,7 @@ def freeze(path: Path, entries: Sequence[Entry], marks: Sequence[Mark], where: W
     path.chmod(0o444)
 
 
-def _as_json(where: Where) -> str:
+def _as_json(where: EpisodeFilter) -> str:
     fields: dict[str, Any] = dataclasses.asdict(where)
     fields["kinds"] = {
         role: [kinds] if isinstance(kinds, str) else sorted(kinds) for role, kinds in where.kinds.items()

@@ -5,7 +5,7 @@
     store/snapshots/<name>.db           a frozen list of episodes and marks, for one training run
 
 An append is safe once it returns. A process that dies in the middle loses that one episode at most; `reindex` mends
-the catalogue. Reading files while others are appended needs no care at all.
+the catalog. Reading files while others are appended needs no care at all.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from interplay.episodes.catalogue import Catalogue, Entry, Where, entry_of
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load, read_bytes
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.files import EpisodeFiles
+from interplay.episodes.episode_catalog import CatalogEntry, EpisodeCatalog, EpisodeFilter, entry_of
+from interplay.episodes.episode_files import EpisodeFiles
 from interplay.episodes.snapshot import Snapshot, freeze
 
 log = logging.getLogger(__name__)
@@ -40,20 +40,20 @@ class Reindexed:
 
 
 class EpisodeStore:
-    """Owns a store's catalogue: one process at a time may hold one (see `catalogue`)."""
+    """Owns a store's catalog: one process at a time may hold one (see `catalog`)."""
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
         (self.root / "episodes").mkdir(parents=True, exist_ok=True)
         (self.root / "snapshots").mkdir(exist_ok=True)
         self._files = EpisodeFiles(self.root)
-        self._catalogue = Catalogue(self.root / "catalogue.db")
+        self._catalog = EpisodeCatalog(self.root / "catalogue.db")
         self._count: int | None = None
 
     def append(self, episode: Episode) -> None:
         """Stores an episode for good. Raises as `EpisodeFiles.place` does."""
         placed = self._files.place(episode)
-        self._catalogue.put([entry_of(episode.meta, placed.path, placed.sha256)])
+        self._catalog.put([entry_of(episode.meta, placed.path, placed.sha256)])
         self._count = None
 
     def read(self, episode: str) -> Episode:
@@ -63,7 +63,7 @@ class EpisodeStore:
             KeyError: the store has none of this id.
             DamagedEpisode, UnknownFormat: its file cannot be read.
         """
-        return load(self.root / self._catalogue.path(episode))
+        return load(self.root / self._catalog.path(episode))
 
     def ids(
         self,
@@ -75,46 +75,46 @@ class EpisodeStore:
         tasks: Collection[str] = (),
         marked: bool | None = None,
     ) -> list[str]:
-        """The ids of the episodes that satisfy every condition given, oldest first; see `Where`."""
-        return self._catalogue.ids(Where(split, round, None, world, kinds or {}, tasks, marked))
+        """The ids of the episodes that satisfy every condition given, oldest first; see `EpisodeFilter`."""
+        return self._catalog.ids(EpisodeFilter(split, round, None, world, kinds or {}, tasks, marked))
 
-    def entries(self, where: Where | None = None) -> list[Entry]:
-        """What the catalogue knows about the episodes that satisfy `where`, oldest first."""
-        return self._catalogue.entries(where or Where())
+    def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
+        """What the catalog knows about the episodes that satisfy `where`, oldest first."""
+        return self._catalog.entries(where or EpisodeFilter())
 
     def __len__(self) -> int:
         if self._count is None:
-            self._count = self._catalogue.count()
+            self._count = self._catalog.count()
         return self._count
 
     def delete(self, episode: str) -> None:
         """Hides an episode from every list and later snapshot, reindexed or not; `purge` frees its bytes."""
-        self._catalogue.path(episode)  # an unknown id is an error
-        self._catalogue.delete(episode)
+        self._catalog.path(episode)  # an unknown id is an error
+        self._catalog.delete(episode)
         self._count = None
 
     def restore(self, episode: str) -> None:
         """Brings a deleted episode back, unless it has been purged."""
-        self._catalogue.restore(episode)
+        self._catalog.restore(episode)
         self._count = None
 
     def purge(self) -> list[str]:
         """Removes the files of all deleted episodes, snapshots that list them notwithstanding; returns their ids."""
-        doomed = self._catalogue.deleted()
-        paths = self._catalogue.paths()
+        doomed = self._catalog.deleted()
+        paths = self._catalog.paths()
         for episode in doomed:
             if episode in paths:
                 (self.root / paths[episode]).unlink(missing_ok=True)
-        self._catalogue.purged(doomed)
-        self._catalogue.drop(doomed)
+        self._catalog.purged(doomed)
+        self._catalog.drop(doomed)
         self._count = None
         return doomed
 
     def reindex(self, *, sweep_older_than: float = SWEEP_SECONDS) -> Reindexed:
         """Brings the index in line with the files: those of killed writers and other processes are taken in."""
         swept = self._files.sweep(older_than=sweep_older_than)
-        known = {path: episode for episode, path in self._catalogue.paths().items()}
-        entries: list[Entry] = []
+        known = {path: episode for episode, path in self._catalog.paths().items()}
+        entries: list[CatalogEntry] = []
         unreadable: list[str] = []
         for relative, path in self._files.found():
             if known.pop(relative, None) is not None:
@@ -123,45 +123,45 @@ class EpisodeStore:
                 data = read_bytes(path)
                 meta = decode(data, source=str(path)).meta
             except (DamagedEpisode, UnknownFormat) as error:
-                log.warning("left out of the catalogue: %s", error)
+                log.warning("left out of the catalog: %s", error)
                 unreadable.append(relative)
                 continue
             entries.append(entry_of(meta, relative, hashlib.sha256(data).hexdigest()))
-        self._catalogue.put(entries)
-        self._catalogue.drop(list(known.values()))
+        self._catalog.put(entries)
+        self._catalog.drop(list(known.values()))
         self._count = None
         return Reindexed(tuple(e.id for e in entries), tuple(known.values()), tuple(unreadable), swept)
 
     def add_marks(self, marks: Sequence[Mark]) -> None:
         """Stores marks. Raises KeyError where one is of an episode that the store does not have."""
         for episode in {mark.episode for mark in marks}:
-            self._catalogue.path(episode)
-        self._catalogue.add_marks(marks)
+            self._catalog.path(episode)
+        self._catalog.add_marks(marks)
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
         """Marks that stand, by episode, rater and frame; of these episodes and this rater where given."""
-        return self._catalogue.marks(episodes, rater)
+        return self._catalog.marks(episodes, rater)
 
     def undo(self, mark: str) -> None:
         """Hides a mark; what snapshots have frozen stays. Raises KeyError for an unknown id."""
-        self._catalogue.undo_mark(mark)
+        self._catalog.undo_mark(mark)
 
-    def snapshot(self, name: str, where: Where | None = None) -> Snapshot:
+    def snapshot(self, name: str, where: EpisodeFilter | None = None) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db.
 
         Raises:
             FileExistsError: a snapshot of this name is there already; they never change.
         """
-        chosen = where or Where()
-        entries = self._catalogue.entries(chosen)
-        marks = self._catalogue.marks([entry.id for entry in entries])
+        chosen = where or EpisodeFilter()
+        entries = self._catalog.entries(chosen)
+        marks = self._catalog.marks([entry.id for entry in entries])
         path = self.root / "snapshots" / f"{name}.db"
         freeze(path, entries, marks, chosen)
         return Snapshot(path)
 
     def close(self) -> None:
-        """Closes the catalogue."""
-        self._catalogue.close()
+        """Closes the catalog."""
+        self._catalog.close()
 
     def __enter__(self) -> Self:
         return self

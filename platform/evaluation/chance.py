@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from interplay.actors.seats import Asked, SolverSeat
+from interplay.actors.seats import CurrentTask, SolverSeat
 from interplay.env.task import Task
 from interplay.env.world import Action, Movement, View, World
 from interplay.evaluation.material import Chance
@@ -25,7 +25,7 @@ class RestingSeat(SolverSeat):
     kind = "resting"
     needs_pictures = False
 
-    def begin(self, lane: int, world: World, view: View, asked: Asked) -> None:
+    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         """It does not care."""
 
     def see(self, lane: int, view: View) -> None:

@@ -141,9 +141,9 @@ def mean(values: ArrayLike, rng: np.random.Generator, *, confidence: float = CON
 def pooled_share(
     right: ArrayLike, total: ArrayLike, rng: np.random.Generator, *, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """sum(right) / sum(total) where entry i counts episode i's judgements, resampling whole episodes.
+    """sum(right) / sum(total) where entry i counts episode i's judgments, resampling whole episodes.
 
-    Judgements within an episode depend on each other, so an interval that counted them singly would be too narrow.
+    Judgments within an episode depend on each other, so an interval that counted them singly would be too narrow.
     n is the number of episodes.
     """
     wins, trials = _paired(right, total)

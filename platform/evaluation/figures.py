@@ -1,4 +1,4 @@
-"""The report's figures, each one axes wide, as SVG text that takes its colours of ink and grid from the page.
+"""The report's figures, each one axes wide, as SVG text that takes its colors of ink and grid from the page.
 
 Small single figures, rather than one large sheet, let the page lay them out for a telephone and for a wide screen.
 Nothing here touches pyplot or any other state shared by a process.
@@ -24,12 +24,12 @@ from interplay.evaluation.curves import smoothed
 from interplay.evaluation.estimates import Estimate, SuccessCurve
 from interplay.evaluation.material import Curve, Floats, RewardPoint, UtilityTrace
 
-# Okabe and Ito's colours, told apart by colour-blind readers too; lightened to stand on dark pages as well
-COLOURS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
+# Okabe and Ito's colors, told apart by color-blind readers too; lightened to stand on dark pages as well
+COLORS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
 SPOKEN = 32  # letters of what was said that a trace shows
 DASHES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
-POSITIVE, NEGATIVE = COLOURS[2], "#d1495b"
-_INK, _GRID = "#102030", "#c0d0e0"  # stand-ins, replaced by the page's own colours
+POSITIVE, NEGATIVE = COLORS[2], "#d1495b"
+_INK, _GRID = "#102030", "#c0d0e0"  # stand-ins, replaced by the page's own colors
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # real text: small, sharp, can be searched and read aloud
     "svg.hashsalt": "interplay",  # the same data draws the same file
@@ -82,7 +82,7 @@ def grouped_bars(
             for slot, agent in enumerate(agents):
                 if agent in bars:
                     at = place + (slot - (len(agents) - 1) / 2) * width
-                    _bar(axes, at, width * 0.9, bars[agent], COLOURS[slot], agent if place == 0 else "")
+                    _bar(axes, at, width * 0.9, bars[agent], COLORS[slot], agent if place == 0 else "")
             if task in chance:
                 axes.hlines(chance[task], place - 0.45, place + 0.45, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
         axes.set_xticks(range(len(groups)), list(groups))
@@ -100,11 +100,9 @@ def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str)
     def draw(axes: Axes) -> None:
         for slot, (agent, curve) in enumerate(curves.items()):
             axes.fill_between(
-                curve.seconds, curve.low, curve.high, step="post", color=COLOURS[slot], alpha=0.16, linewidth=0
+                curve.seconds, curve.low, curve.high, step="post", color=COLORS[slot], alpha=0.16, linewidth=0
             )
-            axes.step(
-                curve.seconds, curve.share, where="post", color=COLOURS[slot], linestyle=DASHES[slot], label=agent
-            )
+            axes.step(curve.seconds, curve.share, where="post", color=COLORS[slot], linestyle=DASHES[slot], label=agent)
         axes.set_ylim(0, 1.02)
         axes.set_xlim(left=0)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
@@ -115,7 +113,7 @@ def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str)
 
 
 def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Drawing:
-    """Mean modelled return against updates, with bands of two standard errors."""
+    """Mean modeled return against updates, with bands of two standard errors."""
     updates = np.array([point.update for point in points], np.float64)
     lines = {"training": [point.training for point in points], "held-out": [point.heldout for point in points]}
 
@@ -127,16 +125,16 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Dra
             middle = np.array([np.mean(samples[place]) for place in kept])
             error = np.array([2 * np.std(samples[place]) / np.sqrt(len(samples[place])) for place in kept])
             axes.fill_between(
-                updates[kept], middle - error, middle + error, color=COLOURS[slot], alpha=0.16, linewidth=0
+                updates[kept], middle - error, middle + error, color=COLORS[slot], alpha=0.16, linewidth=0
             )
             axes.plot(
-                updates[kept], middle, color=COLOURS[slot], linestyle=DASHES[2 * slot], marker="os"[slot],
+                updates[kept], middle, color=COLORS[slot], linestyle=DASHES[2 * slot], marker="os"[slot],
                 markersize=3.5, label=f"{name} episodes",
             )  # fmt: skip
         axes.axhline(0, color=_GRID, linewidth=1)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set_xlabel("updates of reinforcement")
-        axes.set_ylabel("modelled return of an episode")
+        axes.set_ylabel("modeled return of an episode")
         axes.legend(loc="best")
 
     return Drawing(_svg(draw, title, wide=True), caption, wide=True)
@@ -147,21 +145,21 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
     seconds = np.arange(len(trace.utility)) * trace.seconds_per_step
 
     def draw(axes: Axes) -> None:
-        axes.plot(seconds, trace.utility, color=COLOURS[0])
-        for sign, shape, colour, label in (
+        axes.plot(seconds, trace.utility, color=COLORS[0])
+        for sign, shape, color, label in (
             (1, "^", POSITIVE, "marked as progress"),
             (-1, "v", NEGATIVE, "marked as a slip"),
         ):
             rows = [row for row, given in trace.marks if given == sign]
             if rows:
                 axes.plot(
-                    seconds[rows], trace.utility[rows], shape, color=colour, markersize=8, linestyle="none", label=label
+                    seconds[rows], trace.utility[rows], shape, color=color, markersize=8, linestyle="none", label=label
                 )
         for row, text in trace.said:
-            axes.axvline(seconds[row], color=COLOURS[3], linewidth=1.2, linestyle=(0, (4, 2)))
+            axes.axvline(seconds[row], color=COLORS[3], linewidth=1.2, linestyle=(0, (4, 2)))
             spoken = textwrap.shorten(text, SPOKEN, placeholder=" …")
             axes.annotate(
-                f"“{spoken}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLOURS[3],
+                f"“{spoken}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLORS[3],
                 textcoords="offset points", fontsize=9, rotation=90, ha="right", va="top",
             )  # fmt: skip
         for row, letter in letters:
@@ -202,8 +200,8 @@ def histograms(samples: Mapping[str, Floats], title: str, axis: str, caption: st
     def draw(axes: Axes) -> None:
         for slot, (name, sample) in enumerate(samples.items()):
             label = f"{name} (n = {len(sample)})"
-            axes.hist(sample, edges, color=COLOURS[slot], alpha=0.35, histtype="stepfilled")
-            axes.hist(sample, edges, color=COLOURS[slot], histtype="step", linewidth=1.6, label=label)
+            axes.hist(sample, edges, color=COLORS[slot], alpha=0.35, histtype="stepfilled")
+            axes.hist(sample, edges, color=COLORS[slot], histtype="step", linewidth=1.6, label=label)
         axes.set_xlabel(axis)
         axes.set_ylabel("episodes")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -218,7 +216,7 @@ def learning_curve(name: str, curve: Curve) -> Drawing:
     line = smoothed(curve)
 
     def draw(axes: Axes) -> None:
-        axes.plot(line.updates, line.values, color=COLOURS[0], linewidth=1.4)
+        axes.plot(line.updates, line.values, color=COLORS[0], linewidth=1.4)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.set_xlabel("updates")
@@ -226,8 +224,8 @@ def learning_curve(name: str, curve: Curve) -> Drawing:
     return Drawing(_svg(draw, name, height=1.9), "")
 
 
-def _bar(axes: Axes, at: float, width: float, estimate: Estimate, colour: str, label: str) -> None:
-    axes.bar(at, estimate.value, width, color=colour, label=label or None)
+def _bar(axes: Axes, at: float, width: float, estimate: Estimate, color: str, label: str) -> None:
+    axes.bar(at, estimate.value, width, color=color, label=label or None)
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
     axes.errorbar(at, estimate.value, yerr=[[max(below, 0)], [max(above, 0)]], color=_INK, linewidth=1, fmt="none")
 

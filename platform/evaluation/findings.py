@@ -192,7 +192,7 @@ def headlines(material: ReportMaterial) -> tuple[Finding, ...]:
     return (
         _success(material.probes),
         _sooner(material.probes),
-        _modelled_reward(material.reward_points),
+        _modeled_reward(material.reward_points),
         _reward_model(material.reward_model),
         _answers(answer_rewards(material), answer_margins(material.answer_rewards)),
     )
@@ -267,11 +267,11 @@ def _sooner(probes: ProbeResults | None) -> Finding:
     )
 
 
-def _modelled_reward(points: Sequence[RewardPoint]) -> Finding:
+def _modeled_reward(points: Sequence[RewardPoint]) -> Finding:
     label = "Modelled return, held-out"
     change = heldout_change(points)
     if change is None:
-        return Finding(label, None, "Reinforcement has not recorded the modelled return of held-out episodes.")
+        return Finding(label, None, "Reinforcement has not recorded the modeled return of held-out episodes.")
     verdict = {0: "moved within its error", 1: "rose", -1: "fell"}[change.verdict]
     first, last = change.updates
     return Finding(

@@ -144,7 +144,7 @@ class RewardModelResults:
 
     pairs_right: Floats  # [episodes]: pairs of moments ordered as the rater's marks say; ties count half
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
-    returns: Floats  # [episodes]: modelled return
+    returns: Floats  # [episodes]: modeled return
     success: NDArray[np.bool_]  # [episodes]: the simulator's truth
     swapped_returns: Floats  # [episodes]: the same episodes under another episode's instruction
 

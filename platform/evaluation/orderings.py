@@ -42,7 +42,7 @@ def orderings(material: ReportMaterial) -> tuple[Ordering, ...]:
 
 
 def _reward_rises(material: ReportMaterial) -> Ordering:
-    claim = "The modelled return rises on held-out episodes"
+    claim = "The modeled return rises on held-out episodes"
     change = findings.heldout_change(material.reward_points)
     if change is None:
         return Ordering(claim, None, "")

@@ -51,7 +51,7 @@ def results(material: ReportMaterial) -> dict[str, Any]:
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "reward_model": findings.reward_model_figures(model) if model else None,
         "answers": findings.answer_rewards(material) or None,
-        "modelled_return": [
+        "modeled_return": [
             {"update": point.update, "training": point.training.mean(), "heldout": point.heldout.mean()}
             for point in material.reward_points
             if len(point.training) and len(point.heldout)

@@ -146,13 +146,13 @@ def reward_model_section(material: ReportMaterial) -> str:
         figures.histograms(
             {name: sample for name, sample in samples.items() if len(sample)},
             "Return, solved or failed",
-            "modelled return",
+            "modeled return",
             "Solved or failed in truth; held-out episodes.",
         ),
         figures.histograms(
             {"own instruction": results.returns, "swapped": results.swapped_returns},
             "Return, instruction swapped",
-            "modelled return",
+            "modeled return",
             "The same episodes, with the instruction of another episode.",
         ),
     ]
@@ -319,8 +319,8 @@ def _comparison_table(probes: ProbeResults) -> str:
 
 def _legend(probes: ProbeResults, *, chance: bool = True) -> str:
     keys = "".join(
-        f'<span class="key"><i style="background:{colour}"></i>{html.escape(probes.name(agent))}</span>'
-        for agent, colour in zip(probes.success_step, figures.COLOURS, strict=False)
+        f'<span class="key"><i style="background:{color}"></i>{html.escape(probes.name(agent))}</span>'
+        for agent, color in zip(probes.success_step, figures.COLORS, strict=False)
     )
     guessing = '<span class="key"><i class="dashed"></i>guessing</span>' if chance and probes.chance else ""
     return f'<p class="legend">{keys}{guessing}</p>'

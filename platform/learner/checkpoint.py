@@ -3,7 +3,7 @@
     checkpoints/000000400/
         checkpoint.json   format version, step, what agent this is (size, layout, vocabulary), resolved config
         agent.pt          the agent's weights, nothing else: what another stage loads
-        training.pt       optimiser, random states, cursors, lane states: what only a resume needs
+        training.pt       optimizer, random states, cursors, lane states: what only a resume needs
 
 A directory is written under a temporary name, synced and renamed: it is whole or it is not there.
 """

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from interplay.agent.memory import State, Step, lstm_step
-from interplay.agent.network import Agent, Looked, Output, folded
+from interplay.agent.network import Agent, AgentOutput, StepFeatures, folded
+from interplay.agent.recurrent import RecurrentState, Step, lstm_step
 from interplay.learner.device import check_name, find_device
 
 BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
 
-Look = Callable[[dict[str, Tensor]], Looked]
+Look = Callable[[dict[str, Tensor]], StepFeatures]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +54,13 @@ class Forward:
             self._look = torch.compile(agent.look, backend=BACKEND, fullgraph=True, dynamic=False)
             self._step = torch.compile(lstm_step, backend=BACKEND, fullgraph=True, dynamic=False)
 
-    def __call__(self, observations: dict[str, Tensor], state: State) -> tuple[Output, State]:
+    def __call__(self, observations: dict[str, Tensor], state: RecurrentState) -> tuple[AgentOutput, RecurrentState]:
         """As `Agent.forward`. Whatever the precision, what is returned is float32."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
             looked = self._recomputed if self._config.recompute else self._look
             return self.agent.recall(looked(folded(observations)), observations["first"], state, self._step)
 
-    def _recomputed(self, observations: dict[str, Tensor]) -> Looked:
+    def _recomputed(self, observations: dict[str, Tensor]) -> StepFeatures:
         """`Agent.look`, of which only the result is kept: a third more arithmetic, memory for one chunk of steps."""
         keys = list(observations)
         chunks = zip(*(observations[key].chunk(self._config.recompute) for key in keys), strict=True)
@@ -68,7 +68,7 @@ class Forward:
             checkpoint(self._look, dict(zip(keys, chunk, strict=True)), use_reentrant=False, preserve_rng_state=False)
             for chunk in chunks
         ]
-        return Looked(*(None if parts[0] is None else torch.cat(parts) for parts in zip(*looked, strict=True)))  # type: ignore[arg-type]
+        return StepFeatures(*(None if parts[0] is None else torch.cat(parts) for parts in zip(*looked, strict=True)))  # type: ignore[arg-type]
 
 
 def check_compiler(device: torch.device) -> None:

@@ -14,20 +14,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from interplay.actors.unroll import Unroll
-from interplay.agent.memory import State
-from interplay.agent.network import Agent, Output
+from interplay.agent.network import Agent, AgentOutput
+from interplay.agent.recurrent import RecurrentState
+from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
+from interplay.learner.batch import Batch, PlayedRows, Tensors, move_array, rows_of
 from interplay.learner.forward import Forward, ForwardConfig
 from interplay.learner.losses import shuffled_lanes
 from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstrated_terms, played_terms
-from interplay.learner.peers import Alone, Peers
-from interplay.learner.rows import Batch, PlayedRows, Tensors, move_array, rows_of
+from interplay.learner.process_group import ProcessGroup, SingleProcess
 
 
 @dataclass(frozen=True)
 class LearnerConfig(ForwardConfig):
-    """The objective and the optimiser, beside where and how the network computes. The defaults are the paper's."""
+    """The objective and the optimizer, beside where and how the network computes. The defaults are the paper's."""
 
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     learning_rate: float = 1e-4
@@ -68,19 +68,19 @@ class Learner:
         *,
         dataset_lanes: int,
         generator: torch.Generator,
-        peers: Peers | None = None,
+        peers: ProcessGroup | None = None,
     ) -> None:
         self.forward = Forward(agent, config)
         self.agent = agent
         self.config = config
         self.updates = 0
-        self.peers = Alone() if peers is None else peers
+        self.peers = SingleProcess() if peers is None else peers
         self._compared = False
         self._generator = generator
         self._dataset_state = agent.initial_state(dataset_lanes)
         # One kernel for all weights, which torch has for GPUs; None is its choice on the CPU.
         self._fused = True if self.device.type == "cuda" else None
-        self._optimiser = torch.optim.Adam(
+        self._optimizer = torch.optim.Adam(
             agent.parameters(), lr=config.learning_rate, betas=config.adam_betas, fused=self._fused
         )
 
@@ -117,14 +117,14 @@ class Learner:
         if not terms:
             raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.played is not None))
         loss, told = self._merged(terms)
-        self._optimiser.zero_grad(set_to_none=True)
+        self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
         self.peers.sum_gradients(self.agent.parameters())
         metrics = _fetched({**told, "gradient_norm": self._clip()})
         self._refuse_infinite(metrics, terms)
-        for group in self._optimiser.param_groups:
+        for group in self._optimizer.param_groups:
             group["lr"] = self.config.learning_rate * min(1.0, (self.updates + 1) / max(1, self.config.warm_up))
-        self._optimiser.step()
+        self._optimizer.step()
         self.updates += 1
         return metrics
 
@@ -141,7 +141,7 @@ class Learner:
     def state(self) -> dict[str, Any]:
         """What a resume needs beside the agent's weights, the same on every rank; all of them must ask."""
         return {
-            "optimiser": self._optimiser.state_dict(),
+            "optimiser": self._optimizer.state_dict(),
             "updates": self.updates,
             "generator": self._generator.get_state(),
             "dataset_state": [self.peers.gather(part[None])[0].cpu() for part in self._dataset_state],
@@ -153,9 +153,9 @@ class Learner:
         Raises:
             ValueError: it is of another number of dataset lanes.
         """
-        optimiser = state["optimiser"]
-        groups = [{**group, "fused": self._fused} for group in optimiser["param_groups"]]
-        self._optimiser.load_state_dict({**optimiser, "param_groups": groups})
+        optimizer = state["optimiser"]
+        groups = [{**group, "fused": self._fused} for group in optimizer["param_groups"]]
+        self._optimizer.load_state_dict({**optimizer, "param_groups": groups})
         self.updates = state["updates"]
         self._generator.set_state(state["generator"])
         lanes = self._dataset_state.hidden.shape[0]
@@ -163,7 +163,7 @@ class Learner:
         if found != lanes * self.peers.size:
             raise ValueError(f"the saved state is of {found} dataset lanes, here are {self.peers.size} x {lanes}")
         own = slice(self.peers.rank * lanes, (self.peers.rank + 1) * lanes)
-        self._dataset_state = State(*(part[own].to(self.device) for part in state["dataset_state"]))
+        self._dataset_state = RecurrentState(*(part[own].to(self.device) for part in state["dataset_state"]))
         self._compared = False
 
     def _load_played(self, played: Played) -> PlayedRows:
@@ -172,7 +172,7 @@ class Learner:
             rows=rows_of(played.unroll, self.device),
             reward=move_array(played.reward, self.device),
             reference_gate=None if gate is None else move_array(gate, self.device),
-            state=State(*(move_array(state[name], self.device) for name in ("hidden", "cell"))),
+            state=RecurrentState(*(move_array(state[name], self.device) for name in ("hidden", "cell"))),
         )
 
     def _compare(self) -> None:
@@ -183,10 +183,10 @@ class Learner:
             self.peers.check_same("agent", self.agent.state_dict().values())
             self._compared = True
 
-    def _forward(self, batch: Batch) -> tuple[Output, int]:
+    def _forward(self, batch: Batch) -> tuple[AgentOutput, int]:
         """One forward over the played lanes, then the dataset's; also the number of played lanes."""
         lanes = batch.played_lanes
-        parts: list[tuple[dict[str, Tensor], State]] = []
+        parts: list[tuple[dict[str, Tensor], RecurrentState]] = []
         if batch.played is not None:
             parts.append((self._observations(batch.played.rows.device), batch.played.state))
         if batch.demonstrated is not None:
@@ -194,13 +194,13 @@ class Learner:
         output, after = self.forward(*(parts[0] if len(parts) == 1 else _side_by_side(parts)))
         if batch.demonstrated is None:
             return output, lanes
-        self._dataset_state = State(*(part[lanes:].detach() for part in after))
+        self._dataset_state = RecurrentState(*(part[lanes:].detach() for part in after))
         return output, lanes
 
     def _observations(self, arrays: Tensors) -> dict[str, Tensor]:
         return {key: arrays[key] for key in self.agent.layout.observations(0, 0)}
 
-    def _terms(self, output: Output, batch: Batch, lanes: int) -> list[Term]:
+    def _terms(self, output: AgentOutput, batch: Batch, lanes: int) -> list[Term]:
         objective = self.config.objective
         terms: list[Term] = []
         if batch.played is not None:
@@ -249,11 +249,13 @@ class Learner:
             raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm}: {listed}")
 
 
-def _side_by_side(parts: Sequence[tuple[dict[str, Tensor], State]]) -> tuple[dict[str, Tensor], State]:
+def _side_by_side(
+    parts: Sequence[tuple[dict[str, Tensor], RecurrentState]],
+) -> tuple[dict[str, Tensor], RecurrentState]:
     """Several streams' observations [T, B, ...] and states as those of all their lanes."""
     streams, states = zip(*parts, strict=True)
     joined = {key: torch.cat([stream[key] for stream in streams], dim=1) for key in streams[0]}
-    return joined, State(*(torch.cat(each) for each in zip(*states, strict=True)))
+    return joined, RecurrentState(*(torch.cat(each) for each in zip(*states, strict=True)))
 
 
 def _part(means: tuple[Mean, ...], shares: Iterator[Tensor]) -> Tensor:
@@ -277,5 +279,5 @@ def _nothing_to_learn(weights: LossWeights, plays: bool) -> str:
     )
 
 
-def _lanes(output: Output, lanes: slice) -> Output:
-    return Output(*(None if part is None else part[:, lanes] for part in output))  # type: ignore[arg-type]
+def _lanes(output: AgentOutput, lanes: slice) -> AgentOutput:
+    return AgentOutput(*(None if part is None else part[:, lanes] for part in output))  # type: ignore[arg-type]

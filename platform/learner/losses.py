@@ -1,4 +1,4 @@
-"""What a learner minimises beside the policy gradient: cloning, contrast of sight and language, value, KL.
+"""What a learner minimizes beside the policy gradient: cloning, contrast of sight and language, value, KL.
 
 Every loss is an average over the steps (or utterances, or pairs) that count, so its size depends neither on the
 batch nor on how many steps are masked.

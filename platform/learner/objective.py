@@ -1,7 +1,7 @@
 """The weighted terms of one update: which losses apply to which lanes, and what is logged of them.
 
 Played lanes (an agent acted) get V-trace policy gradients, the value loss and the gate KL. Demonstrated lanes (people
-or scripts acted) get behavioural cloning and CSS, and in a reward model the marks' IBT loss.
+or scripts acted) get behavioral cloning and CSS, and in a reward model the marks' IBT loss.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import gate_log_prob, movement_log_probs
-from interplay.agent.network import Agent, Output
+from interplay.agent.network import Agent, AgentOutput
 from interplay.learner import losses
 from interplay.learner.averages import Mean
-from interplay.learner.returns import discounts, valid_steps
-from interplay.learner.rows import Rows
+from interplay.learner.batch import Rows
+from interplay.learner.ibt import ibt_loss
+from interplay.learner.masks import discounts, valid_steps
 from interplay.learner.vtrace import policy_gradient, vtrace
-from interplay.reward.ibt import ibt_loss
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Term(NamedTuple):
 
 def played_terms(
     agent: Agent,
-    output: Output,
+    output: AgentOutput,
     rows: Rows,
     reward: Tensor,
     reference_gate: Tensor | None,
@@ -133,7 +133,7 @@ def played_terms(
 
 def demonstrated_terms(
     agent: Agent,
-    output: Output,
+    output: AgentOutput,
     rows: Rows,
     permutation: Tensor,
     config: ObjectiveConfig,
@@ -185,7 +185,7 @@ def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Parts]:
     return {name: (Mean(value, count),) for name, value in values.items()}
 
 
-def _heads(agent: Agent, output: Output, rows: Rows) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _heads(agent: Agent, output: AgentOutput, rows: Rows) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """By head: the log-probability of what it did, and the log-ratio to the policy that acted; [T + 1, b]."""
     arrays = rows.device
     log_probs: dict[str, Tensor] = {}
@@ -197,7 +197,7 @@ def _heads(agent: Agent, output: Output, rows: Rows) -> tuple[dict[str, Tensor],
     return log_probs, {head: log_prob - arrays[f"{head}_log_prob"] for head, log_prob in log_probs.items()}
 
 
-def _language_cloning(agent: Agent, output: Output, rows: Rows, mask: Tensor, config: ObjectiveConfig) -> Term:
+def _language_cloning(agent: Agent, output: AgentOutput, rows: Rows, mask: Tensor, config: ObjectiveConfig) -> Term:
     assert agent.language is not None
     assert output.gate is not None
     host, arrays = rows

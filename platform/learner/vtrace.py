@@ -53,7 +53,7 @@ def vtrace(
     Args:
         log_ratio: float [T, B], log pi(a|x) - log mu(a|x).
         reward: float [T, B], paid between rows t and t+1.
-        discount: float [T, B], of row t+1's value: see `interplay.learner.returns.discounts`.
+        discount: float [T, B], of row t+1's value: see `interplay.learner.masks.discounts`.
         value: float [T, B], V of rows 0 .. T-1.
         bootstrap: float [B], V of row T.
         mask: bool [T, B], steps whose action counts. What stands at other steps is ignored.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from interplay.env.task import Task
-from interplay.players.bias import RaterBias, Temper
+from interplay.players.rater_traits import RaterPopulation, RaterTraits
 
 StepMark = tuple[int, int]  # the step it is set at, and its sign, +1 or -1
 
@@ -24,7 +24,7 @@ class RaterConfig:
     marks_undoing: bool = False  # a task that is done no longer is a slip, however small the fall of progress
     chatter: float = 0.0  # chance that what is said to no purpose is marked as a slip
     bored_after: int = 0  # steps without any mark after which it marks a slip: nothing comes of it; 0: never
-    bias: RaterBias = field(default_factory=RaterBias)  # how far raters differ from all this
+    bias: RaterPopulation = field(default_factory=RaterPopulation)  # how far raters differ from all this
 
     def __post_init__(self) -> None:
         wrong = []
@@ -51,10 +51,10 @@ class ScriptedRater:
     ends meanwhile: its reader decides.
     """
 
-    def __init__(self, config: RaterConfig, rng: np.random.Generator, temper: Temper | None = None) -> None:
+    def __init__(self, config: RaterConfig, rng: np.random.Generator, temper: RaterTraits | None = None) -> None:
         self._config = config
         self._rng = rng
-        self._temper = temper or Temper()
+        self._temper = temper or RaterTraits()
         self._threshold = min(config.threshold * self._temper.threshold_factor, 1.0)
         self._task: Task | None = None
         self._said: list[str] = []

@@ -12,8 +12,8 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, View, World
-from interplay.players.choice import choose_by_cue, choose_by_kind
 from interplay.players.player import Player
+from interplay.players.task_choice import choose_by_cue, choose_by_kind
 
 Span = tuple[int, int]  # least and most, in steps, both included
 DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a setter's task may end

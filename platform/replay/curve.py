@@ -5,14 +5,14 @@ from __future__ import annotations
 from PIL import ImageDraw
 
 from interplay.replay import palette
-from interplay.replay.lettering import Font
 from interplay.replay.story import Click, Story
+from interplay.replay.text import Font
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 ARROW = 0.5  # half the height of a mark's arrow, in sizes of the text
 
 
-class Curve:
+class UtilityCurve:
     """Time runs over the whole width from the start, so that the end is known; utility over its range in the episode.
 
     Without utility the marks lie on a straight line.
@@ -89,9 +89,7 @@ class Curve:
         return stacked
 
 
-def arrow(
-    draw: ImageDraw.ImageDraw, centre: tuple[float, float], half: float, sign: int, colour: palette.Colour
-) -> None:
+def arrow(draw: ImageDraw.ImageDraw, center: tuple[float, float], half: float, sign: int, color: palette.Color) -> None:
     """A triangle that points up for +1 and down for -1; Pillow's font has no arrows."""
-    x, y = centre
-    draw.polygon([(x, y - sign * half), (x - half, y + sign * half), (x + half, y + sign * half)], colour)
+    x, y = center
+    draw.polygon([(x, y - sign * half), (x - half, y + sign * half), (x + half, y + sign * half)], color)

@@ -16,7 +16,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.replay.announced import Announced, unfinished
+from interplay.replay.encoder_job import EncoderJob, unfinished
 
 CODEC, PIXELS = "libx264", "yuv420p"  # what every player and browser shows
 QUALITY = {"crf": "20", "preset": "veryfast"}
@@ -27,7 +27,7 @@ class EndedEarly(Exception):
     """Fewer pictures came than were announced."""
 
 
-def encode(source: BinaryIO, path: Path, announced: Announced) -> None:
+def encode(source: BinaryIO, path: Path, announced: EncoderJob) -> None:
     """Writes the pictures that `source` holds, one after another, as a video at `path`.
 
     Raises:
@@ -51,7 +51,7 @@ def encode(source: BinaryIO, path: Path, announced: Announced) -> None:
         growing.unlink(missing_ok=True)
 
 
-def _pictures(source: BinaryIO, announced: Announced) -> Iterator[NDArray[np.uint8]]:
+def _pictures(source: BinaryIO, announced: EncoderJob) -> Iterator[NDArray[np.uint8]]:
     for number in range(announced.frames):
         data = source.read(announced.picture_bytes)
         if len(data) < announced.picture_bytes:
@@ -60,4 +60,4 @@ def _pictures(source: BinaryIO, announced: Announced) -> Iterator[NDArray[np.uin
 
 
 if __name__ == "__main__":
-    encode(sys.stdin.buffer, Path(sys.argv[1]), Announced.read(sys.argv[2:]))
+    encode(sys.stdin.buffer, Path(sys.argv[1]), EncoderJob.read(sys.argv[2:]))

@@ -1,28 +1,28 @@
-"""The colours of a replay."""
+"""The colors of a replay."""
 
 from __future__ import annotations
 
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 
-PAPER: Colour = (250, 250, 248)
-INK: Colour = (40, 40, 40)
-FAINT: Colour = (205, 205, 200)
-LABEL: Colour = (60, 60, 66)
-CURVE: Colour = (40, 90, 170)
-TAKEN_OVER: Colour = (200, 100, 0)
-UP: Colour = (30, 140, 60)
-DOWN: Colour = (200, 40, 40)
+PAPER: Color = (250, 250, 248)
+INK: Color = (40, 40, 40)
+FAINT: Color = (205, 205, 200)
+LABEL: Color = (60, 60, 66)
+CURVE: Color = (40, 90, 170)
+TAKEN_OVER: Color = (200, 100, 0)
+UP: Color = (30, 140, 60)
+DOWN: Color = (200, 40, 40)
 
 # What was just said, and what there was time to read.
-_SOLVER: tuple[Colour, Colour] = ((160, 70, 0), (175, 130, 95))
-_OTHERS: tuple[Colour, Colour] = ((20, 70, 170), (105, 125, 170))
+_SOLVER: tuple[Color, Color] = ((160, 70, 0), (175, 130, 95))
+_OTHERS: tuple[Color, Color] = ((20, 70, 170), (105, 125, 170))
 
 
-def mark(sign: int) -> Colour:
+def mark(sign: int) -> Color:
     """Of a mark: +1 progress, -1 a slip."""
     return UP if sign > 0 else DOWN
 
 
-def speaker(who: str, solver: str) -> tuple[Colour, Colour]:
+def speaker(who: str, solver: str) -> tuple[Color, Color]:
     """Of what somebody says: while it is to be read, and after."""
     return _SOLVER if who == solver else _OTHERS

@@ -8,7 +8,7 @@ import numpy as np
 
 from interplay.env.world import Image, World
 from interplay.episodes.episode import Episode
-from interplay.episodes.revisit import revisit
+from interplay.episodes.resimulation import resimulate
 
 BESIDE = 2  # pictures beside the solver's own
 MAP = "map"  # by convention the title of a world's map
@@ -25,7 +25,7 @@ def pictures(world: World, episode: Episode, height: int, width: int) -> Iterato
     """
     solver = world.spec.solver
     see = (solver,) if world.spec.image is not None else ()
-    for _, views, present in revisit(world, episode, see):
+    for _, views, present in resimulate(world, episode, see):
         drawn = dict(present.portrait(height, width))
         seen = views[solver].image if see else None
         if solver not in drawn and seen is not None:
@@ -43,7 +43,7 @@ def pictures(world: World, episode: Episode, height: int, width: int) -> Iterato
 def beside(drawn: Mapping[str, Image], *, solver: str, asker: str) -> tuple[str, ...]:
     """Which pictures go beside the solver's: the map, what the asker sees, and others, as far as they show anything.
 
-    A picture of one colour shows nothing: such are the eyes of a player who is not in the world.
+    A picture of one color shows nothing: such are the eyes of a player who is not in the world.
     """
     order = [MAP, asker, *drawn]
     titles = dict.fromkeys(title for title in order if title in drawn and title != solver)

@@ -23,9 +23,9 @@ from PIL import ImageDraw
 
 from interplay.env.world import Image
 from interplay.replay import palette
-from interplay.replay.curve import Curve, arrow
-from interplay.replay.lettering import LINE, font, wrap
+from interplay.replay.curve import UtilityCurve, arrow
 from interplay.replay.story import Caption, Click, Story
+from interplay.replay.text import LINE, font, wrap
 
 SIDE = 3 / 8  # of the solver's picture: size of each picture beside it
 CURVE, TIMELINE = 0.24, 0.13  # of its height: that of the curve of utility, and of a line with marks alone
@@ -34,7 +34,7 @@ TEXT = 1 / 28  # of its height
 STEERS = {"human": "a person", "agent": "the agent", "scripted": "a script", "replay": "a recording"}
 
 
-class Screen:
+class ReplayScreen:
     """One layout for a whole replay. `draw` keeps nothing from one row to another.
 
     `height` and `width` are those of the solver's picture; `titles` names the pictures beside it, none to two.
@@ -52,7 +52,7 @@ class Screen:
         panel = round((TIMELINE if story.utility is None else CURVE) * height)
         self._down = _even(height + self._captions + panel)
         box = (0, height + self._captions, self._across, self._down)
-        self._curve = Curve(story, box=box, face=font(max(9, round(0.8 * self._size))))
+        self._curve = UtilityCurve(story, box=box, face=font(max(9, round(0.8 * self._size))))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,9 +104,9 @@ class Screen:
             lines.append((task, palette.INK))
         if story.utility is not None:
             lines.append((f"utility {story.utility[row]:.2f}", palette.CURVE))
-        for text, colour in lines:
+        for text, color in lines:
             for part in wrap(text, self._font, self._side[0] - self._size):
-                draw.text((x, y), part, colour, self._font)
+                draw.text((x, y), part, color, self._font)
                 y += self._line
 
     def _marks(self, draw: ImageDraw.ImageDraw, clicks: Sequence[Click]) -> None:
@@ -129,10 +129,10 @@ class Screen:
         for caption in kept:
             who = f"{caption.line.who}: "
             bright, dim = palette.speaker(caption.line.who, self._story.solver)
-            colour = bright if caption.fresh else dim
-            draw.text((self._size, y), who, colour, self._font)
+            color = bright if caption.fresh else dim
+            draw.text((self._size, y), who, color, self._font)
             for part in self._wrapped(caption)[: self._lines]:
-                draw.text((self._size + self._font.getlength(who), y), part, colour, self._font)
+                draw.text((self._size + self._font.getlength(who), y), part, color, self._font)
                 y += self._line
 
     def _wrapped(self, caption: Caption) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.world import WorldSpec
-from interplay.episodes.dialogue import Asked, dialogue
+from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.episode import EpisodeMeta, Mark
 
 # On the screen, whatever the speed of the replay.
@@ -25,7 +25,7 @@ END_SECONDS = 2.0  # the last moment stands still at least so long
 
 
 @dataclass(frozen=True)
-class Line:
+class Subtitle:
     """Something said, and the row from which it is heard."""
 
     row: int
@@ -46,7 +46,7 @@ class Click:
 class Caption:
     """A line as it stands on the screen; no longer fresh once there was time to read it."""
 
-    line: Line
+    line: Subtitle
     fresh: bool
 
 
@@ -59,11 +59,11 @@ class Story:
     speed: float
     asker: str  # the role that asks; the solver again where it is alone
     solver: str
-    lines: tuple[Line, ...]
+    lines: tuple[Subtitle, ...]
     clicks: tuple[Click, ...]
     steered: tuple[tuple[int, str], ...]
     utility: NDArray[np.float32] | None = None  # [steps + 1]
-    tasks: tuple[Asked, ...] = ()
+    tasks: tuple[DialogueTask, ...] = ()
 
     @property
     def seconds_per_row(self) -> float:
@@ -100,7 +100,7 @@ class Story:
         ended = f": {heard[-1].how}" if heard[-1].ended is not None and heard[-1].ended <= row else ""
         return f"task {len(heard)} of {len(self.tasks)}{ended}"
 
-    def _reading_rows(self, line: Line) -> int:
+    def _reading_rows(self, line: Subtitle) -> int:
         seconds = max(LEAST_READING_SECONDS, 1.0 + len(line.text) / CHARACTERS_A_SECOND)
         return math.ceil(seconds / self.seconds_per_row)
 
@@ -122,7 +122,7 @@ def tell(
         asker=spec.roles[0],
         solver=spec.solver,
         lines=tuple(
-            Line(said.frame // frames + 1, said.role, said.text)
+            Subtitle(said.frame // frames + 1, said.role, said.text)
             for said in sorted(meta.utterances, key=lambda said: said.frame)
         ),
         clicks=tuple(

@@ -22,7 +22,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.replay.announced import Announced, unfinished
+from interplay.replay.encoder_job import EncoderJob, unfinished
 
 STALLED_SECONDS = 60.0  # an encoder that takes no picture for so long takes none any more
 ENDING_SECONDS = 5.0  # that a stopped encoder gets to clean up after itself
@@ -42,7 +42,7 @@ def need_encoder() -> None:
         )
 
 
-def write_video(path: Path, pictures: Iterable[NDArray[np.uint8]], announced: Announced) -> None:
+def write_video(path: Path, pictures: Iterable[NDArray[np.uint8]], announced: EncoderJob) -> None:
     """Writes `pictures`, as announced, as an MP4 at `path`. Until it is whole there is nothing under that name.
 
     Raises:
@@ -74,7 +74,7 @@ def rate(pictures_per_second: float) -> Fraction:
     return Fraction(pictures_per_second).limit_denominator(1001)
 
 
-def _send_all(pipe: IO[bytes], pictures: Iterable[NDArray[np.uint8]], announced: Announced) -> None:
+def _send_all(pipe: IO[bytes], pictures: Iterable[NDArray[np.uint8]], announced: EncoderJob) -> None:
     os.set_blocking(pipe.fileno(), False)
     sent = 0
     for picture in pictures:

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interplay.agent.memory import State, state_from_arrays, state_to_arrays
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.policy import tensors
+from interplay.agent.recurrent import RecurrentState, state_from_arrays, state_to_arrays
 from interplay.agent.weights import UTILITY, Weights, load_weights
-from interplay.reward.ibt import utility_reward
+from interplay.learner.ibt import utility_reward
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RewardService:
             end, _ = self._model({key: value[-1:] for key, value in observations.items()}, between)
             utility = torch.cat([upto.utility, end.utility]).cpu()
             reward = utility_reward(utility=utility, last=torch.from_numpy(arrays["last"]))
-        hidden, cell = state_to_arrays(State(*between))
+        hidden, cell = state_to_arrays(RecurrentState(*between))
         return Scored(utility.numpy(), reward.numpy(), {"hidden": hidden, "cell": cell})
 
     def load_weights(self, weights: Weights) -> None:

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-Asked = TypeVar("Asked")
-Answered = TypeVar("Answered")
+Request = TypeVar("Request")
+Response = TypeVar("Response")
 
 
 class Refused(Exception):
@@ -20,24 +20,24 @@ class Closed(RuntimeError):
     """Nobody answers any more."""
 
 
-class _Waiting(Generic[Asked, Answered]):
+class _Waiting(Generic[Request, Response]):
     """A request until it is answered."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Request) -> None:
         self.asked = asked
-        self.answered: Answered | None = None
+        self.answered: Response | None = None
         self.raised: Exception | None = None
         self.settled = threading.Event()
 
 
-class Batching(Generic[Asked, Answered]):
+class Batching(Generic[Request, Response]):
     """Threads call `ask`, one other calls `answer` again and again.
 
     The longest waiting request comes first, and with it as many others of its `key` as there is room for, in the order
     in which they came.
     """
 
-    def __init__(self, *, key: Callable[[Asked], Hashable], size: Callable[[Asked], int], room: int) -> None:
+    def __init__(self, *, key: Callable[[Request], Hashable], size: Callable[[Request], int], room: int) -> None:
         """
         Args:
             key: requests with the same may be answered together.
@@ -46,11 +46,11 @@ class Batching(Generic[Asked, Answered]):
         self._key = key
         self._size = size
         self._room = room
-        self._waiting: deque[_Waiting[Asked, Answered]] = deque()
+        self._waiting: deque[_Waiting[Request, Response]] = deque()
         self._changed = threading.Condition()
         self._closed: Exception | None = None
 
-    def ask(self, asked: Asked, seconds: float) -> Answered:
+    def ask(self, asked: Request, seconds: float) -> Response:
         """Waits for the answer.
 
         Raises:
@@ -58,7 +58,7 @@ class Batching(Generic[Asked, Answered]):
             Closed: nobody answers any more.
             TimeoutError: nobody has in so many seconds.
         """
-        waiting: _Waiting[Asked, Answered] = _Waiting(asked)
+        waiting: _Waiting[Request, Response] = _Waiting(asked)
         with self._changed:
             if self._closed is not None:
                 raise Closed(str(self._closed)) from self._closed
@@ -71,7 +71,7 @@ class Batching(Generic[Asked, Answered]):
         assert waiting.answered is not None
         return waiting.answered
 
-    def answer(self, together: Callable[[Sequence[Asked]], Sequence[Answered]], seconds: float) -> int:
+    def answer(self, together: Callable[[Sequence[Request]], Sequence[Response]], seconds: float) -> int:
         """Answers what waits, after waiting for it up to so many seconds; returns how many requests those were.
 
         Raises:
@@ -95,7 +95,7 @@ class Batching(Generic[Asked, Answered]):
             each.settled.set()
         return len(batch)
 
-    def _take(self, seconds: float) -> list[_Waiting[Asked, Answered]]:
+    def _take(self, seconds: float) -> list[_Waiting[Request, Response]]:
         ends = time.monotonic() + seconds
         with self._changed:
             while not self._waiting:
@@ -105,7 +105,7 @@ class Batching(Generic[Asked, Answered]):
                 self._changed.wait(timeout=left)
             first = self._waiting[0]
             key, room = self._key(first.asked), self._room
-            batch, others = [], deque[_Waiting[Asked, Answered]]()
+            batch, others = [], deque[_Waiting[Request, Response]]()
             for each in self._waiting:
                 size = self._size(each.asked)
                 if each is first or (self._key(each.asked) == key and size <= room):
@@ -116,7 +116,7 @@ class Batching(Generic[Asked, Answered]):
             self._waiting = others
             return batch
 
-    def _close(self, error: Exception, batch: Sequence[_Waiting[Asked, Answered]]) -> None:
+    def _close(self, error: Exception, batch: Sequence[_Waiting[Request, Response]]) -> None:
         with self._changed:
             self._closed = error
             left = [*batch, *self._waiting]

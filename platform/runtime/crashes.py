@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from interplay.runtime.printed import Printed
+from interplay.runtime.worker_log import WorkerLog
 
 logger = logging.getLogger(__name__)
 
-COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class PartFailed(RuntimeError):
@@ -67,14 +67,14 @@ class Crashes:
         """Where the parts write their stacks."""
         return self.folder / "stacks"
 
-    def printed(self, part: str) -> Printed:
+    def printed(self, part: str) -> WorkerLog:
         """What the part's processes print."""
-        return Printed(self.folder / "said", part)
+        return WorkerLog(self.folder / "said", part)
 
     def _whole(self, part: str, cause: str) -> str:
         """The cause, and the last lines that the part has printed, where there are any."""
-        cause, printed = COLOURS.sub("", cause).strip(), self.printed(part)
-        last = COLOURS.sub("", printed.last())
+        cause, printed = COLORS.sub("", cause).strip(), self.printed(part)
+        last = COLORS.sub("", printed.last())
         return f"{cause}\nThe last that {part} printed ({printed.file}):\n{last}" if last else cause
 
 

@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from interplay.actors.returns import EpisodeReturns
+from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.setter_replay import SetterReplayActor
-from interplay.actors.unroll import Unroll
+from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.learner import Played
-from interplay.reward.frozen_gate import FrozenGate
-from interplay.reward.payment import Payment
+from interplay.reward.reference_gate import ReferenceGate
+from interplay.reward.reward_functions import RewardFunction
 from interplay.runtime.accounts import Account
 from interplay.runtime.ahead import Ahead
+from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.ledger import Taken
-from interplay.runtime.pulse import IdleShare, Pulse
 from interplay.runtime.sources import DemonstratedBatch, PlayedBatch
 
 
@@ -34,7 +34,9 @@ class Reads(Protocol):
 class InlinePlayed:
     """Plays with one actor, pays, and asks the frozen gate. With `overlap`, one unroll ahead in a thread."""
 
-    def __init__(self, *, actor: SetterReplayActor, payment: Payment, gate: FrozenGate | None, overlap: bool) -> None:
+    def __init__(
+        self, *, actor: SetterReplayActor, payment: RewardFunction, gate: ReferenceGate | None, overlap: bool
+    ) -> None:
         self._actor = actor
         self._payment = payment
         self._gate = gate
@@ -42,7 +44,7 @@ class InlinePlayed:
         self._ahead: Ahead[Played] = Ahead(overlap)
         self._taken = 0
         self._waited = 0.0
-        self._pulses = {"actor": (Pulse(), IdleShare()), "reward": (Pulse(), IdleShare())}
+        self._pulses = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> PlayedBatch:
         started = time.monotonic()
@@ -100,7 +102,7 @@ class InlineDemonstrated:
         self._ahead: Ahead[Unroll] = Ahead(overlap)
         self._taken = 0
         self._waited = 0.0
-        self._pulse, self._idle = Pulse(), IdleShare()
+        self._pulse, self._idle = Heartbeat(), IdleFraction()
 
     def take(self, *, ahead: bool) -> DemonstratedBatch:
         started = time.monotonic()

@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from interplay.actors.portable import from_bytes, to_bytes
-from interplay.actors.returns import EpisodeReturns
+from interplay.actors.episode_returns import EpisodeReturns
+from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.judge import LaneStates
+from interplay.reward.scoring_model import LaneStates
 
 
 @dataclass

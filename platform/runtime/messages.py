@@ -6,11 +6,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from interplay.actors.portable import from_bytes, to_bytes
+from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.observation import Arrays
 from interplay.agent.weights import Weights
-from interplay.reward.judge import Judge, Judged, LaneStates
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll, ScoringModel
 from interplay.runtime.inline import Reads
 
 
@@ -65,16 +65,16 @@ class ReadingPart:
 class JudgingPart:
     """A reward replica: judges messages. What comes from another process is read-only, and is only read here."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: ScoringModel) -> None:
         self._judge = judge
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
-    def judge(self, message: Message, states: LaneStates) -> Judged:
-        """Judges one unroll; see `Judge.judge`."""
+    def judge(self, message: Message, states: LaneStates) -> ScoredUnroll:
+        """Judges one unroll; see `ScoringModel.judge`."""
         return self._judge.judge(message.arrays, states)
 
     def load_version(self, weights: Weights, version: int) -> None:
-        """See `Judge.load_version`."""
+        """See `ScoringModel.load_version`."""
         self._judge.load_version(weights, version)
 
 

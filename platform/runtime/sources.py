@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from interplay.actors.returns import Ended
-from interplay.actors.unroll import Unroll
+from interplay.actors.episode_returns import FinishedEpisodes
+from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.learner import Played
 from interplay.runtime.accounts import Account
@@ -17,7 +17,7 @@ class PlayedBatch(NamedTuple):
     """What one update learns from. Its arrays are refilled after the next is taken."""
 
     played: Played
-    ended: Ended  # the episodes that ended in it
+    ended: FinishedEpisodes  # the episodes that ended in it
     taken: tuple[Taken, ...]  # the unrolls that it consists of
     reward_version: int  # of the reward model that paid, the newest of several; 0 where none did
 

@@ -1,4 +1,4 @@
-"""Clone: the agent learns to do and say what people did (behavioural cloning), and what belongs together (CSS)."""
+"""Clone: the agent learns to do and say what people did (behavioral cloning), and what belongs together (CSS)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
-from interplay.episodes.catalogue import Where
-from interplay.episodes.readable import readable
+from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.readable_episodes import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
@@ -36,7 +36,7 @@ def clone(run: Run) -> None:
     clock = folder.begin({"agent": asdict(run.config.agent), "clone": asdict(config), "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
-    snapshot = freeze_once(run, STAGE, Where(split="train", kinds=PEOPLE), "interplay collect")
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(split="train", kinds=PEOPLE), "interplay collect")
     trainee = build(run, snapshot)
     show = {"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show)
@@ -76,6 +76,6 @@ def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
 
 def _texts(snapshot: Snapshot, beat: Beat) -> Iterator[str]:
     """All that was said in the episodes that can be read."""
-    for number, episode in enumerate(readable(snapshot, snapshot.ids), 1):
+    for number, episode in enumerate(iter_readable(snapshot, snapshot.ids), 1):
         beat(f"reads words of episode {number} of {len(snapshot)}")
         yield from (said.text for said in episode.meta.utterances)

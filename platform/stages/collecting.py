@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
+from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
-from interplay.agent.playing import PlayingAgent
+from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
-from interplay.episodes.readable import readable
+from interplay.episodes.readable_episodes import iter_readable
 from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -49,14 +49,14 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         return
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # takes in what a killed writer had finished, before counting
-        recorded = {(episode.meta.split, episode.meta.seed) for episode in readable(store, store.ids())}
+        recorded = {(episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids())}
         waiting = [b for b in _bookings(run, config, stage) if (b.split, b.seed) not in recorded]
         total = config.episodes + config.heldout
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
         missing, steps = len(waiting), 0
         if waiting:
             worlds = [run.make_world() for _ in range(min(config.lanes, len(waiting)))]
-            maker = EpisodeMaker(
+            maker = EpisodeCollector(
                 worlds=worlds,
                 seat=_seat(run, config, stage, worlds),
                 config=RecordingConfig(config.steps, config.linger),
@@ -77,15 +77,15 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         clock.finish(**told, episodes=config.episodes, heldout_episodes=config.heldout)
 
 
-def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[Booking]:
+def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:
     for split, count in (("train", config.episodes), ("heldout", config.heldout)):
         for index in range(count):
             seed = seed_of(run.seed, stage, split, index)
             rng = numpy_stream(run.seed, stage, split, index, "setter")
-            yield Booking(seed, split, ScriptedSetter(config.setter, rng))
+            yield EpisodeRequest(seed, split, ScriptedSetter(config.setter, rng))
 
 
-def _until(stop: StopRequest, bookings: list[Booking]) -> Iterator[Booking]:
+def _until(stop: StopRequest, bookings: list[EpisodeRequest]) -> Iterator[EpisodeRequest]:
     """Hands out bookings until asked to stop."""
     for booking in bookings:
         if stop.requested:
@@ -111,4 +111,4 @@ def _seat(run: Run, config: CollectConfig, stage: str, worlds: list[World]) -> S
     path = checkpoint_of(run, config.checkpoint).path
     agent, vocabulary = load_agent(path)
     policy = LocalPolicy(agent, torch_stream(run.seed, stage, "agent"))
-    return AgentSeat(PlayingAgent(policy, vocabulary, len(worlds)), checkpoint=str(path))
+    return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), checkpoint=str(path))

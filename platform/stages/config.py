@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset import DatasetConfig
 from interplay.actors.setter_replay import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
@@ -15,8 +16,7 @@ from interplay.players.rater import RaterConfig
 from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.replay.config import ReplayConfig
-from interplay.reward.augmentation import AugmentationConfig
-from interplay.reward.serving import ServeConfig
+from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
 from interplay.tracking.wandb_sink import TrackingConfig
 
@@ -76,7 +76,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class CloneConfig:
-    """Behavioural cloning with CSS."""
+    """Behavioral cloning with CSS."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
@@ -119,7 +119,7 @@ class ReinforceConfig:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     passes: int = 1  # updates from each unroll
     reward: Literal["ibt", "scripted", "world"] = "ibt"  # the learned model, true progress, or what the world pays
-    heldout_every: int = 50  # updates between measurements of the modelled return on held-out episodes
+    heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # how many of them
     start: str = "clone"  # a stage, or a path: whose weights it starts from, and whose gate the KL refers to
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
-from interplay.agent.playing import PlayingAgent
+from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
 from interplay.evaluation.chance import measure_chance
@@ -137,7 +137,7 @@ def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) ->
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
     policy = LocalPolicy(agent, torch_stream(config.seed, STAGE, name, run.seed), config.greedy)
-    return AgentSeat(PlayingAgent(policy, vocabulary, len(worlds)), str(path))
+    return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
 
 
 def _play(

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.actors.rows import RowWriter
+from interplay.actors.row_writer import RowWriter
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import Start, World
-from interplay.episodes.catalogue import Where
-from interplay.episodes.decoded import Decoded
-from interplay.episodes.dialogue import Asked, dialogue
+from interplay.episodes.decoded_episode import DecodedEpisode
+from interplay.episodes.dialogue import DialogueTask, dialogue
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.evaluation.filmstrip import chosen_rows
 from interplay.evaluation.material import RewardModelResults, UtilityTrace
 from interplay.learner.agents import load_agent
-from interplay.reward.examination import utilities
+from interplay.reward.diagnostics import utilities
 from interplay.runtime.seeding import numpy_stream
 from interplay.stages.heldout import HeldOut, read_heldout
 from interplay.stages.run import Run
@@ -46,7 +46,7 @@ def examine(run: Run) -> Examination | None:
     snapshot = Snapshot(file)
     model, vocabulary = load_agent(folder.checkpoints)
     world = run.make_world()
-    ids = snapshot.select(Where(split="heldout"))
+    ids = snapshot.select(EpisodeFilter(split="heldout"))
     heldout = read_heldout(snapshot, ids, world, model, vocabulary)
     if not heldout.decoded:
         return None
@@ -89,18 +89,18 @@ def _traces(world: World, model: Agent, heldout: HeldOut) -> list[UtilityTrace]:
     return traces
 
 
-def _instructions(episode: Decoded) -> str:
+def _instructions(episode: DecodedEpisode) -> str:
     """What was asked; of several instructions the first, and how many followed."""
     more = len(episode.meta.tasks) - 1
     return f"{episode.meta.tasks[0][1]['instruction']} (and {more} more)" if more > 0 else episode.heard[-1]
 
 
-def _marks(episode: Decoded) -> list[tuple[int, int]]:
+def _marks(episode: DecodedEpisode) -> list[tuple[int, int]]:
     clicks = [click for by_rater in episode.marks.values() for click in by_rater]
     return sorted((min(step + 1, episode.rows - 1), sign) for step, sign in clicks)
 
 
-def _pictures(episode: Decoded) -> list[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]]:
+def _pictures(episode: DecodedEpisode) -> list[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]]:
     if episode.images is None:
         return []
     return [(row, episode.images[row]) for row in chosen_rows(episode.rows, PICTURES)]
@@ -111,7 +111,7 @@ class _Question:
     """A question that was answered, in a step of an episode."""
 
     kind: str
-    episode: Decoded
+    episode: DecodedEpisode
     step: int
     right: str
     wrong: str
@@ -149,7 +149,7 @@ def _answers(
     return found if found[CORRECT] else {}
 
 
-def _answers_at(episode: Decoded, asked: Asked) -> int | None:
+def _answers_at(episode: DecodedEpisode, asked: DialogueTask) -> int | None:
     """The step of the first thing said after the question; None where the solver stayed silent."""
     return next((step for step in range(asked.step + 1, asked.judged) if episode.spoke[step] is not None), None)
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.actors.rows import RowWriter
+from interplay.actors.row_writer import RowWriter
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
-from interplay.episodes.decoded import Decoded, lived
+from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role
 from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
-from interplay.episodes.readable import readable
-from interplay.episodes.revisit import revisit
+from interplay.episodes.readable_episodes import iter_readable
+from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.reward.examination import Agreement, agreement, returns, swapped, utilities
+from interplay.reward.diagnostics import Agreement, agreement, returns, swapped, utilities
 from interplay.stages.run import Beat, unseen
 
 
@@ -27,7 +27,7 @@ from interplay.stages.run import Beat, unseen
 class HeldOut:
     """Whole episodes as arrays [N + 1, 1, ...], and what is true about them."""
 
-    decoded: Sequence[Decoded]
+    decoded: Sequence[DecodedEpisode]
     arrays: Sequence[Arrays]
     success: NDArray[np.bool_]  # [episodes]: see `succeeded`
 
@@ -57,9 +57,9 @@ def read_heldout(
     """Decodes these episodes of a snapshot, those that can be read; `beat` is told of each."""
     writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
     decoded, success = [], []
-    for number, episode in enumerate(readable(snapshot, ids), 1):
+    for number, episode in enumerate(iter_readable(snapshot, ids), 1):
         beat(f"reads held-out episode {number} of {len(ids)}")
-        decoded.append(lived(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
+        decoded.append(decode_for_role(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
         success.append(succeeded(world, episode))
     arrays = [writer.whole(episode, passage) for passage, episode in enumerate(decoded)]
     return HeldOut(decoded, arrays, np.array(success, bool))
@@ -70,7 +70,7 @@ def succeeded(world: World, episode: Episode) -> bool:
     asked = dialogue(episode.meta)
     said = episode.said(world.spec.solver)
     done = []
-    for row, _, present in revisit(world, episode, see=()):
+    for row, _, present in resimulate(world, episode, see=()):
         for task in asked:
             if task.judged == row:
                 done.append(present.tasks().load(task.fields).success(present.facts(), task.answers(said)))

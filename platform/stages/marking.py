@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from interplay.env.world import World
-from interplay.episodes.dialogue import Asked, dialogue
+from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.readable import readable
-from interplay.episodes.revisit import revisit
-from interplay.players.bias import temper
+from interplay.episodes.readable_episodes import iter_readable
+from interplay.episodes.resimulation import resimulate
 from interplay.players.rater import RaterConfig, ScriptedRater
+from interplay.players.rater_traits import temper
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_stream
 from interplay.stages.run import WORKS, Run
@@ -57,7 +57,7 @@ def _mark(run: Run) -> None:
                 progress.close()
                 raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command goes on")
             batch = waiting[start : start + AT_ONCE]
-            seen = [(rater, episode) for rater, e in batch for episode in readable(store, [e])]
+            seen = [(rater, episode) for rater, e in batch for episode in iter_readable(store, [e])]
             marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
             clock.claim()
             store.add_marks(marks)
@@ -79,9 +79,9 @@ def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> 
     """The marks of a scripted rater who watches a recorded episode: each task from when it was asked to its end."""
     said = episode.said(world.spec.solver)
     waiting = deque(dialogue(episode.meta))
-    present: Asked | None = None
+    present: DialogueTask | None = None
     number = 0
-    for row, _, there in revisit(world, episode, see=()):
+    for row, _, there in resimulate(world, episode, see=()):
         if present is not None and present.step < row <= present.judged:
             step = row - 1
             utterance = said[step] if step > present.step else None  # who speaks with the setter has not heard it yet

@@ -11,11 +11,11 @@ import numpy as np
 
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.weights import Weights
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
-from interplay.reward.payment import Payment
+from interplay.reward.reward_functions import RewardFunction
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.paying import Payer
 from interplay.stages.playing import SETTERS, local_policy, replay_actor
@@ -32,7 +32,7 @@ def heldout_returns(run: Run, snapshot: Snapshot, payer: Payer) -> Measure | Non
     What is played is paid in pieces of `reinforce.actor.steps`, so that memory does not grow with the episodes.
     """
     config = run.config.reinforce
-    ids = snapshot.select(Where(split="heldout", kinds=SETTERS))
+    ids = snapshot.select(EpisodeFilter(split="heldout", kinds=SETTERS))
     if not ids:
         return None
     lanes = min(config.heldout_episodes, len(ids))
@@ -52,7 +52,7 @@ def heldout_returns(run: Run, snapshot: Snapshot, payer: Payer) -> Measure | Non
     return measure
 
 
-def earned(actor: SetterReplayActor, payment: Payment, steps: int, beat: Beat) -> list[float]:
+def earned(actor: SetterReplayActor, payment: RewardFunction, steps: int, beat: Beat) -> list[float]:
     """What each lane's first episode earns, which ends within so many steps, played and paid unroll by unroll.
 
     A lane whose episode ends early begins others, which do not count: quick ones would count more often than slow ones.

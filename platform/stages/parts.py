@@ -8,17 +8,17 @@ from pathlib import Path
 
 import torch
 
+from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
-from interplay.episodes.catalogue import Where
-from interplay.episodes.lanes import LaneReader
+from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.episodes.windows import MarkedReader
 from interplay.learner.agents import build_agent
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
-from interplay.reward.augmentation import AugmentationConfig
 from interplay.runtime.seeding import numpy_stream, seed_of
 from interplay.stages.run import Run
 
@@ -103,7 +103,7 @@ def dataset_actor(
     vocabulary: Vocabulary,
     config: DatasetConfig,
     *,
-    where: Where | None = None,
+    where: EpisodeFilter | None = None,
     augmentation: AugmentationConfig | None = None,
     share: Share = ALONE,
 ) -> DatasetActor:
@@ -114,9 +114,9 @@ def dataset_actor(
     """
     world = run.make_world()
     seed, role, cache = seed_of(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
-    reader: LaneReader | MarkedReader
+    reader: LaneReader | MarkedWindowReader
     if config.windows == "marked":
-        reader = MarkedReader(
+        reader = MarkedWindowReader(
             snapshot,
             seed,
             world=world,

@@ -13,7 +13,7 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, same_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.device import find_device
-from interplay.reward.payment import LearnedPayment, Payment, ScriptedPayment, WorldPayment
+from interplay.reward.reward_functions import EnvironmentReward, LearnedReward, ProgressReward, RewardFunction
 from interplay.reward.service import RewardService
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
@@ -57,10 +57,10 @@ class Payer:
             self._present = told
         return told
 
-    def payment(self, lanes: int) -> Payment:
+    def payment(self, lanes: int) -> RewardFunction:
         """Pays so many lanes in this process. Where a model pays, it is the one that does now, until asked again."""
         if self.model is None or self._present is None:
-            return ScriptedPayment() if self._run.config.reinforce.reward == "scripted" else WorldPayment()
+            return ProgressReward() if self._run.config.reinforce.reward == "scripted" else EnvironmentReward()
         weights, version = self._present
         if self._service is None:
             agent, _ = build_agent(self.model.description)
@@ -68,7 +68,7 @@ class Payer:
         if self._serves != version:
             self._service.load_weights(weights)
             self._serves = version
-        return LearnedPayment(self._service, lanes, version)
+        return LearnedReward(self._service, lanes, version)
 
 
 def payer_of(run: Run) -> Payer:

@@ -9,25 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner, LearnerConfig
-from interplay.reward.augmentation import AugmentationConfig
+from interplay.runtime.cluster_token import keep_others_out
 from interplay.runtime.inline import InlineDemonstrated
 from interplay.runtime.messages import ReadingPart
-from interplay.runtime.own_token import keep_others_out
 from interplay.runtime.seeding import torch_stream
 from interplay.runtime.sources import DemonstratedSource
 from interplay.stages.parts import ALONE, Share, dataset_actor
 from interplay.stages.run import Run
 
 if TYPE_CHECKING:
-    from interplay.runtime.ray.surroundings import Surroundings
+    from interplay.runtime.ray.learner_context import LearnerContext
 
 Stage = Callable[[Run], None]
 
@@ -41,7 +41,7 @@ class Demonstrations:
     layout: Layout
     vocabulary: Vocabulary
     config: DatasetConfig
-    where: Where | None = None
+    where: EpisodeFilter | None = None
     augmentation: AugmentationConfig | None = None
 
 
@@ -108,7 +108,7 @@ def placed_learner(run: Run, stage: str, agent: Agent, dataset_lanes: int) -> Le
     generator = torch_stream(run.seed, stage, "learner")
     if run.around is None or run.config.runtime.learners == 1:
         return Learner(agent, config, dataset_lanes=dataset_lanes, generator=generator)
-    from interplay.runtime.ray.leading import lead
+    from interplay.runtime.ray.rank_zero import lead
 
     return lead(agent, config, dataset_lanes=dataset_lanes, generator=generator, surroundings=run.around)
 
@@ -136,6 +136,6 @@ def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
     )
 
 
-def _inside(stage: Stage, name: str, run: Run, around: Surroundings) -> None:
+def _inside(stage: Stage, name: str, run: Run, around: LearnerContext) -> None:
     with run.stage(name).alone():
         stage(dataclasses.replace(run, around=around))

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
-from interplay.actors.setters import SetterEpisodes
+from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
-from interplay.agent.playing import PlayingAgent
 from interplay.agent.policy import LocalPolicy, Policy
-from interplay.agent.served import Answer, Request, ServedPolicy
+from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, RemotePolicy
 from interplay.agent.weights import Weights, load_weights, weights_of
 from interplay.env.world import World
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, described
 from interplay.learner.device import find_device
-from interplay.reward.frozen_gate import FrozenGate
-from interplay.reward.judge import Judge
+from interplay.reward.reference_gate import ReferenceGate
+from interplay.reward.scoring_model import ScoringModel
 from interplay.reward.service import RewardService
-from interplay.runtime.deciding import Deciding
+from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlinePlayed
 from interplay.runtime.messages import JudgingPart, PlayingPart
 from interplay.runtime.seeding import seed_of, torch_stream
@@ -38,9 +38,9 @@ from interplay.stages.placing import pinned
 from interplay.stages.run import Run
 
 if TYPE_CHECKING:
-    from interplay.runtime.ray.inference import Inference
-    from interplay.runtime.ray.part import Hosted
-    from interplay.runtime.ray.surroundings import Surroundings
+    from interplay.runtime.ray.inference_server import InferenceServer
+    from interplay.runtime.ray.learner_context import LearnerContext
+    from interplay.runtime.ray.worker import WorkerHandle
 
 STAGE = "reinforce"
 SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
@@ -57,7 +57,7 @@ def played_source(run: Run, snapshot: Path, payer: Payer) -> PlayedSource:
     return InlinePlayed(
         actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
         payment=payer.payment(lanes),
-        gate=FrozenGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
+        gate=ReferenceGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
         overlap=run.config.runtime.overlap,
     )
 
@@ -83,12 +83,12 @@ def replay_actor(
     share: Share = ALONE,
 ) -> SetterReplayActor:
     """A setter-replay actor over its share of a split's episodes."""
-    ids = snapshot.select(Where(split=split, kinds=SETTERS))
+    ids = snapshot.select(EpisodeFilter(split=split, kinds=SETTERS))
     seed = seed_of(run.seed, STAGE, split, "setters")
     return SetterReplayActor(
-        playing=PlayingAgent(policy, vocabulary, config.lanes),
+        playing=AgentRunner(policy, vocabulary, config.lanes),
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
-        episodes=SetterEpisodes(snapshot, ids, seed, rank=share.index, world_size=share.of),
+        episodes=EpisodeSampler(snapshot, ids, seed, rank=share.index, world_size=share.of),
         config=config,
     )
 
@@ -97,9 +97,9 @@ def _has_gate(run: Run) -> bool:
     return run.config.reinforce.learner.objective.weights.gate_kl > 0
 
 
-def _stream(run: Run, snapshot: Path, payer: Payer, around: Surroundings) -> PlayedSource:
+def _stream(run: Run, snapshot: Path, payer: Payer, around: LearnerContext) -> PlayedSource:
     """Actors and reward replicas in processes of their own."""
-    from interplay.runtime.ray.asking import AskingPart
+    from interplay.runtime.ray.inference_client import AskingPart
     from interplay.runtime.ray.judging import Judging
     from interplay.runtime.ray.played import PlayedStream
     from interplay.runtime.ray.replicas import Replicas
@@ -158,24 +158,24 @@ def _asking_part(
     share: Share,
     after: bytes | None,
     *,
-    ask: Callable[[Request], Answer],
+    ask: Callable[[DecisionRequest], DecisionResponse],
 ) -> PlayingPart:
     sized, layout, vocabulary = described(checkpoint_of(run, run.config.reinforce.start).description)
-    policy = ServedPolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
+    policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
     actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
     return PlayingPart(actor, after)
 
 
-def _inference(run: Run, actors: Sequence[Hosted], around: Surroundings) -> Inference:
+def _inference(run: Run, actors: Sequence[WorkerHandle], around: LearnerContext) -> InferenceServer:
     """The service that decides for these actors, in a process of its own."""
-    from interplay.runtime.ray.inference import Inference, InferencePart, groups
+    from interplay.runtime.ray.inference_server import InferencePart, InferenceServer, groups
     from interplay.runtime.ray.placement import INFERENCE
 
     part = around.host(INFERENCE, partial(_deciding_part, run), of=InferencePart, groups=groups(len(actors)))
-    return Inference(part, actors, around)
+    return InferenceServer(part, actors, around)
 
 
-def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> Deciding:
+def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> InferenceModel:
     resources = run.config.actors.service
     torch.set_num_threads(max(1, int(resources.cpus)))
     if resources.gpus and not torch.cuda.is_available():
@@ -184,7 +184,7 @@ def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> Deci
             "CUDA or CPU torch in CONTRIBUTING.md, or decide on the CPU with actors.service.gpus=0"
         )
     agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, utility=False)
-    deciding = Deciding(agent.to(find_device("cuda" if resources.gpus else "cpu")))
+    deciding = InferenceModel(agent.to(find_device("cuda" if resources.gpus else "cpu")))
     for version, each in zip(versions, weights, strict=True):
         deciding.publish(version, each, versions)
     return deciding
@@ -204,7 +204,7 @@ def _judging_part(
         load_weights(model, paying.weights)
         service = RewardService(model.to(device))
         version = version or paying.version
-    judge = Judge(service=service, reference=reference, version=version)
+    judge = ScoringModel(service=service, reference=reference, version=version)
     if newer is not None:
         judge.load_version(newer, version)
     return JudgingPart(judge)

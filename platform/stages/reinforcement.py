@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
-from interplay.actors.returns import Ended
+from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.network import Agent
 from interplay.agent.weights import Weights
 from interplay.episodes.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ from interplay.stages.run import Beat
 class Watcher(Protocol):
     """Sees every update's ended episodes, and may measure something from time to time."""
 
-    def __call__(self, update: int, weights: Callable[[], Weights], ended: Ended) -> Mapping[str, float]: ...
+    def __call__(self, update: int, weights: Callable[[], Weights], ended: FinishedEpisodes) -> Mapping[str, float]: ...
 
     def state(self) -> dict[str, Any]: ...
 
@@ -118,7 +118,7 @@ class Reinforcement:
         self.demonstrated.close()
 
 
-def _means(ended: Ended) -> dict[str, float]:
+def _means(ended: FinishedEpisodes) -> dict[str, float]:
     if not len(ended.returns):
         return {}
     metrics = {"return": float(ended.returns.mean())}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
@@ -33,7 +33,7 @@ def reinforce(run: Run) -> None:
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, Where(), "interplay collect")
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(), "interplay collect")
     payer = payer_of(run)
     heldout = heldout_returns(run, snapshot, payer)
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
@@ -42,14 +42,14 @@ def reinforce(run: Run) -> None:
     ledger.go_on_from(resumed.step if resumed is not None else 0)
     show = {"return": "return", "success": "success", "ratio": "ratio"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
-    clock.finish(replayed=len(snapshot.select(Where(split="train", kinds=SETTERS))))
+    clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))
 
 
 def build(run: Run, snapshot: Snapshot, payer: Payer, ledger: ReturnsLedger) -> Reinforcement:
     """The agent from where it starts, and everything around it."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
-    shown, where = config.learner.objective.weights.needs_demonstrations, Where(split="train", kinds=PEOPLE)
+    shown, where = config.learner.objective.weights.needs_demonstrations, EpisodeFilter(split="train", kinds=PEOPLE)
     what = Demonstrations(STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, where)
     return Reinforcement(
         agent=agent,

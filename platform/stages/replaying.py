@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.actors.rows import RowWriter
+from interplay.actors.row_writer import RowWriter
 from interplay.env.world import Image, World
-from interplay.episodes.decoded import lived
+from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import latest
-from interplay.replay.announced import Announced
 from interplay.replay.config import AUTO, NONE
+from interplay.replay.encoder_job import EncoderJob
 from interplay.replay.pictures import beside, pictures
-from interplay.replay.screen import Screen
+from interplay.replay.screen import ReplayScreen
 from interplay.replay.story import Story, tell
 from interplay.replay.video import need_encoder, rate, write_video
-from interplay.reward.examination import utilities
+from interplay.reward.diagnostics import utilities
 from interplay.stages.config import Config
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.recordings import find_recording
@@ -65,17 +65,17 @@ def _write(run: Run, world: World, episode: Episode, story: Story, path: Path) -
     drawn = pictures(world, episode, config.height, config.width)
     first = next(drawn)
     titles = beside(first, solver=story.solver, asker=story.asker)
-    screen = Screen(story, height=config.height, width=config.width, titles=titles)
+    screen = ReplayScreen(story, height=config.height, width=config.width, titles=titles)
     height, width = screen.shape
     frames = story.steps + 1 + story.end_rows
-    announced = Announced(height, width, rate(1 / story.seconds_per_row), frames)
+    announced = EncoderJob(height, width, rate(1 / story.seconds_per_row), frames)
     progress = Progress(frames, "pictures", {}, title="replay")
     write_video(path, _shown(screen, story, chain([first], drawn), progress), announced)
     progress.close()
 
 
 def _shown(
-    screen: Screen, story: Story, rows: Iterator[Mapping[str, Image]], progress: Progress
+    screen: ReplayScreen, story: Story, rows: Iterator[Mapping[str, Image]], progress: Progress
 ) -> Iterator[NDArray[np.uint8]]:
     """Every row, and the last one for as long as the story holds it."""
     for row, drawn in enumerate(rows):
@@ -108,6 +108,6 @@ def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | 
             f"the reward model {path} is for another world than episode {episode.meta.id} was recorded in; "
             "choose another with replay.reward=..., or none"
         )
-    decoded = lived(episode, world.spec.solver, world=world)
+    decoded = decode_for_role(episode, world.spec.solver, world=world)
     (utility,) = utilities(model, [RowWriter(model.layout, vocabulary).whole(decoded)])
     return utility

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from interplay.actors.returns import Ended
+from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.weights import Weights
 
 
@@ -38,7 +38,7 @@ class ReturnsLedger:
         """Goes on from what `state` returned."""
         self._training = list(state["training"])
 
-    def __call__(self, update: int, weights: Callable[[], Weights], ended: Ended) -> Mapping[str, float]:
+    def __call__(self, update: int, weights: Callable[[], Weights], ended: FinishedEpisodes) -> Mapping[str, float]:
         self._training += [float(value) for value in ended.returns]
         if update % self._every:
             return {}

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 
 from interplay.agent.network import Agent
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.stages.heldout import HeldOut, read_heldout
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import checkpoint_of, start_from
@@ -35,8 +35,8 @@ def train_reward(run: Run) -> None:
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, Where(marked=True), "interplay mark")
-    train_on = Where(split="train", marked=True)
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "interplay mark")
+    train_on = EpisodeFilter(split="train", marked=True)
     agent, vocabulary = start_from(run, config.start, utility=True, fresh=config.fresh)
     if config.augmentation.mirror and agent.previous is not None:
         raise ValueError(
@@ -44,7 +44,7 @@ def train_reward(run: Run) -> None:
             f"which this agent sees as its previous action: set {STAGE}.augmentation.mirror=0, or "
             "agent.previous_action=false"
         )
-    ids = snapshot.select(Where(split="heldout", marked=True))[: config.heldout_episodes]
+    ids = snapshot.select(EpisodeFilter(split="heldout", marked=True))[: config.heldout_episodes]
     with run.busy("reads held-out episodes") as beat:
         heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat)
     trainee = Imitation(

@@ -30,7 +30,7 @@ from interplay.runtime.ledger import Ledger
 from interplay.stages.config import Config
 
 if TYPE_CHECKING:  # Ray takes half a second to import, and most runs never need it
-    from interplay.runtime.ray.surroundings import Surroundings
+    from interplay.runtime.ray.learner_context import LearnerContext
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Run:
 
     root: Path
     config: Config
-    around: Surroundings | None = None  # in the learner's process under Ray: where its parts are placed
+    around: LearnerContext | None = None  # in the learner's process under Ray: where its parts are placed
 
     @property
     def seed(self) -> int:

@@ -14,14 +14,14 @@ from interplay.agent.weights import Weights, load_weights, weights_of
 from interplay.learner.agents import build_agent, identity, load_agent, same_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.learner.device import find_device
-from interplay.reward.judge import Judge
-from interplay.reward.scorer import LocalScorer, ReadVersion
+from interplay.reward.local_scorer import LocalScorer, ReadVersion
+from interplay.reward.reward_server import Scorer, serve
+from interplay.reward.scoring_model import ScoringModel
 from interplay.reward.service import RewardService
-from interplay.reward.serving import Scorer, serve
+from interplay.runtime.cluster_token import keep_others_out
 from interplay.runtime.crashes import PartFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import JudgingPart
-from interplay.runtime.own_token import keep_others_out
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
 
@@ -66,15 +66,15 @@ def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion
         return nullcontext(LocalScorer(_judge(model, found.step), read_version))
     keep_others_out(run.config.runtime.address)
     # Ray takes half a second to import; only who asks for it waits for that.
-    from interplay.runtime.ray.scorer import replicated
+    from interplay.runtime.ray.replicated_scorer import replicated
 
     # Its weights and not its path, which is gone once newer ones have been saved.
     make = partial(_judging_part, dict(found.description), weights_of(model), found.step)
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 
-def _judge(model: Agent, version: int) -> Judge:
-    return Judge(service=RewardService(model.to(find_device("auto"))), reference=None, version=version)
+def _judge(model: Agent, version: int) -> ScoringModel:
+    return ScoringModel(service=RewardService(model.to(find_device("auto"))), reference=None, version=version)
 
 
 def _judging_part(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.stages.run import Run
 
 
-def freeze_once(run: Run, name: str, where: Where, remedy: str) -> Snapshot:
+def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snapshot:
     """The snapshot for a stage, by its name: frozen now where nothing that was learned from one has been kept.
 
     `remedy`: what to type where there is nothing to freeze.

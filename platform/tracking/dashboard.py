@@ -15,8 +15,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from interplay.tracking.standing import Standing
-from interplay.tracking.telling import duration, short
+from interplay.tracking.format import duration, short
+from interplay.tracking.run_summary import RunSummary
 
 REDRAW = 1.0  # seconds
 PLAIN = 15.0  # seconds between lines, where there is no terminal
@@ -42,7 +42,7 @@ class Rate:
         self._stage = ""
         self._seen: deque[tuple[float, int]] = deque()
 
-    def of(self, standing: Standing) -> float | None:
+    def of(self, standing: RunSummary) -> float | None:
         """None until two readings of a stage differ."""
         if standing.stage != self._stage:
             self._stage = standing.stage
@@ -54,7 +54,7 @@ class Rate:
         return (last - first) / (now - before) if last > first else None
 
 
-def watch(read: Callable[[], Standing], console: Console, wait: Callable[[float], None] = time.sleep) -> None:
+def watch(read: Callable[[], RunSummary], console: Console, wait: Callable[[float], None] = time.sleep) -> None:
     """Shows a run, one training stage after another, until it has ended; Ctrl-C ends the watching alone.
 
     Where there is no terminal, a plain line every quarter of a minute. `wait` lets so many seconds pass.
@@ -69,8 +69,8 @@ def watch(read: Callable[[], Standing], console: Console, wait: Callable[[float]
 
 
 def _readings(
-    read: Callable[[], Standing], every: float, wait: Callable[[float], None]
-) -> Iterator[tuple[Standing, float | None]]:
+    read: Callable[[], RunSummary], every: float, wait: Callable[[float], None]
+) -> Iterator[tuple[RunSummary, float | None]]:
     """How the run stands and how fast it is, every so many seconds; the last is of the run that has ended."""
     rate = Rate()
     while True:
@@ -81,7 +81,7 @@ def _readings(
         wait(every)
 
 
-def line(standing: Standing, rate: float | None) -> str:
+def line(standing: RunSummary, rate: float | None) -> str:
     """All that one line can hold."""
     told = [standing.run, _pace(standing, rate)]
     if standing.stage:
@@ -91,7 +91,7 @@ def line(standing: Standing, rate: float | None) -> str:
     return "  ".join(each for each in told if each)
 
 
-def picture(standing: Standing, rate: float | None) -> RenderableType:
+def picture(standing: RunSummary, rate: float | None) -> RenderableType:
     """The whole view."""
     if not standing.stage:
         return Panel(Text(_pace(standing, rate)), title=standing.run, border_style="dim")
@@ -117,7 +117,7 @@ def spark(values: Sequence[float], width: int = CURVE) -> str:
     return "".join(BARS[int((mean - low) / spread * (len(BARS) - 1) + 0.5) if spread else 0] for mean in means)
 
 
-def _pace(standing: Standing, rate: float | None) -> str:
+def _pace(standing: RunSummary, rate: float | None) -> str:
     told = []
     if standing.finished:
         told.append("done")
@@ -133,7 +133,7 @@ def _pace(standing: Standing, rate: float | None) -> str:
     return "  ".join(told)
 
 
-def _metrics(standing: Standing) -> RenderableType:
+def _metrics(standing: RunSummary) -> RenderableType:
     """Learning on the left, the flow of data on the right."""
     names = list(standing.newest)
     flow = [name for name in names if any(word in name for word in FLOW)]
@@ -144,7 +144,7 @@ def _metrics(standing: Standing) -> RenderableType:
     return both
 
 
-def _curves(standing: Standing, names: Sequence[str]) -> RenderableType:
+def _curves(standing: RunSummary, names: Sequence[str]) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     table.add_column()
     table.add_column(justify="right")
@@ -154,7 +154,7 @@ def _curves(standing: Standing, names: Sequence[str]) -> RenderableType:
     return table
 
 
-def _parts(standing: Standing) -> RenderableType:
+def _parts(standing: RunSummary) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("part", "is doing", "for", "idle", "made", "restarts"):
         table.add_column(title, justify="left" if title in ("part", "is doing") else "right")

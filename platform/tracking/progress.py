@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from interplay.tracking.telling import duration, short
+from interplay.tracking.format import duration, short
 from interplay.tracking.tracker import Tracker
 
 REDRAW_SECONDS = 0.2  # on a terminal, where the line is rewritten

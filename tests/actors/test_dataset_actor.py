@@ -14,17 +14,17 @@ import pytest
 import torch
 from street import TINY, WORDS, Street, assert_same_arrays, frozen, numbered, play
 
+from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset import DatasetActor, DatasetConfig
-from interplay.actors.rows import RowWriter
+from interplay.actors.row_writer import RowWriter
 from interplay.agent.inputs import LaneInputs
 from interplay.agent.observation import Arrays, Layout
 from interplay.env.world import View
-from interplay.episodes.decoded import lived
+from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.lanes import LaneReader
+from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
-from interplay.episodes.windows import MarkedReader
-from interplay.reward.augmentation import AugmentationConfig
 
 STEPS = [7, 4, 9, 6, 3]
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -142,7 +142,9 @@ def test_only_what_no_agent_steered_is_cloned(snapshot: Snapshot) -> None:
 
 
 def test_a_whole_episode_is_written_as_its_windows_are(snapshot: Snapshot) -> None:
-    episode = lived(snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=Street())
+    episode = decode_for_role(
+        snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=Street()
+    )
     whole = RowWriter(LAYOUT, WORDS).whole(episode)
     assert whole["first"].shape == (8, 1)
     for row, observation in enumerate(as_seen(0)):
@@ -209,7 +211,7 @@ def test_mirrored_episodes_are_not_cloned_and_nothing_else_of_them_changes(snaps
 
 
 def test_windows_around_marks_stand_for_themselves(snapshot: Snapshot) -> None:
-    reader = MarkedReader(snapshot, 3, world=Street())
+    reader = MarkedWindowReader(snapshot, 3, world=Street())
     rng = np.random.default_rng(0)
     actor = DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=CONFIG, rng=rng)
     for _ in range(12):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from street import TINY, Street
 
-from interplay.actors.returns import EpisodeReturns
-from interplay.actors.unroll import Unroll, allocate_played
+from interplay.actors.episode_returns import EpisodeReturns
 from interplay.agent.observation import Layout
+from interplay.agent.unroll import Unroll, allocate_played
 
 LANES, STEPS = 3, 6
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)

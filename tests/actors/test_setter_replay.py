@@ -14,18 +14,18 @@ import pytest
 import torch
 from street import LENGTH, WORDS, Errand, Street, assert_same_arrays, frozen, numbered, play, playing, tiny_agent
 
-from interplay.actors.recording import Booking, EpisodeMaker, RecordingConfig
+from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
+from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.seats import ScriptedSeat
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
-from interplay.actors.setters import SetterEpisodes
-from interplay.actors.unroll import Unroll, allocate_demonstrated
 from interplay.agent.heads import gate_log_prob, movement_log_probs
-from interplay.agent.memory import state_from_arrays
 from interplay.agent.network import Agent
+from interplay.agent.recurrent import state_from_arrays
+from interplay.agent.unroll import Unroll, allocate_demonstrated
 from interplay.agent.weights import weights_of
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
-from interplay.episodes.dialogue import Asked, dialogue
+from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.learner import Learner, LearnerConfig, Played
@@ -48,7 +48,7 @@ def actor_of(
     return SetterReplayActor(
         playing=playing(agent or tiny_agent(worlds[0]), config.lanes),
         worlds=worlds,
-        episodes=SetterEpisodes(snapshot, snapshot.ids, seed=5),
+        episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
         config=config,
     )
 
@@ -189,7 +189,7 @@ def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> Non
 def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
     rows = stream(actor_of(snapshot), 12)
     tasks = {name: snapshot.read(name).meta.tasks[0][1] for name in snapshot.ids}
-    order = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+    order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
     episodes: dict[int, str] = {}  # by lane
     said: dict[int, list[str]] = {}
     successes = []
@@ -221,15 +221,15 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
 def long_dialogues(folder: Path) -> Snapshot:
     """Scripted players on the street, who go from one task to the next."""
     booked = [
-        Booking(seed, "train", ScriptedSetter(SetterConfig(tasks=9), np.random.default_rng(seed)))
+        EpisodeRequest(seed, "train", ScriptedSetter(SetterConfig(tasks=9), np.random.default_rng(seed)))
         for seed in range(EPISODES)
     ]
     seat = ScriptedSeat(SolverConfig(skill=1.0), 1, np.random.default_rng(0))
-    maker = EpisodeMaker(worlds=[Street()], seat=seat, config=RecordingConfig(40, 3), world_config={})
+    maker = EpisodeCollector(worlds=[Street()], seat=seat, config=RecordingConfig(40, 3), world_config={})
     return frozen(folder, [numbered(episode, booking.seed) for booking, episode in maker.make(booked)])
 
 
-def truth(tasks: Sequence[Asked], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
+def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
     """Progress and success by the definition, from where the agent was at each row and what it said in which step."""
     row, progress, done = len(places) - 1, 0.0, []
     for number, task in enumerate(tasks):
@@ -248,8 +248,8 @@ def test_several_tasks_are_told_apart(tmp_path: Path) -> None:
     """Asked by a scripted setter, tried by an agent: progress counts for what is wanted, success for what was done."""
     snapshot = long_dialogues(tmp_path)
     rows = stream(actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=36)), 45)
-    order = SetterEpisodes(snapshot, snapshot.ids, seed=5)
-    tasks: dict[int, list[Asked]] = {}  # by lane
+    order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
+    tasks: dict[int, list[DialogueTask]] = {}  # by lane
     places: dict[int, list[int]] = {}
     said: dict[int, list[tuple[int, str]]] = {}
     shares = []
@@ -313,14 +313,14 @@ def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
 
 
 def test_every_episode_comes_once_an_epoch(snapshot: Snapshot) -> None:
-    walk = SetterEpisodes(snapshot, snapshot.ids, seed=1)
+    walk = EpisodeSampler(snapshot, snapshot.ids, seed=1)
     epochs = [[walk.draw().meta.id for _ in range(EPISODES)] for _ in range(6)]
     assert all(sorted(epoch) == list(snapshot.ids) for epoch in epochs)
     assert len({tuple(epoch) for epoch in epochs}) > 1
     with pytest.raises(ValueError, match="4 episodes, the snapshot has 3"):
-        SetterEpisodes(snapshot, snapshot.ids[:3], seed=1).load_state(walk.state())
+        EpisodeSampler(snapshot, snapshot.ids[:3], seed=1).load_state(walk.state())
     with pytest.raises(ValueError, match="record some first"):
-        SetterEpisodes(snapshot, [], seed=1)
+        EpisodeSampler(snapshot, [], seed=1)
 
 
 HOUSE = {"rooms": (1, 1), "furniture": (0, 0), "objects": (2, 3), "image": (16, 24)}
@@ -353,7 +353,7 @@ def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
     def actor() -> tuple[SetterReplayActor, Agent]:
         agent = tiny_agent(world)  # type: ignore[arg-type]  # only its spec is read
         worlds = [registry.make("playhouse", **HOUSE) for _ in range(2)]
-        episodes = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+        episodes = EpisodeSampler(snapshot, snapshot.ids, seed=5)
         seats = playing(agent, 2)
         return SetterReplayActor(playing=seats, worlds=worlds, episodes=episodes, config=config), agent
 

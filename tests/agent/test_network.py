@@ -5,13 +5,13 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import choose, gate_log_prob, movement_entropy, movement_log_probs
-from interplay.agent.memory import state_from_arrays, state_to_arrays
+from interplay.agent.image_tower import ImageTower
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
 from interplay.agent.policy import act
+from interplay.agent.recurrent import state_from_arrays, state_to_arrays
 from interplay.agent.sizes import SIZES, AgentConfig
-from interplay.agent.tower import Tower
 from interplay.agent.transformer import IMPOSSIBLE
 from interplay.agent.weights import load_weights, weights_of
 from interplay.env.world import Component, WorldSpec
@@ -250,7 +250,7 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
 @pytest.mark.parametrize("most", [1, 3, 5, 100])
 def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
-    tower, pictures = Tower(SMALL_NANO, (24, 32, 3), None), torch.randint(256, (11, 24, 32, 3), dtype=torch.uint8)
+    tower, pictures = ImageTower(SMALL_NANO, (24, 32, 3), None), torch.randint(256, (11, 24, 32, 3), dtype=torch.uint8)
     with torch.no_grad():
         for parameter in tower.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape))
@@ -265,7 +265,7 @@ def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: p
     seen: list[int] = []
     tower.stem.register_forward_pre_hook(lambda stem, given: seen.append(len(given[0])))
     products_of_a_picture = 6 * 8 * 4 * 4 * 4  # places, channels, and a patch of 4x4
-    monkeypatch.setattr("interplay.agent.tower.MANY_PRODUCTS", most * products_of_a_picture)
+    monkeypatch.setattr("interplay.agent.image_tower.MANY_PRODUCTS", most * products_of_a_picture)
     in_parts = learned()
     assert seen == [most] * (11 // most) + [11 % most] * (11 % most > 0)
     torch.testing.assert_close(in_parts[0], at_once[0])
@@ -305,7 +305,7 @@ def test_what_only_the_contrast_reads_is_left_out_without_a_difference_to_the_re
     [("nano", (48, 64, 3), 6 * 8), ("71m", (72, 96, 3), 9 * 12), ("nano", (7, 7, 3), 16), ("71m", (5, 6, 3), 5 * 6)],
 )
 def test_small_pictures_are_shrunk_less(config: str, image: tuple[int, int, int], cells: int) -> None:
-    tower = Tower(replace(SIZES[config], blocks=(0,) * len(SIZES[config].blocks)), image, None)
+    tower = ImageTower(replace(SIZES[config], blocks=(0,) * len(SIZES[config].blocks)), image, None)
     assert tower.cells == cells
     grid, _ = tower(torch.zeros(2, *image, dtype=torch.uint8), None)
     assert grid.shape[2] * grid.shape[3] == cells

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import choose
-from interplay.agent.noise import Noise, Stream
+from interplay.agent.noise import Noise, NoiseStream
 
 LANES = (3, 1, 4)
 
@@ -18,7 +18,7 @@ def generators() -> list[torch.Generator]:
 
 
 def side_by_side(streams: Sequence[torch.Generator]) -> Noise:
-    return Noise([Stream(generator, lanes) for generator, lanes in zip(streams, LANES, strict=True)])
+    return Noise([NoiseStream(generator, lanes) for generator, lanes in zip(streams, LANES, strict=True)])
 
 
 def parts(joined: Tensor, counts: Sequence[int] = LANES) -> Sequence[Tensor]:

@@ -11,10 +11,10 @@ from torch import nn
 
 from interplay.agent import packed
 from interplay.agent.packed import PackedLinear, pack
-from interplay.agent.served import ServedPolicy
+from interplay.agent.remote_policy import RemotePolicy
 from interplay.agent.weights import load_weights, weights_of
 from interplay.env.world import Start
-from interplay.runtime.deciding import Deciding
+from interplay.runtime.inference_model import InferenceModel
 
 pytestmark = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(),  # type: ignore[no-untyped-call]
@@ -122,7 +122,7 @@ def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.M
     told = []
     for large in (packed.LARGE, 0):
         monkeypatch.setattr(packed, "LARGE", large)
-        deciding = Deciding(tiny_agent(Street(), seed=9))
+        deciding = InferenceModel(tiny_agent(Street(), seed=9))
         seen = []
         for version, agent in enumerate(agents):  # the third takes the network that the first had
             deciding.publish(version, weights_of(agent), [])
@@ -130,7 +130,7 @@ def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.M
             for lane in range(lanes):
                 seats.begin(lane)
                 seats.see(lane, Street().reset(Start(seed=lane))["solver"])
-            policy = ServedPolicy(
+            policy = RemotePolicy(
                 lambda request, deciding=deciding: deciding.decide([request])[0],
                 layout=agent.layout,
                 width=agent.config.lstm,

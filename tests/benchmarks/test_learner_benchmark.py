@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
 
 ROOT = Path(__file__).parents[2]

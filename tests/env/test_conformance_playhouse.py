@@ -29,7 +29,7 @@ class TestSmallPlayhouse(WorldConformance):
             "playhouse",
             rooms=[1, 1],
             objects=[4, 5],
-            unique_colours=True,
+            unique_colors=True,
             image=[48, 64],
             components=["forward", "yaw", "pitch", "grasp"],
             setter_visible=False,

@@ -15,7 +15,7 @@ from interplay.env.settings import SettingsError, build_config
 
 
 @dataclass(frozen=True)
-class Optimiser:
+class Optimizer:
     name: Literal["adam", "sgd"] = "adam"
     rate: float = 1e-4
     betas: tuple[float, float] = (0.0, 0.999)
@@ -24,7 +24,7 @@ class Optimiser:
 @dataclass(frozen=True)
 class Training:
     steps: int
-    optimiser: Optimiser = field(default_factory=Optimiser)
+    optimizer: Optimizer = field(default_factory=Optimizer)
     sizes: tuple[int, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     image: tuple[int, int] | None = None
@@ -43,7 +43,7 @@ def test_plain_values_become_the_types_that_the_dataclass_declares() -> None:
         Training,
         {
             "steps": 5,
-            "optimiser": {"name": "sgd", "rate": 1, "betas": [0, 1]},
+            "optimizer": {"name": "sgd", "rate": 1, "betas": [0, 1]},
             "sizes": [1, 2, 3],
             "weights": {"value": 1},
             "image": [7, 9],
@@ -52,9 +52,9 @@ def test_plain_values_become_the_types_that_the_dataclass_declares() -> None:
         },
     )
     assert built == Training(
-        5, Optimiser("sgd", 1.0, (0.0, 1.0)), (1, 2, 3), {"value": 1.0}, (7, 9), scale=3, extra={"anything": [1]}
+        5, Optimizer("sgd", 1.0, (0.0, 1.0)), (1, 2, 3), {"value": 1.0}, (7, 9), scale=3, extra={"anything": [1]}
     )
-    assert isinstance(built.optimiser.rate, float)
+    assert isinstance(built.optimizer.rate, float)
     assert isinstance(built.weights["value"], float)
     assert isinstance(built.scale, int)
 
@@ -63,13 +63,13 @@ def test_every_violation_is_listed_with_its_path() -> None:
     with pytest.raises(SettingsError) as caught:
         build_config(
             Training,
-            {"optimiser": {"nmae": "sgd", "betas": [1]}, "sizes": [1, "two"], "weights": {"a": "b"}, "fast": 1},
+            {"optimizer": {"nmae": "sgd", "betas": [1]}, "sizes": [1, "two"], "weights": {"a": "b"}, "fast": 1},
             "learner",
         )
     problems = caught.value.problems
     assert len(problems) == 6
-    assert "learner.optimiser.nmae: unknown setting. Did you mean 'name'?" in problems
-    for path in ("optimiser.betas", "sizes[1]", "weights.a", "fast", "steps"):
+    assert "learner.optimizer.nmae: unknown setting. Did you mean 'name'?" in problems
+    for path in ("optimizer.betas", "sizes[1]", "weights.a", "fast", "steps"):
         assert any(problem.startswith(f"learner.{path}:") for problem in problems), path
 
 
@@ -79,8 +79,8 @@ def test_every_violation_is_listed_with_its_path() -> None:
         ({"steps": True}, "steps: expected int, got True"),
         ({"steps": 1.5}, "steps: expected int, got 1.5"),
         ({"steps": 0}, "steps=0 must be at least 1"),
-        ({"steps": 1, "optimiser": {"name": "admam"}}, "Did you mean 'adam'?"),
-        ({"steps": 1, "optimiser": 3}, "expected the settings of Optimiser"),
+        ({"steps": 1, "optimizer": {"name": "admam"}}, "Did you mean 'adam'?"),
+        ({"steps": 1, "optimizer": 3}, "expected the settings of Optimizer"),
         ({"steps": 1, "sizes": "12"}, "expected a list"),
         ({"steps": 1, "image": [1, 2, 3]}, "expected 2 values"),
         ({"steps": 1, "scale": "x"}, "expected int or float, got 'x'"),

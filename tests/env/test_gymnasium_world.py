@@ -58,12 +58,12 @@ def test_a_mistake_is_never_what_the_mission_could_mean(name: str) -> None:
     for seed in range(20):
         world.reset(Start(seed=seed))
         task = world.tasks().sample("mission", rng)
-        instead = task.confused(world, rng).to_json().get("instead", {"kind": "nothing", "colour": "nothing"})
+        instead = task.confused(world, rng).to_json().get("instead", {"kind": "nothing", "color": "nothing"})
         kinds = [kind for kind in ("box", "ball", "key") if kind in task.instruction]
-        colours = [colour for colour in COLOR_NAMES if colour in task.instruction]
+        colors = [color for color in COLOR_NAMES if color in task.instruction]
         fits_kind = not kinds or instead["kind"] in kinds
-        fits_colour = not colours or instead["colour"] in colours
-        assert instead["kind"] == "nothing" or not (fits_kind and fits_colour), f"{task.instruction}: {instead}"
+        fits_color = not colors or instead["color"] in colors
+        assert instead["kind"] == "nothing" or not (fits_kind and fits_color), f"{task.instruction}: {instead}"
 
 
 def test_misleading_leaves_the_mission_as_it_was() -> None:

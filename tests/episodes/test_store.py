@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from corridor import Corridor, assert_same_episode, play
 
-from interplay.episodes.catalogue import Where
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.files import EpisodeFiles
+from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.episode_files import EpisodeFiles
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 
@@ -58,7 +58,7 @@ def test_episodes_are_found_by_what_they_are(tmp_path: Path) -> None:
     assert store.ids(tasks=["lift"]) == []
     assert store.ids(marked=True) == [ids[2]]
     assert store.ids(marked=False, round=1) == [ids[3]]
-    assert [entry.steps for entry in store.entries(Where(rounds_before=1))] == [6, 6]
+    assert [entry.steps for entry in store.entries(EpisodeFilter(rounds_before=1))] == [6, 6]
 
 
 def test_who_steered_for_a_while_is_found_too(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_everything_is_there_after_reopening(tmp_path: Path) -> None:
         assert len(again.marks()) == 1
 
 
-def test_a_catalogue_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
+def test_a_catalog_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
     EpisodeStore(tmp_path).close()
     with sqlite3.connect(tmp_path / "catalogue.db") as database:
         database.execute("PRAGMA user_version = 7")
@@ -167,7 +167,7 @@ def test_a_catalogue_of_a_newer_platform_is_refused(tmp_path: Path) -> None:
 def test_a_snapshot_never_changes(tmp_path: Path) -> None:
     store, ids = filled(tmp_path)
     store.add_marks([Mark(ids[2], "ann", 4, 1), Mark(ids[0], "ann", 4, 1)])
-    snapshot = store.snapshot("first", Where(split="train"))
+    snapshot = store.snapshot("first", EpisodeFilter(split="train"))
     digest = snapshot.hash
     mark = store.marks([ids[2]])[0]
     store.undo(mark.id)
@@ -177,14 +177,14 @@ def test_a_snapshot_never_changes(tmp_path: Path) -> None:
     assert again.hash == digest
     assert again.ids == tuple(ids[1:])
     assert again.marks() == [mark]
-    assert again.select(Where(round=1, marked=True)) == [ids[2]]
+    assert again.select(EpisodeFilter(round=1, marked=True)) == [ids[2]]
     assert [entry.id for entry in again.entries()] == ids[1:]
     assert_same_episode(again.read(ids[3]), store.read(ids[3]))
     with pytest.raises(KeyError, match="does not list"):
         again.read(ids[0])
     with pytest.raises(FileExistsError, match="choose another name"):
         store.snapshot("first")
-    assert store.snapshot("second", Where(split="train")).hash != digest
+    assert store.snapshot("second", EpisodeFilter(split="train")).hash != digest
 
 
 def test_a_snapshot_notices_another_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interplay.env import registry
-from interplay.env.playhouse.questions import OpenQuestion, Question
+from interplay.env.playhouse.tasks.questions import OpenQuestion, Question
 from interplay.env.world import World
 from interplay.evaluation.chance import answering, measure_chance
 from interplay.evaluation.material import Chance
@@ -22,7 +22,7 @@ def worlds() -> list[World]:
 
 
 def question(answer: str) -> Question:
-    return Question("color", "what colour?", "solver", answer, ("grey",), ())
+    return Question("color", "what color?", "solver", answer, ("grey",), ())
 
 
 def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> None:

@@ -108,7 +108,7 @@ def test_sign_test_counts_only_pairs_that_disagree() -> None:
     assert estimates.sign_test([1, 0], [1, 0]) == 1
 
 
-def test_pooled_share_weighs_judgements_and_resamples_episodes() -> None:
+def test_pooled_share_weighs_judgments_and_resamples_episodes() -> None:
     share = estimates.pooled_share([9, 1, 0], [10, 2, 0], rng())
     assert share.value == pytest.approx(10 / 12)
     assert (share.low, share.high) == (0.5, 0.9)  # only one of the two episodes drawn

@@ -242,7 +242,7 @@ def test_probe_results_refuse_unpaired_episodes() -> None:
 @pytest.mark.parametrize(
     ("end", "words", "verdict"), [(1.0, "rose", 1), (-1.0, "fell", -1), (0.01, "within its error", 0)]
 )
-def test_the_modelled_return_is_described_as_it_moved(end: float, words: str, verdict: int) -> None:
+def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, verdict: int) -> None:
     noise = np.array([-0.1, 0.1, -0.1, 0.1])
     points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise + end)]
     results = ReportMaterial(reward_points=points)
@@ -287,7 +287,7 @@ def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
     film = Film(probe, [picture(level) for level in range(11)])
     with pytest.raises(ValueError, match="color 3 has not been played"):
         film_filmstrip(film, title="A", seconds_per_step=0.5)
-    film.result = ProbeResult("color", 3, 11, "what colour is the cup", 10, ("red",), 10)
+    film.result = ProbeResult("color", 3, 11, "what color is the cup", 10, ("red",), 10)
     strip = film_filmstrip(film, title="A", seconds_per_step=0.5, frames=3)
     assert [int(shot[0, 0, 0]) for shot in strip.pictures] == [0, 5, 10]
     assert list(strip.captions) == ["0.0 s", "2.5 s", "5.0 s"]

@@ -1,4 +1,4 @@
-"""The doctor: each trouble is recognised in a made-up machine, and says what to type."""
+"""The doctor: each trouble is recognized in a made-up machine, and says what to type."""
 
 from __future__ import annotations
 

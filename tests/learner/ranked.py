@@ -14,11 +14,11 @@ import torch
 from street import Street, tiny_agent
 from test_learner import demonstrated, played
 
-from interplay.actors.unroll import Unroll
 from interplay.agent.network import Agent
+from interplay.agent.unroll import Unroll
+from interplay.learner.distributed import RankLost, join
 from interplay.learner.learner import Learner, LearnerConfig, Played
-from interplay.learner.peers import Peers
-from interplay.learner.ranks import RankLost, join
+from interplay.learner.process_group import ProcessGroup
 
 LANES, UPDATES = 4, 3  # of all ranks
 CONFIG = LearnerConfig(learning_rate=1e-3, gradient_clip=1.0)
@@ -46,7 +46,7 @@ def lanes_of(unroll: Unroll, lanes: slice) -> Unroll:
     return Unroll(arrays, {key: np.ascontiguousarray(array[lanes]) for key, array in unroll.state.items()})
 
 
-def learner(agent: Agent, lanes: int, peers: Peers | None = None) -> Learner:
+def learner(agent: Agent, lanes: int, peers: ProcessGroup | None = None) -> Learner:
     return Learner(agent, CONFIG, dataset_lanes=lanes, generator=torch.Generator().manual_seed(4), peers=peers)
 
 

@@ -15,7 +15,7 @@ from interplay.learner.checkpoint import FORMAT_VERSION, CheckpointError
 
 WEIGHTS = {"layer.weight": torch.arange(6.0).reshape(2, 3), "steps": torch.tensor(4)}
 TRAINING = {
-    "optimiser": {"state": {0: {"step": torch.tensor(3.0)}}, "groups": [{"lr": 1e-4, "betas": (0.0, 0.999)}]},
+    "optimizer": {"state": {0: {"step": torch.tensor(3.0)}}, "groups": [{"lr": 1e-4, "betas": (0.0, 0.999)}]},
     "rng": np.random.default_rng(5).bit_generator.state,
     "generator": torch.Generator().manual_seed(3).get_state(),
     "world": b"\x00\xff" * 50,
@@ -40,7 +40,7 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
         assert all(torch.equal(found.weights()[name], tensor) for name, tensor in WEIGHTS.items())
         training = found.training()
         assert torch.equal(training.pop("generator"), TRAINING["generator"])
-        assert training.pop("optimiser") == TRAINING["optimiser"]
+        assert training.pop("optimizer") == TRAINING["optimizer"]
         assert training == {name: TRAINING[name] for name in ("rng", "world", "lanes")}
 
 

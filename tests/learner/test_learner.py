@@ -11,9 +11,9 @@ import pytest
 import torch
 from street import TINY, Street, tiny_agent
 
-from interplay.actors.unroll import Unroll, allocate_demonstrated, allocate_played
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
+from interplay.agent.unroll import Unroll, allocate_demonstrated, allocate_played
 from interplay.learner.learner import Learner, LearnerConfig, Played
 from interplay.learner.objective import LossWeights, ObjectiveConfig
 
@@ -220,7 +220,7 @@ def test_the_learning_rate_warms_up() -> None:
     learner, rates = learner_of(agent, LearnerConfig(learning_rate=8e-4, warm_up=4)), []
     for number in range(6):
         learner.update(demonstrated=demonstrated(agent, number))
-        rates.append(learner.state()["optimiser"]["param_groups"][0]["lr"])
+        rates.append(learner.state()["optimizer"]["param_groups"][0]["lr"])
     assert rates == pytest.approx([2e-4, 4e-4, 6e-4, 8e-4, 8e-4, 8e-4])
 
 

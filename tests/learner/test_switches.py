@@ -79,7 +79,7 @@ def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
 
 
 def test_all_at_once_is_near(uncompiled: None, plain: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interplay.agent.tower.MANY_PRODUCTS", 1)  # the stem sees one picture at a time
+    monkeypatch.setattr("interplay.agent.image_tower.MANY_PRODUCTS", 1)  # the stem sees one picture at a time
     assert_near(update(compile=True, precision="bf16", channels_last=True, recompute=5), plain, 0.05)
 
 
@@ -112,17 +112,17 @@ def test_weights_for_actors_and_what_is_saved_do_not_know_the_layout() -> None:
         assert np.array_equal(array, other.weights()[name]), name
 
 
-def test_it_goes_on_from_another_devices_optimiser() -> None:
+def test_it_goes_on_from_another_devices_optimizer() -> None:
     """A GPU's Adam is fused and keeps its clock on the GPU; that must not follow the run to a CPU."""
     agent = tiny_agent(Street())
     learner = learner_of(agent)
     learner.update(demonstrated=demonstrated(agent))
     saved = copy.deepcopy(learner.state())
-    for group in saved["optimiser"]["param_groups"]:
+    for group in saved["optimizer"]["param_groups"]:
         group["fused"] = True
     resumed = learner_of(agent)
     resumed.load_state(saved)
-    assert resumed.state()["optimiser"]["param_groups"][0]["fused"] is None
+    assert resumed.state()["optimizer"]["param_groups"][0]["fused"] is None
     twin = copy.deepcopy(agent)
     straight = learner_of(twin)
     straight.load_state(learner.state())

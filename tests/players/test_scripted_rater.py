@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from number_line import Walk
 
-from interplay.players.bias import RaterBias, Temper, temper
 from interplay.players.rater import RaterConfig, ScriptedRater, StepMark
+from interplay.players.rater_traits import RaterPopulation, RaterTraits, temper
 
 EXACT = RaterConfig(threshold=0.25, delay_steps=(0, 0), misses=0.0, errors=0.0)
 TASK = Walk("walk", "walk 8", 8, 0)
@@ -18,7 +18,7 @@ def rate(
     said: dict[int, str] | None = None,
     task: Walk = TASK,
     seed: int = 0,
-    traits: Temper | None = None,
+    traits: RaterTraits | None = None,
 ) -> list[StepMark]:
     rater = ScriptedRater(config, np.random.default_rng(seed), traits)
     rater.begin(task, 0)
@@ -96,11 +96,11 @@ def test_boredom_is_marked_until_the_task_is_done() -> None:
 
 
 def test_a_rater_without_bias_is_like_any_other() -> None:
-    assert {temper(RaterBias(), np.random.default_rng(seed)) for seed in range(5)} == {Temper()}
+    assert {temper(RaterPopulation(), np.random.default_rng(seed)) for seed in range(5)} == {RaterTraits()}
 
 
 def test_each_spread_moves_its_own_trait() -> None:
-    everyone = RaterBias(0.4, 0.3, 0.2, 2.0)
+    everyone = RaterPopulation(0.4, 0.3, 0.2, 2.0)
     drawn = [temper(everyone, np.random.default_rng(seed)) for seed in range(300)]
     for name, of in {
         "strictness": ("threshold_factor",),
@@ -108,10 +108,10 @@ def test_each_spread_moves_its_own_trait() -> None:
         "inattention": ("misses",),
         "slowness": ("delay_steps",),
     }.items():
-        alone = replace(RaterBias(), **{name: getattr(everyone, name)})
+        alone = replace(RaterPopulation(), **{name: getattr(everyone, name)})
         for seed, full in enumerate(drawn):
             traits = temper(alone, np.random.default_rng(seed))
-            assert traits == replace(Temper(), **{trait: getattr(full, trait) for trait in of})
+            assert traits == replace(RaterTraits(), **{trait: getattr(full, trait) for trait in of})
     traits_drawn = np.array([(np.log(t.threshold_factor), t.overlooks_slips, t.misses, t.delay_steps) for t in drawn])
     assert np.abs(np.corrcoef(traits_drawn.T) - np.eye(4)).max() < 0.2  # a strict rater need not be a slow one
     assert 0.35 < np.std([np.log(traits.threshold_factor) for traits in drawn]) < 0.45
@@ -123,14 +123,14 @@ def test_traits_do_what_they_say() -> None:
     path = [1, 2, 3, 4, 5, 6, 7, 8, 6, 4, 2, 0]
     usual = rate(EXACT, path)
     assert [sign for _, sign in usual] == [1, 1, 1, 1, -1, -1, -1, -1]
-    assert len(rate(EXACT, path, traits=Temper(threshold_factor=2.0))) == len(usual) / 2
-    assert rate(EXACT, path, traits=Temper(delay_steps=3)) == [(step + 3, sign) for step, sign in usual]
+    assert len(rate(EXACT, path, traits=RaterTraits(threshold_factor=2.0))) == len(usual) / 2
+    assert rate(EXACT, path, traits=RaterTraits(delay_steps=3)) == [(step + 3, sign) for step, sign in usual]
 
-    def share(traits: Temper, sign: int) -> float:
+    def share(traits: RaterTraits, sign: int) -> float:
         marks = [mark for seed in range(150) for mark in rate(EXACT, path, seed=seed, traits=traits)]
         return sum(s == sign for _, s in marks) / (4 * 150)
 
-    kind, unkind, lazy = Temper(overlooks_slips=0.6), Temper(overlooks_progress=0.6), Temper(misses=0.3)
+    kind, unkind, lazy = RaterTraits(overlooks_slips=0.6), RaterTraits(overlooks_progress=0.6), RaterTraits(misses=0.3)
     assert share(kind, 1) == share(unkind, -1) == 1.0
     assert 0.33 < share(kind, -1) < 0.47 and 0.33 < share(unkind, 1) < 0.47
     assert 0.64 < share(lazy, 1) < 0.76 and 0.64 < share(lazy, -1) < 0.76
@@ -142,4 +142,4 @@ def test_settings_are_validated_all_at_once() -> None:
     with pytest.raises(ValueError, match=r"chatter=2.*bored_after=-1"):
         RaterConfig(chatter=2, bored_after=-1)
     with pytest.raises(ValueError, match=r"kindness=-0.1"):
-        RaterBias(kindness=-0.1)
+        RaterPopulation(kindness=-0.1)

@@ -14,30 +14,30 @@ from test_replay_story import story
 
 from interplay.episodes.episode import Mark
 from interplay.replay import palette
-from interplay.replay.curve import Curve
-from interplay.replay.lettering import font, wrap
+from interplay.replay.curve import UtilityCurve
 from interplay.replay.pictures import beside
-from interplay.replay.screen import Screen
+from interplay.replay.screen import ReplayScreen
 from interplay.replay.story import Story
+from interplay.replay.text import font, wrap
 
 HEIGHT, WIDTH = 480, 640
 BLUE, RED = (1, 2, 250), (250, 2, 1)
 
 
-def plain(colour: tuple[int, int, int], height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.uint8]:
-    return np.full((height, width, 3), colour, np.uint8)
+def plain(color: tuple[int, int, int], height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.uint8]:
+    return np.full((height, width, 3), color, np.uint8)
 
 
 def drawn(told: Story, row: int, titles: Sequence[str] = ("map",)) -> NDArray[np.uint8]:
-    screen = Screen(told, height=HEIGHT, width=WIDTH, titles=titles)
+    screen = ReplayScreen(told, height=HEIGHT, width=WIDTH, titles=titles)
     pictures = {"solver": plain(BLUE), **{title: plain(RED) for title in titles}}
     picture = screen.draw(row, pictures)
     assert picture.shape == (*screen.shape, 3)
     return picture
 
 
-def count(picture: NDArray[np.uint8], colour: palette.Colour) -> int:
-    return int((picture == np.array(colour, np.uint8)).all(-1).sum())
+def count(picture: NDArray[np.uint8], color: palette.Color) -> int:
+    return int((picture == np.array(color, np.uint8)).all(-1).sum())
 
 
 def clicked(*marks: tuple[int, int]) -> list[Mark]:
@@ -52,7 +52,7 @@ def test_the_solvers_picture_is_large_and_the_map_beside_it() -> None:
 
 
 def test_small_pictures_are_enlarged_whole_with_hard_edges() -> None:
-    screen = Screen(story(20), height=HEIGHT, width=WIDTH, titles=())
+    screen = ReplayScreen(story(20), height=HEIGHT, width=WIDTH, titles=())
     eyes = plain(BLUE, 8, 8)
     eyes[:, 4:] = RED
     picture = screen.draw(0, {"solver": eyes})[30:HEIGHT, :WIDTH]
@@ -63,7 +63,7 @@ def test_small_pictures_are_enlarged_whole_with_hard_edges() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(121, 163), (480, 640), (333, 555)])
 def test_its_shape_is_even_whatever_is_asked(height: int, width: int) -> None:
-    down, across = Screen(story(9), height=height, width=width, titles=()).shape
+    down, across = ReplayScreen(story(9), height=height, width=width, titles=()).shape
     assert down % 2 == across % 2 == 0
     assert down > height and across > width
 
@@ -82,8 +82,8 @@ def test_captions_appear_and_fade() -> None:
 def test_a_long_caption_is_wrapped_within_the_picture_and_whole() -> None:
     words = [f"word{number}" for number in range(60)]
     told = story(200, [(0, "setter", " ".join(words))])
-    screen = Screen(told, height=HEIGHT, width=WIDTH, titles=())
-    short = Screen(story(200, [(0, "setter", "word")]), height=HEIGHT, width=WIDTH, titles=())
+    screen = ReplayScreen(told, height=HEIGHT, width=WIDTH, titles=())
+    short = ReplayScreen(story(200, [(0, "setter", "word")]), height=HEIGHT, width=WIDTH, titles=())
     assert screen.shape[0] > short.shape[0] + 30
     bright, _ = palette.speaker("setter", "solver")
     picture = screen.draw(1, {"solver": plain(BLUE)})
@@ -109,10 +109,10 @@ def test_more_captions_than_fit_leave_the_newest() -> None:
     assert not count(picture, old)
 
 
-@pytest.mark.parametrize(("sign", "colour", "other"), [(1, palette.UP, palette.DOWN), (-1, palette.DOWN, palette.UP)])
-def test_a_mark_is_large_while_it_is_new_and_then_small(sign: int, colour: Any, other: Any) -> None:
+@pytest.mark.parametrize(("sign", "color", "other"), [(1, palette.UP, palette.DOWN), (-1, palette.DOWN, palette.UP)])
+def test_a_mark_is_large_while_it_is_new_and_then_small(sign: int, color: Any, other: Any) -> None:
     told = story(200, marks=clicked((7, sign)))
-    before, new, later = (count(drawn(told, row), colour) for row in (7, 8, 120))
+    before, new, later = (count(drawn(told, row), color) for row in (7, 8, 120))
     assert before == 0
     assert new > 1000
     assert 10 < later < 200
@@ -130,7 +130,7 @@ def test_two_marks_of_one_moment_are_both_seen() -> None:
 
 def test_the_curve_of_utility_grows_with_the_rows() -> None:
     told = story(100, utility=np.linspace(-1, 1, 101, dtype=np.float32))
-    curve = Curve(told, box=(0, 0, 400, 100), face=font(10))
+    curve = UtilityCurve(told, box=(0, 0, 400, 100), face=font(10))
     rightmost, highest = [], []
     for row in (10, 50, 100):
         sheet = Image.new("RGB", (400, 100), palette.PAPER)

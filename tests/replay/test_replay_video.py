@@ -17,15 +17,15 @@ import pytest
 from numpy.typing import NDArray
 
 from interplay.replay import video
-from interplay.replay.announced import Announced, unfinished
 from interplay.replay.encode import EndedEarly, encode
+from interplay.replay.encoder_job import EncoderJob, unfinished
 from interplay.replay.video import EncoderFailed, need_encoder, rate, write_video
 
-SMALL = Announced(height=48, width=64, rate=Fraction(15, 4), frames=9)
+SMALL = EncoderJob(height=48, width=64, rate=Fraction(15, 4), frames=9)
 LONG = replace(SMALL, frames=120)  # so long that the file has begun before all pictures have come
 
 
-def pictures(announced: Announced = SMALL) -> Iterator[NDArray[np.uint8]]:
+def pictures(announced: EncoderJob = SMALL) -> Iterator[NDArray[np.uint8]]:
     """Each grey, and lighter than the one before."""
     for number in range(announced.frames):
         yield np.full((announced.height, announced.width, 3), 20 + 20 * (number % 10), np.uint8)
@@ -58,7 +58,7 @@ def test_an_older_video_is_replaced(tmp_path: Path) -> None:
 
 
 def test_what_the_encoder_raises_is_told(tmp_path: Path) -> None:
-    odd = Announced(height=47, width=63, rate=Fraction(4), frames=200)  # this kind of video has even sides
+    odd = EncoderJob(height=47, width=63, rate=Fraction(4), frames=200)  # this kind of video has even sides
     with pytest.raises(EncoderFailed, match=r"exit code 1 .*(.|\n)*Traceback(.|\n)*av\.error") as raised:
         write_video(tmp_path / "clip.mp4", pictures_of(odd), odd)
     assert "encode.py" in str(raised.value)
@@ -73,7 +73,7 @@ def test_an_encoder_that_fails_at_the_very_end_is_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def pictures_of(announced: Announced) -> Iterator[NDArray[np.uint8]]:
+def pictures_of(announced: EncoderJob) -> Iterator[NDArray[np.uint8]]:
     for _ in range(announced.frames):
         yield np.zeros((announced.height, announced.width, 3), np.uint8)
 
@@ -104,7 +104,7 @@ def test_an_encoder_that_takes_nothing_is_given_up(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(video, "STALLED_SECONDS", 0.2)
     monkeypatch.setattr(video, "ENDING_SECONDS", 0.1)
     before = children()
-    large = Announced(height=480, width=640, rate=Fraction(4), frames=4)  # more than a pipe holds
+    large = EncoderJob(height=480, width=640, rate=Fraction(4), frames=4)  # more than a pipe holds
 
     def stopping() -> Iterator[NDArray[np.uint8]]:
         (encoder,) = children() - before

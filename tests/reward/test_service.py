@@ -9,10 +9,10 @@ import pytest
 import torch
 from street import Street, tiny_agent
 
-from interplay.actors.unroll import Unroll, allocate_played
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
-from interplay.reward.frozen_gate import FrozenGate
+from interplay.agent.unroll import Unroll, allocate_played
+from interplay.reward.reference_gate import ReferenceGate
 from interplay.reward.service import RewardService
 
 STEPS, LANES, UNROLLS = 5, 3, 4
@@ -109,7 +109,7 @@ def test_a_policy_is_no_reward_model() -> None:
 def test_the_frozen_gate_follows_its_lanes_and_resumes() -> None:
     agent = tiny_agent(Street())
     rows = long_rows(agent)
-    gate, resumed = FrozenGate(agent, LANES), FrozenGate(tiny_agent(Street(), seed=3), LANES)
+    gate, resumed = ReferenceGate(agent, LANES), ReferenceGate(tiny_agent(Street(), seed=3), LANES)
     with torch.no_grad():
         observations = {key: torch.from_numpy(rows[key]) for key in agent.layout.observations(0, 0)}
         output, _ = agent(observations, agent.initial_state(LANES))
@@ -123,4 +123,4 @@ def test_the_frozen_gate_follows_its_lanes_and_resumes() -> None:
         if number >= 2:
             np.testing.assert_array_equal(resumed.logits(Unroll(arrays, {})), logits)
     mute = tiny_agent(Street(utterances=False))
-    assert FrozenGate(mute, LANES).logits(Unroll(cut(allocate_played(mute.layout, 20, LANES))[0], {})) is None
+    assert ReferenceGate(mute, LANES).logits(Unroll(cut(allocate_played(mute.layout, 20, LANES))[0], {})) is None

@@ -8,21 +8,21 @@ from collections.abc import Callable
 import numpy as np
 import ray
 
-from interplay.runtime.ray.line import Call, Line
-from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
+from interplay.runtime.ray.worker import WorkerHandle
 
 LONG = 300.0  # seconds; a part takes twenty to start where others want the cores
 
 
-def line_of(part: Hosted) -> Line:
-    line = Line(0, part, number=0, after=None)
+def line_of(part: WorkerHandle) -> ActorPipeline:
+    line = ActorPipeline(0, part, number=0, after=None)
     line.start()
     return line
 
 
-def calls(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> list[Call]:
+def calls(line: ActorPipeline, count: int, watch: Callable[[], None] = lambda: None) -> list[PendingUnroll]:
     """The next so many unrolls, two of which are in flight; the part is restarted where it dies."""
-    found: list[Call] = []
+    found: list[PendingUnroll] = []
     ends = time.monotonic() + LONG
     while len(found) < count:
         assert time.monotonic() < ends, f"only {[call.number for call in found]} in {LONG} s"
@@ -41,12 +41,12 @@ def calls(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> l
     return found
 
 
-def received(line: Line, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
+def received(line: ActorPipeline, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
     """The numbers of the next so many unrolls; see `calls`."""
     return [call.number for call in calls(line, count, watch)]
 
 
-def beat(part: Hosted) -> int:
+def beat(part: WorkerHandle) -> int:
     """The part's process, once it says so."""
     ends = time.monotonic() + LONG
     while not part.read().pid and time.monotonic() < ends:

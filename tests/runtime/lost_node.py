@@ -22,15 +22,15 @@ from clusters import START_LIMIT
 from lines import LONG, beat, calls, line_of
 from ray.cluster_utils import Cluster
 
-from interplay.reward.judge import Judged, LaneStates
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.messages import Message
-from interplay.runtime.ray.line import Call
+from interplay.runtime.ray.actor_pipeline import PendingUnroll
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import Wanted, reserve
-from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.session import patiently
-from interplay.runtime.ray.surroundings import Surroundings
 
 STORE = {"object_store_memory": 80 * 2**20}
 ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no room for
@@ -45,10 +45,10 @@ class Wide(toys.Counter):
         return message
 
 
-def judged(replicas: Replicas, call: Call, states: LaneStates) -> Judged:
+def judged(replicas: Replicas, call: PendingUnroll, states: LaneStates) -> ScoredUnroll:
     """The answer about an unroll."""
-    answer: Judged | Asked = replicas.ask(call.reference, states)
-    while isinstance(answer, Asked):
+    answer: ScoredUnroll | ScoreRequest = replicas.ask(call.reference, states)
+    while isinstance(answer, ScoreRequest):
         assert ray.wait([answer.reference], timeout=LONG)[0], "no answer"
         answer = replicas.answer(answer)
     return answer
@@ -72,7 +72,7 @@ def main(folder: Path) -> None:
     config = RuntimeConfig("ray", start_limit=LONG, stall_limit=LONG)
     names = ("actor-0", "reward-0")
     placement = reserve([Wanted(name, Resources(cpus=2)) for name in names], config)
-    around = Surroundings(config, placement, Crashes(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0)
+    around = LearnerContext(config, placement, Crashes(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0)
     line = line_of(around.host("actor-0", Wide))
     replicas = Replicas([around.host("reward-0", toys.Doubler)], retries=1)
     replicas.start()

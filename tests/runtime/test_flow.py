@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from interplay.actors.portable import from_bytes, to_bytes
-from interplay.actors.returns import EpisodeReturns
+from interplay.actors.episode_returns import EpisodeReturns
+from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.env.settings import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.judge import LaneStates
+from interplay.reward.scoring_model import LaneStates
 from interplay.runtime.accounts import Account, Flow
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import Crashes
+from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrated, InlinePlayed
 from interplay.runtime.lane_states import LaneRecord, merged, split
 from interplay.runtime.ledger import Ledger, Taken, read_ledger
-from interplay.runtime.pulse import IdleShare, Pulse
 from interplay.stages.training import _Averages
 
 
@@ -48,7 +48,7 @@ def test_a_ledger_drops_what_is_lived_through_again(tmp_path: Path) -> None:
 
 def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
     clock = Clock()
-    pulse, share = Pulse(clock), IdleShare()
+    pulse, share = Heartbeat(clock), IdleFraction()
     clock.now = 1.0
     with pulse.doing("plays"):
         clock.now = 4.0

@@ -24,14 +24,14 @@ from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
-from interplay.runtime.deciding import VersionGone
+from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.messages import Message
-from interplay.runtime.ray.asking import AskingPart
-from interplay.runtime.ray.inference import Inference, InferencePart, groups
+from interplay.runtime.ray.inference_client import AskingPart
+from interplay.runtime.ray.inference_server import InferencePart, InferenceServer, groups
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import Wanted, reserve
-from interplay.runtime.ray.surroundings import Surroundings
 from interplay.tracking.metrics import read_metrics
 
 PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # nobody has to be asked
@@ -139,11 +139,11 @@ def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Iterator[Surroundings]:
+def around(tmp_path: Path) -> Iterator[LearnerContext]:
     """Room for the service and an actor that asks it."""
     config = RuntimeConfig("ray", start_limit=120, stall_limit=600)
     placement = reserve([Wanted(name, Resources(cpus=0.2)) for name in ("inference", "actor-0")], config)
-    surroundings = Surroundings(
+    surroundings = LearnerContext(
         config, placement, Crashes(tmp_path / "crashes", seed=7, config="abc", limit=1, window=3600.0), 0, 0
     )
     yield surroundings
@@ -154,10 +154,10 @@ def around(tmp_path: Path) -> Iterator[Surroundings]:
 class Asked:
     """An actor that asks a service, and the learner's handles of both; all weights are empty."""
 
-    def __init__(self, around: Surroundings, service: Callable[..., object]) -> None:
+    def __init__(self, around: LearnerContext, service: Callable[..., object]) -> None:
         self.around = around
         self.actor = around.host("actor-0", toys.Asker, of=AskingPart)
-        self.inference = Inference(
+        self.inference = InferenceServer(
             around.host("inference", service, of=InferencePart, groups=groups(1)), [self.actor], around
         )
         self.inference.start()
@@ -178,7 +178,7 @@ class Asked:
         raise AssertionError(f"unroll {number} has not come in {LONG} s: {self.around.status()}")
 
 
-def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(around: Surroundings) -> None:
+def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(around: LearnerContext) -> None:
     around.config = replace(around.config, stall_limit=3.0)
     asked = Asked(around, toys.Decider)
     assert (asked.unroll(0, version=5).arrays["row"] == 5).all()
@@ -194,7 +194,7 @@ def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(around: Surroun
     assert ASKS in (around.crashes.folder / "stacks/blocked.txt").read_text()
 
 
-def test_a_service_that_raises_ends_the_run_with_its_traceback(around: Surroundings) -> None:
+def test_a_service_that_raises_ends_the_run_with_its_traceback(around: LearnerContext) -> None:
     asked = Asked(around, toys.Unable)
     with pytest.raises(PartFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):
         asked.unroll(0, version=1)
@@ -202,7 +202,7 @@ def test_a_service_that_raises_ends_the_run_with_its_traceback(around: Surroundi
     assert (around.crashes.folder / "inference.txt").read_text().count("went down, ") == 2
 
 
-def test_a_service_that_never_comes_ends_the_run(around: Surroundings) -> None:
+def test_a_service_that_never_comes_ends_the_run(around: LearnerContext) -> None:
     around.config = replace(around.config, start_limit=1.0, stall_limit=1.0)
     asked = Asked(around, toys.NeverThere)
     with pytest.raises(PartFailed, match=r"(?s)inference .*restarts=1.*actor-0 has waited .* decision from inference"):
@@ -210,7 +210,7 @@ def test_a_service_that_never_comes_ends_the_run(around: Surroundings) -> None:
     assert asked.actor.restarts == 0
 
 
-def test_a_request_for_weights_that_are_gone_is_told_so(around: Surroundings) -> None:
+def test_a_request_for_weights_that_are_gone_is_told_so(around: LearnerContext) -> None:
     asked = Asked(around, toys.Gone)
     with pytest.raises(VersionGone):
         asked.unroll(0, version=1)

@@ -12,8 +12,8 @@ from interplay.learner import checkpoint
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.ray import supervision
-from interplay.runtime.ray.part import NEVER_RAN
 from interplay.runtime.ray.supervision import LearnerDied, Supervised
+from interplay.runtime.ray.worker import NEVER_RAN
 
 AT_ONCE = 1e-6  # seconds, which pass between any two deaths
 

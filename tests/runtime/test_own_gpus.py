@@ -13,10 +13,10 @@ from clusters import cluster
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import LearnerHost, Screen
-from interplay.runtime.ray.part import remote
 from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
-from interplay.runtime.ray.surroundings import Surroundings
+from interplay.runtime.ray.worker import remote
 
 LONG = 300.0  # seconds
 CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
@@ -44,7 +44,7 @@ def crashes(folder: Path) -> Crashes:
     return Crashes(folder / "crashes", seed=7, config="abc", limit=2, window=3600.0)
 
 
-def seen(around: Surroundings, name: str) -> str | None:
+def seen(around: LearnerContext, name: str) -> str | None:
     part = around.host(name, toys.Seer)
     part.start()
     sees: str | None = ray.get(part.ask("sees", "looks"), timeout=LONG)
@@ -52,7 +52,7 @@ def seen(around: Surroundings, name: str) -> str | None:
 
 
 def test_parts_see_what_is_set_aside_for_them(placement: Placement, tmp_path: Path) -> None:
-    around = Surroundings(CONFIG, placement, crashes(tmp_path), 0, 0)
+    around = LearnerContext(CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
         assert seen(around, "actor-0") == ""
         shared = seen(around, "reward-0")

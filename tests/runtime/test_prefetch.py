@@ -7,7 +7,7 @@ import threading
 import pytest
 from lines import LONG
 
-from interplay.runtime.pulse import Pulse
+from interplay.runtime.heartbeat import Heartbeat
 from interplay.runtime.ray.prefetch import Prefetch
 
 
@@ -20,7 +20,7 @@ def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixt
     prefetch = Prefetch("played", is_stuck_here, 0.1)
     try:
         with pytest.raises(RuntimeError, match=r"played has not moved for 0\.1 seconds; .* crashes/said/learner\.txt"):
-            prefetch.take(Pulse(), "for played unrolls")
+            prefetch.take(Heartbeat(), "for played unrolls")
     finally:
         goes_on.set()
         prefetch.close()

@@ -27,20 +27,20 @@ from ray.exceptions import (
 )
 
 from interplay.agent.weights import Weights
-from interplay.learner.ranks import RankLost
-from interplay.reward.judge import Judged, LaneStates
-from interplay.reward.serving import ServiceEnded
+from interplay.learner.distributed import RankLost
+from interplay.reward.reward_server import ServiceEnded
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.runtime.messages import Message
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import Wanted, reserve
-from interplay.runtime.ray.replicas import Asked, Replicas
-from interplay.runtime.ray.scorer import NoAnswer, ReplicatedScorer
+from interplay.runtime.ray.replicas import Replicas, ScoreRequest
+from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
 from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.supervision import LearnerDied, told_by
-from interplay.runtime.ray.surroundings import Surroundings
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,18 +51,18 @@ def _cluster() -> Iterator[None]:
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Iterator[Surroundings]:
+def around(tmp_path: Path) -> Iterator[LearnerContext]:
     """Room for three parts."""
     config = RuntimeConfig("ray", start_limit=300, stall_limit=300)
     placement = reserve([Wanted(f"actor-{index}", Resources(cpus=0.2)) for index in range(3)], config)
     crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=2, window=3600.0)
-    surroundings = Surroundings(config, placement, crashes, 0, 0)
+    surroundings = LearnerContext(config, placement, crashes, 0, 0)
     yield surroundings
     surroundings.close()
     placement.release()
 
 
-def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_killed_part_goes_on_after_what_has_come(around: LearnerContext, caplog: pytest.LogCaptureFixture) -> None:
     line = line_of(around.host("actor-0", toys.Counter))
     assert received(line, 3) == [0, 1, 2]
     pid = beat(line.part)
@@ -75,7 +75,7 @@ def test_a_killed_part_goes_on_after_what_has_come(around: Surroundings, caplog:
     assert f"actor-0 went down and is made anew, 1 of at most 2 times (see {around.crashes.folder}" in caplog.text
 
 
-def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: Surroundings, tmp_path: Path) -> None:
+def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: LearnerContext, tmp_path: Path) -> None:
     line = line_of(around.host("actor-1", partial(toys.Stumbler, tmp_path / "scar")))
     assert received(line, 4) == [0, 1, 2, 3]
     told = (around.crashes.folder / "actor-1.txt").read_text()
@@ -84,7 +84,7 @@ def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: Surrounding
     assert "episode-1" in told  # the last that it made
 
 
-def test_why_a_part_went_down_ends_with_what_it_printed(around: Surroundings) -> None:
+def test_why_a_part_went_down_ends_with_what_it_printed(around: LearnerContext) -> None:
     line = line_of(around.host("actor-0", toys.Talker))
     assert received(line, 2) == [0, 1]
     os.kill(beat(line.part), signal.SIGKILL)
@@ -98,7 +98,7 @@ def test_why_a_part_went_down_ends_with_what_it_printed(around: Surroundings) ->
     assert printed.read_text().count(" actor-0 starts\n") == 2
 
 
-def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> None:
+def test_a_part_that_goes_down_too_often_ends_the_run(around: LearnerContext) -> None:
     around.config = replace(around.config, restart_window=1e-3)  # which it outlives, but makes nothing meanwhile
     line = line_of(around.host("actor-0", partial(toys.Stumbler, Path("/nowhere/scar"))))  # it can't be written down
     with pytest.raises(
@@ -108,7 +108,7 @@ def test_a_part_that_goes_down_too_often_ends_the_run(around: Surroundings) -> N
     assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
-def test_whoever_learns_keeps_what_it_frees(around: Surroundings) -> None:
+def test_whoever_learns_keeps_what_it_frees(around: LearnerContext) -> None:
     placement = reserve([Wanted("rank-1", Resources(cpus=0.2))], around.config)
     try:
         learns, plays = (
@@ -125,7 +125,7 @@ def test_whoever_learns_keeps_what_it_frees(around: Surroundings) -> None:
         placement.release()
 
 
-def test_restarts_of_long_ago_no_longer_count(around: Surroundings) -> None:
+def test_restarts_of_long_ago_no_longer_count(around: LearnerContext) -> None:
     around.config = replace(around.config, restart_window=1e-3)
     around.crashes = replace(around.crashes, limit=1)
     line = line_of(around.host("actor-0", toys.Counter))
@@ -137,7 +137,7 @@ def test_restarts_of_long_ago_no_longer_count(around: Surroundings) -> None:
 
 
 def test_a_part_placed_on_a_lost_node_has_been_counted_before(
-    around: Surroundings, caplog: pytest.LogCaptureFixture
+    around: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     part = around.host("actor-0", toys.Counter)
     why = "The actor died because its node has died. Node Id: 7"
@@ -151,7 +151,7 @@ def test_a_part_placed_on_a_lost_node_has_been_counted_before(
     assert part.restarts == 1 and "its node has died" in (around.crashes.folder / "actor-0.txt").read_text()
 
 
-def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundings, tmp_path: Path) -> None:
+def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: LearnerContext, tmp_path: Path) -> None:
     around.config = replace(around.config, stall_limit=5.0)
     other = around.host("actor-1", toys.Counter)
     other.start(None)
@@ -173,7 +173,7 @@ def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: Surroundin
     assert own.startswith("says: waits, for ") and " in restart_stalled\n" in own
 
 
-def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
+def test_a_killed_replica_loses_no_unroll(around: LearnerContext) -> None:
     line = line_of(around.host("actor-0", toys.Counter))
     parts = [around.host(f"actor-{index}", toys.Doubler) for index in (1, 2)]
     replicas = Replicas(parts, retries=3)
@@ -195,20 +195,20 @@ def test_a_killed_replica_loses_no_unroll(around: Surroundings) -> None:
     assert [part.restarts for part in parts] == [1, 0]
 
 
-def asked(replicas: Replicas, number: int) -> Judged:
+def asked(replicas: Replicas, number: int) -> ScoredUnroll:
     """The answer about an unroll that holds this number."""
     unroll = ray.put(Message(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
     return answered(replicas, replicas.ask(unroll, LaneStates()))
 
 
-def answered(replicas: Replicas, answer: Judged | Asked) -> Judged:
-    while isinstance(answer, Asked):
+def answered(replicas: Replicas, answer: ScoredUnroll | ScoreRequest) -> ScoredUnroll:
+    while isinstance(answer, ScoreRequest):
         assert ray.wait([answer.reference], timeout=LONG)[0]
         answer = replicas.answer(answer)
     return answer
 
 
-def test_a_strangers_faulty_request_ends_no_replica(around: Surroundings) -> None:
+def test_a_strangers_faulty_request_ends_no_replica(around: LearnerContext) -> None:
     part = around.host("actor-0", toys.Doubler)
     replicas = Replicas([part], retries=3, strangers=True)
     replicas.start()
@@ -219,7 +219,7 @@ def test_a_strangers_faulty_request_ends_no_replica(around: Surroundings) -> Non
 
 
 def test_a_replica_given_up_leaves_strangers_to_the_others(
-    around: Surroundings, caplog: pytest.LogCaptureFixture
+    around: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     parts = [around.host("actor-0", toys.no_judge), around.host("actor-1", toys.Doubler)]
     replicas = Replicas(parts, retries=9, strangers=True)
@@ -231,7 +231,7 @@ def test_a_replica_given_up_leaves_strangers_to_the_others(
     assert "no room for the reward model" in caplog.text
 
 
-def test_where_no_replica_is_left_every_stranger_is_told_why(around: Surroundings) -> None:
+def test_where_no_replica_is_left_every_stranger_is_told_why(around: LearnerContext) -> None:
     scorer = ReplicatedScorer(
         Replicas([around.host("actor-0", toys.no_judge)], retries=9, strangers=True), 1, _read, LONG
     )
@@ -242,7 +242,7 @@ def test_where_no_replica_is_left_every_stranger_is_told_why(around: Surrounding
             scorer.score(arrays, LaneStates())
 
 
-def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(around: Surroundings) -> None:
+def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(around: LearnerContext) -> None:
     replicas = Replicas([around.host("actor-0", toys.Doubler)], retries=9, strangers=True)
     replicas.start()
     hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
@@ -255,7 +255,7 @@ def _read(path: str) -> tuple[Weights, int]:
     raise AssertionError(path)
 
 
-def test_a_lost_unroll_is_told_and_ends_no_replica(around: Surroundings) -> None:
+def test_a_lost_unroll_is_told_and_ends_no_replica(around: LearnerContext) -> None:
     owner, part = around.host("actor-0", toys.Owner), around.host("actor-1", toys.Doubler)
     replicas = Replicas([part], retries=3)
     replicas.start()
@@ -270,7 +270,7 @@ def test_a_lost_unroll_is_told_and_ends_no_replica(around: Surroundings) -> None
     assert part.restarts == 0 and asked(replicas, 2).reward is not None
 
 
-def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroundings) -> None:
+def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: LearnerContext) -> None:
     part = around.host("actor-0", toys.Doubler)
     replicas = Replicas([part], retries=0)
     replicas.start()
@@ -282,7 +282,7 @@ def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Surroun
 
 
 @pytest.mark.parametrize("strangers", [False, True])
-def test_nor_by_the_successor_of_the_replica_that_was_asked(around: Surroundings, *, strangers: bool) -> None:
+def test_nor_by_the_successor_of_the_replica_that_was_asked(around: LearnerContext, *, strangers: bool) -> None:
     part = around.host("actor-0", toys.Doubler)
     replicas = Replicas([part], retries=9, strangers=strangers)
     replicas.start()
@@ -293,7 +293,7 @@ def test_nor_by_the_successor_of_the_replica_that_was_asked(around: Surroundings
     for each in (one, other):
         assert ray.wait([each.reference], timeout=LONG)[0]
     again = replicas.answer(one)
-    assert isinstance(again, Asked) and part.restarts == 1
+    assert isinstance(again, ScoreRequest) and part.restarts == 1
     replicas.load_version({}, -1)
     assert ray.wait([replicas._loading[0]], timeout=LONG)[0]
     with pytest.raises(PartFailed, match="no version -1"):
@@ -309,7 +309,7 @@ def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> N
     assert not isinstance(raised, LearnerDied) and "world says no" in str(raised)
 
 
-def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(around: Surroundings) -> None:
+def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(around: LearnerContext) -> None:
     part = around.host("actor-0", toys.Speaker)
     replicas = Replicas([part], retries=3, strangers=True)
     replicas.start()

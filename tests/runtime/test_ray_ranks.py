@@ -16,14 +16,14 @@ from tiny_runs import copied, interplay, refused, rows, tiny
 
 from interplay.launch.compose import compose
 from interplay.learner import checkpoint
+from interplay.learner.distributed import RankLost
 from interplay.learner.learner import Learner, LearnerConfig
-from interplay.learner.ranks import RankLost
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.ledger import read_ledger
-from interplay.runtime.ray.leading import lead
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import reserve, wanted_by
-from interplay.runtime.ray.surroundings import Surroundings
+from interplay.runtime.ray.rank_zero import lead
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
 WEIGHTS = "reinforce.learner.objective.weights"
@@ -94,7 +94,7 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
     # A process's first step has taken 70 s where many others wanted the cores.
     config = RuntimeConfig("ray", learners=2, start_limit=300, stall_limit=300, learner=Resources(cpus=0.2))
     placement = reserve(wanted_by(config, datasets=False, actors=False, replicas=False), config)
-    around = Surroundings(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0), 0, 0)
+    around = LearnerContext(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0), 0, 0)
     generator = torch.Generator().manual_seed(1)
     learner = lead(tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, surroundings=around)
     try:

@@ -30,7 +30,7 @@ from interplay.learner.agents import load_agent
 from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
-from interplay.runtime.printed import LONGEST
+from interplay.runtime.worker_log import LONGEST
 from interplay.stages import serving
 from interplay.stages.paying import follower
 from interplay.stages.serving import serve_reward

@@ -20,9 +20,9 @@ from lines import LONG
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.ray import supervision
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import LEARNER, Wanted
 from interplay.runtime.ray.supervision import LearnerDied, Supervised, _Life, supervise
-from interplay.runtime.ray.surroundings import Surroundings
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,7 +32,7 @@ def _cluster() -> Iterator[None]:
         yield
 
 
-def hangs(heard: Path, hang: Callable[[], object], around: Surroundings) -> None:
+def hangs(heard: Path, hang: Callable[[], object], around: LearnerContext) -> None:
     """A stage that hangs once its driver has heard of it."""
     around.pulse.works("learns")
     ends = time.monotonic() + LONG

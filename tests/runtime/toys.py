@@ -16,9 +16,9 @@ import numpy as np
 import ray
 import torch
 
-from interplay.agent.served import Answer, Request
-from interplay.reward.judge import Judged, LaneStates
-from interplay.runtime.deciding import VersionGone
+from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.messages import Message
 
 
@@ -117,12 +117,12 @@ class Doubler:
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
 
-    def judge(self, message: Message, states: LaneStates) -> Judged:
+    def judge(self, message: Message, states: LaneStates) -> ScoredUnroll:
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
         before = 0 if states.payment is None else int(states.payment["count"])
         counted = LaneStates({"count": np.array(before + 1)})
-        return Judged(2 * message.arrays["row"].astype(np.float32), None, counted, self._version)
+        return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), None, counted, self._version)
 
     def load_version(self, weights: object, version: int) -> None:
         if version < 0:
@@ -140,7 +140,7 @@ class TwoWords(Exception):
 class Speaker:
     """A reward replica that raises over every unroll."""
 
-    def judge(self, message: Message, states: LaneStates) -> Judged:
+    def judge(self, message: Message, states: LaneStates) -> ScoredUnroll:
         raise TwoWords("speaker", "no")
 
 
@@ -161,14 +161,17 @@ class Decider:
             self._versions = {version, *wanted}
             self._changed.notify_all()
 
-    def decide(self, requests: Sequence[Request]) -> list[Answer]:
-        return [Answer({"row": np.full(3, each.version)}, each.hidden, each.cell, each.random) for each in requests]
+    def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
+        return [
+            DecisionResponse({"row": np.full(3, each.version)}, each.hidden, each.cell, each.random)
+            for each in requests
+        ]
 
 
 class Unable(Decider):
     """Fails at every request."""
 
-    def decide(self, requests: Sequence[Request]) -> list[Answer]:
+    def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
         raise ArithmeticError("it can't decide")
 
 
@@ -192,11 +195,11 @@ class NeverThere(Decider):
 class Asker(Counter):
     """Makes unrolls of what it was answered."""
 
-    def __init__(self, after: bytes | None, *, ask: Callable[[Request], Answer]) -> None:
+    def __init__(self, after: bytes | None, *, ask: Callable[[DecisionRequest], DecisionResponse]) -> None:
         super().__init__(after)
         self._ask = ask
 
     def unroll(self, number: int, version: int) -> Message:
         made, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
-        answer = self._ask(Request({}, nothing, nothing, np.zeros(1, np.uint8), version, False))
+        answer = self._ask(DecisionRequest({}, nothing, nothing, np.zeros(1, np.uint8), version, False))
         return replace(made, arrays={"row": answer.decided["row"]}, version=version)

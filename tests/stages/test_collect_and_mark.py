@@ -10,7 +10,7 @@ import pytest
 from struck import Moment, strike
 from tiny_runs import interplay, opened, refused, tiny
 
-from interplay.actors.recording import EpisodeMaker
+from interplay.actors.episode_collector import EpisodeCollector
 from interplay.env.world import Action
 from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
@@ -20,7 +20,7 @@ from interplay.stages.evaluating import read_films, read_results
 from interplay.stages.run import WORKS
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
-PLACED = "interplay.episodes.files:EpisodeFiles.place"  # the file is there, the catalogue does not know it
+PLACED = "interplay.episodes.episode_files:EpisodeFiles.place"  # the file is there, the catalog does not know it
 MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks are there, the list of the watched is not
 PLAYED = "interplay.evaluation.probes:ProbePlayer._step"
 
@@ -126,16 +126,16 @@ def test_raters_never_share_their_draws(straight: list[str]) -> None:
 def test_long_episodes_under_way_do_not_hold_up_a_stop(
     straight: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, step, taken = tiny(tmp_path), EpisodeMaker._step, []
+    settings, step, taken = tiny(tmp_path), EpisodeCollector._step, []
 
-    def asks(maker: EpisodeMaker, index: int, action: Action) -> None:
+    def asks(maker: EpisodeCollector, index: int, action: Action) -> None:
         step(maker, index, action)
         taken.append(index)
         if len(taken) == 5:
             StopRequest.ask()
 
     monkeypatch.setattr(collecting, "LAST_SECONDS", 0.0)
-    monkeypatch.setattr(EpisodeMaker, "_step", asks)
+    monkeypatch.setattr(EpisodeCollector, "_step", asks)
     assert main(["collect", *settings]) == 130
     assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []
     assert not opened(settings).stage("collect").record()  # other settings may begin it

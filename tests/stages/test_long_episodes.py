@@ -13,8 +13,8 @@ from tiny_runs import interplay, opened, tiny
 
 from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode, Mark
-from interplay.players.bias import RaterBias
 from interplay.players.rater import RaterConfig
+from interplay.players.rater_traits import RaterPopulation
 from interplay.stages.marking import _rated
 
 STEPS = 260
@@ -88,7 +88,7 @@ def test_raters_differ_and_each_stays_the_same(
     assert {mark.rater for _, marks in recorded for mark in marks} == {"anna", "ben"}
     opening = opened(run[1])
     world, usual = opening.make_world(), RaterConfig(delay_steps=(0, 0), misses=0.0, errors=0.0)
-    slow = replace(usual, bias=RaterBias(slowness=20.0))
+    slow = replace(usual, bias=RaterPopulation(slowness=20.0))
     late: dict[str, set[int]] = {}
     for rater in ("anna", "ben", "cleo", "dora"):
         for episode, _ in scripted(recorded)[:3]:

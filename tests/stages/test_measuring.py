@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from street import Street, frozen, numbered, play, playing, tiny_agent
 from tiny_runs import copied, opened, tiny
 
+from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
-from interplay.actors.setters import SetterEpisodes
-from interplay.actors.unroll import Unroll
+from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights, weights_of
-from interplay.episodes.catalogue import Where
+from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.reward.payment import LearnedPayment
+from interplay.reward.reward_functions import LearnedReward
 from interplay.reward.service import RewardService
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.pulse import Pulse
+from interplay.runtime.heartbeat import Heartbeat
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import Placement
-from interplay.runtime.ray.surroundings import Surroundings
 from interplay.stages.cloning import _vocabulary
 from interplay.stages.cloning import build as clone_of
 from interplay.stages.heldout import read_heldout
@@ -44,7 +44,7 @@ EPISODE = 7
 FOLLOWS = ("runtime=ray", "runtime.reward.follow=true")
 
 
-class Heard(Pulse):
+class Heard(Heartbeat):
     """Keeps all that a part has said it does."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Heard(Pulse):
         self.said.append(what)
 
 
-class Noted(LearnedPayment):
+class Noted(LearnedReward):
     """Notes how many steps it is asked to pay at once."""
 
     def __init__(self, service: RewardService, lanes: int) -> None:
@@ -74,12 +74,12 @@ def watched(run: Run, doing: str) -> tuple[Run, Heard]:
     pulse.works(doing)
     nowhere: Any = None
     placed = Placement(nowhere, ())
-    return replace(run, around=Surroundings(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
+    return replace(run, around=LearnerContext(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
 
 
 def begun(root: Path, *more: str) -> tuple[Run, Snapshot]:
     run = opened(tiny(root, *more))
-    return run, freeze_once(run, STAGE, Where(), "interplay collect")
+    return run, freeze_once(run, STAGE, EpisodeFilter(), "interplay collect")
 
 
 def measured(run: Run, snapshot: Snapshot, payer: Payer) -> list[float]:
@@ -99,7 +99,7 @@ def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any
 def street_of(snapshot: Snapshot, steps: int) -> SetterReplayActor:
     config = SetterReplayConfig(lanes=3, steps=steps, episode_steps=EPISODE, blocks=1)
     worlds = [Street() for _ in range(config.lanes)]
-    episodes = SetterEpisodes(snapshot, snapshot.ids, seed=5)
+    episodes = EpisodeSampler(snapshot, snapshot.ids, seed=5)
     return SetterReplayActor(
         playing=playing(tiny_agent(worlds[0]), config.lanes), worlds=worlds, episodes=episodes, config=config
     )
@@ -163,7 +163,7 @@ def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path)
     run, snapshot = begun(copied(rewarded, tmp_path))
     run, pulse = watched(run, "learns")
     agent, vocabulary = start_from(run, "reward", utility=True)
-    ids, told = snapshot.select(Where(split="heldout")), list[str]()
+    ids, told = snapshot.select(EpisodeFilter(split="heldout")), list[str]()
     heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, told.append)
     assert told == [f"reads held-out episode {number} of {len(ids)}" for number in range(1, len(ids) + 1)]
     _measured(run, heldout, agent)
@@ -193,7 +193,7 @@ def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> No
     trainee._beat = told.append
     trainee.step(ahead=False)
     assert told == ["learns", "learns"]
-    cloning = clone_of(run, freeze_once(run, "clone", Where(split="train"), "interplay collect"))
+    cloning = clone_of(run, freeze_once(run, "clone", EpisodeFilter(split="train"), "interplay collect"))
     cloning._beat = told.append
     for each in (trainee, cloning):
         each.weights()

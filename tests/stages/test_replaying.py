@@ -47,9 +47,9 @@ def watched(path: Path) -> tuple[Fraction, list[NDArray[np.uint8]]]:
         return rate, [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
 
 
-def near(picture: NDArray[np.uint8], colour: palette.Colour) -> int:
-    """Pixels of about a colour: encoding blurs them."""
-    return int((np.abs(picture.astype(int) - np.array(colour)).max(-1) < 40).sum())
+def near(picture: NDArray[np.uint8], color: palette.Color) -> int:
+    """Pixels of about a color: encoding blurs them."""
+    return int((np.abs(picture.astype(int) - np.array(color)).max(-1) < 40).sum())
 
 
 def test_an_episode_becomes_a_video(recorded: list[str], capsys: pytest.CaptureFixture[str]) -> None:

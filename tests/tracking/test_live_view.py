@@ -20,7 +20,7 @@ from interplay.launch.cli import main
 from interplay.stages.run import StageFolder
 from interplay.tracking.dashboard import Rate, line, picture, spark, watch
 from interplay.tracking.metrics import newest_metrics, read_metrics
-from interplay.tracking.standing import Standing, read_standing
+from interplay.tracking.run_summary import RunSummary, read_standing
 
 ROWS = [
     {"step": n, "loss": 8.0 / n, "steps": 100 * n, "lag": 1.0, "return": None if n < 3 else 0.5} for n in (1, 2, 3, 4)
@@ -44,7 +44,7 @@ class Story:
         self._passed = 0.0
         self.quiet = 0.0  # seconds that were waited while nothing happened
 
-    def read(self) -> Standing:
+    def read(self) -> RunSummary:
         return read_standing(self._root, time.time() + self._passed)
 
     def wait(self, seconds: float) -> None:
@@ -106,7 +106,7 @@ def shown_on(console: Console) -> str:
     return console.file.getvalue()
 
 
-def drawn(standing: Standing, rate: float | None = None) -> str:
+def drawn(standing: RunSummary, rate: float | None = None) -> str:
     console = terminal()
     console.print(picture(standing, rate))
     return shown_on(console)
@@ -230,7 +230,7 @@ def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> 
     assert line(read_standing(root), None) == f"mine  {WAITS}"
     assert WAITS in drawn(read_standing(root)) and "updates" not in drawn(read_standing(root))
     (root / "store").mkdir()
-    recorded = root / "store" / "catalogue.sqlite"
+    recorded = root / "store" / "catalog.sqlite"
     recorded.touch()
     os.utime(recorded, (time.time() + 500, time.time() + 500))  # `collect` goes on
     assert not read_standing(root, time.time() + 550).ended

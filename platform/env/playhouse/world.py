@@ -7,13 +7,11 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.codec import Codec
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.hand import EYE_HEIGHT
-from interplay.env.playhouse.layout import House, make_house
-from interplay.env.playhouse.portrait import portrait
-from interplay.env.playhouse.record import (
+from interplay.env.playhouse.house.action_codec import Codec
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import House, make_house
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.saved_state import (
     VERSION,
     Saved,
     from_bytes,
@@ -22,15 +20,17 @@ from interplay.env.playhouse.record import (
     to_bytes,
     write_poses,
 )
-from interplay.env.playhouse.scene import Scene
-from interplay.env.playhouse.simulation import FRAME_SECONDS, REST, Moment, Move, Simulation
-from interplay.env.playhouse.survey import ROLES, Surveyor
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, REST, Moment, Move, Simulation
+from interplay.env.playhouse.render.portrait import portrait
+from interplay.env.playhouse.render.scene import Scene
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.truth.facts import HouseFacts
+from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Image, Outcome, Start, View, World, WorldSpec
 
 FRAMES_PER_STEP = 8
-OUT_OF_SIGHT = -1000.0  # metres: where a setter is drawn who is not in the house
+OUT_OF_SIGHT = -1000.0  # meters: where a setter is drawn who is not in the house
 
 
 class Playhouse(World):
@@ -206,7 +206,7 @@ class _Episode:
         self.house = house
         self.simulation = Simulation(house, config)
         self.scene = Scene(house, config)
-        self.surveyor = Surveyor(house, config.view[0] / 2)
+        self.surveyor = GroundTruth(house, config.view[0] / 2)
         self.frame = 0
         self.last_said: dict[str, str] = {}
 

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import ray
 
-from interplay.actors.portable import from_bytes, to_bytes
-from interplay.actors.unroll import Unroll
+from interplay.actors.serialization import from_bytes, to_bytes
+from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.accounts import Account
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.ledger import Taken
 from interplay.runtime.messages import Message
-from interplay.runtime.ray.line import Call, Line
-from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
+from interplay.runtime.ray.learner_context import LearnerContext, restarts_of
 from interplay.runtime.ray.prefetch import TICK, Prefetch
 from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.surroundings import Surroundings, restarts_of
+from interplay.runtime.ray.worker import WorkerHandle
 from interplay.runtime.sources import DemonstratedBatch
 
 READS = "reads unroll"
@@ -34,11 +34,11 @@ class _Filled(NamedTuple):
 class DemonstratedStream:
     """A `DemonstratedSource` under Ray. What is read does not depend on timing, nor on which actor is the faster."""
 
-    def __init__(self, parts: Sequence[Hosted], surroundings: Surroundings, *, pinned: bool) -> None:
+    def __init__(self, parts: Sequence[WorkerHandle], surroundings: LearnerContext, *, pinned: bool) -> None:
         self._parts = list(parts)
         self._surroundings = surroundings
         self._config = surroundings.config
-        self._lines: list[Line] = []
+        self._lines: list[ActorPipeline] = []
         self._arrived: list[deque[Message]] = [deque() for _ in self._parts]
         self._after: list[bytes | None] = [None] * len(self._parts)  # the last batch that was taken
         self._number = 0  # of the next batch to be taken
@@ -104,11 +104,11 @@ class DemonstratedStream:
 
     def _start(self) -> None:
         for index, (part, after) in enumerate(zip(self._parts, self._after, strict=True)):
-            line = Line(index, part, number=self._number, after=after)
+            line = ActorPipeline(index, part, number=self._number, after=after)
             line.start()
             self._lines.append(line)
 
-    def _receive(self, line: Line) -> None:
+    def _receive(self, line: ActorPipeline) -> None:
         call = line.receive()
         if call is None:
             line.restart(self._again(line))
@@ -116,8 +116,8 @@ class DemonstratedStream:
         assert call.message is not None
         self._arrived[line.index].append(call.message)
 
-    def _again(self, line: Line) -> Any:
-        def ask(call: Call) -> Any:
+    def _again(self, line: ActorPipeline) -> Any:
+        def ask(call: PendingUnroll) -> Any:
             return line.part.ask("unroll", f"{READS} {call.number}", call.number)
 
         return ask

@@ -8,14 +8,14 @@ from typing import Any
 
 from ray import ObjectRef
 
-from interplay.actors.unroll import Unroll
-from interplay.reward.judge import Judged, LaneStates
-from interplay.reward.payment import Payment
-from interplay.runtime.ray.line import Call
-from interplay.runtime.ray.part import Hosted
-from interplay.runtime.ray.replicas import Asked, Replicas
+from interplay.agent.unroll import Unroll
+from interplay.reward.reward_functions import RewardFunction
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.runtime.ray.actor_pipeline import PendingUnroll
+from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.stalls import blocked
-from interplay.runtime.ray.surroundings import Surroundings
+from interplay.runtime.ray.worker import WorkerHandle
 
 PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a model read
 
@@ -24,9 +24,9 @@ PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a
 class Outstanding:
     """An unroll from when it is asked for until it is joined to a batch."""
 
-    call: Call
-    asked: Asked | None = None
-    judged: Judged | None = None
+    call: PendingUnroll
+    asked: ScoreRequest | None = None
+    judged: ScoredUnroll | None = None
 
 
 class Judging:
@@ -37,14 +37,14 @@ class Judging:
         plain: pays without a model, and keeps nothing; None where the replicas pay.
     """
 
-    def __init__(self, replicas: Replicas | None, plain: Payment | None) -> None:
+    def __init__(self, replicas: Replicas | None, plain: RewardFunction | None) -> None:
         assert plain is not None or replicas is not None, "nobody pays"
         self._replicas = replicas
         self._plain = plain
         self._states: list[LaneStates] = []
 
     @property
-    def parts(self) -> list[Hosted]:
+    def parts(self) -> list[WorkerHandle]:
         """The replicas."""
         return [] if self._replicas is None else self._replicas.parts
 
@@ -65,7 +65,7 @@ class Judging:
         if following is None or following.asked is not None or following.call.message is None:
             return
         if self._replicas is None:
-            following.judged = self._paid(following, Judged(None, None, LaneStates(), 0))
+            following.judged = self._paid(following, ScoredUnroll(None, None, LaneStates(), 0))
             self.judge(line, outstanding)
             return
         following.asked = self._replicas.ask(following.call.reference, self._states[line])
@@ -78,28 +78,28 @@ class Judging:
             if each.asked is not None and each.judged is None
         }
 
-    def restart_stalled(self, surroundings: Surroundings) -> None:
+    def restart_stalled(self, surroundings: LearnerContext) -> None:
         """Restarts each replica that has owed an answer for too long."""
         if self._replicas is None:
             return
         for replica, seconds in self._replicas.stalled():
             name = self._replicas.parts[replica].name
-            self._replicas.restart(replica, blocked(surroundings, name, seconds, "a judgement"))
+            self._replicas.restart(replica, blocked(surroundings, name, seconds, "a judgment"))
 
     def _hear(self, each: Outstanding, outstanding: Sequence[Outstanding]) -> None:
         assert self._replicas is not None and each.asked is not None
         heard = self._replicas.answer(each.asked)
-        if isinstance(heard, Asked):
+        if isinstance(heard, ScoreRequest):
             each.asked = heard
             return
         each.judged = self._paid(each, heard)
         self._states[each.call.line] = heard.states
         self.judge(each.call.line, outstanding)
 
-    def _paid(self, each: Outstanding, judged: Judged) -> Judged:
+    def _paid(self, each: Outstanding, judged: ScoredUnroll) -> ScoredUnroll:
         if self._plain is None:
             return judged
         assert each.call.message is not None
         # What came from another process is read-only.
         arrays = {name: each.call.message.arrays[name].copy() for name in PAID_BY}
-        return Judged(self._plain.pay(Unroll(arrays, {})), judged.gate, judged.states, judged.version)
+        return ScoredUnroll(self._plain.pay(Unroll(arrays, {})), judged.gate, judged.states, judged.version)

@@ -19,15 +19,15 @@ import torch
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.interruption import StopRequest
+from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.own_gpus import hide_others_gpus
 from interplay.runtime.ray.placement import LEARNER, Placement
-from interplay.runtime.ray.said import Said
-from interplay.runtime.ray.surroundings import Surroundings
+from interplay.runtime.ray.stderr_relay import StderrRelay
 from interplay.runtime.status import PartStatus
 
 STARTS = "starts"
 
-StageInside = Callable[[Surroundings], None]
+StageInside = Callable[[LearnerContext], None]
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class LearnerHost:
         hide_others_gpus()
         os.environ["COLUMNS"] = str(screen.columns)
         torch.set_num_threads(config.threads)
-        self._said = Said(screen.terminal)
+        self._said = StderrRelay(screen.terminal)
         sys.stderr = self._said
         logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._said, force=True)
-        self._around = Surroundings(config, placement, crashes, restarts, counted)
+        self._around = LearnerContext(config, placement, crashes, restarts, counted)
         crashes.stacks.mkdir(parents=True, exist_ok=True)
         # Open for good: the watchdog writes into it without Python's help, even where the interpreter hangs.
         self._stacks = (crashes.stacks / f"{LEARNER}.txt").open("a")

@@ -1,6 +1,6 @@
 """Unrolls from setter-replay actors, paid by the reward replicas, joined to batches ahead of the learner.
 
-    actors --message--> replicas --judgement--> ready --joined lanes--> buffers --> learner
+    actors --message--> replicas --judgment--> ready --joined lanes--> buffers --> learner
        ^                                                                               |
        '--------------------------- weights of a version <------------------------------'
                                     (where a service decides for the actors, to it)
@@ -19,24 +19,24 @@ import numpy as np
 import ray
 from ray import ObjectRef
 
-from interplay.actors.returns import joined_ended
-from interplay.actors.unroll import Unroll
+from interplay.actors.episode_returns import concatenate_finished
 from interplay.agent.observation import Arrays
+from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.learner import Played
-from interplay.reward.judge import LaneStates
+from interplay.reward.scoring_model import LaneStates
 from interplay.runtime.accounts import Account
 from interplay.runtime.backpressure import choose, may_ask
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.lane_states import LaneRecord, merged, split
 from interplay.runtime.ledger import Taken
-from interplay.runtime.ray.inference import Inference
+from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
+from interplay.runtime.ray.inference_server import InferenceServer
 from interplay.runtime.ray.judging import Judging, Outstanding
-from interplay.runtime.ray.line import Call, Line
-from interplay.runtime.ray.part import Hosted
+from interplay.runtime.ray.learner_context import LearnerContext, restarts_of
 from interplay.runtime.ray.prefetch import TICK, Prefetch
 from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.surroundings import Surroundings, restarts_of
+from interplay.runtime.ray.worker import WorkerHandle
 from interplay.runtime.sources import PlayedBatch
 
 PLAYS = "plays unroll"
@@ -65,13 +65,13 @@ class PlayedStream:
     def __init__(
         self,
         *,
-        parts: Sequence[Hosted],
+        parts: Sequence[WorkerHandle],
         judging: Judging,
-        inference: Inference | None,
+        inference: InferenceServer | None,
         gate: Weights | None,
         newer: Callable[[], tuple[Weights, int] | None],
         lanes: int,
-        surroundings: Surroundings,
+        surroundings: LearnerContext,
         pinned: bool,
     ) -> None:
         """
@@ -90,7 +90,7 @@ class PlayedStream:
         self._lanes = lanes
         self._surroundings = surroundings
         self._config = surroundings.config
-        self._lines: list[Line] = []
+        self._lines: list[ActorPipeline] = []
         self._records = [LaneRecord.fresh(lanes) for _ in self._parts]  # after what was learned from last
         self._outstanding: list[Outstanding] = []  # in the order in which they were asked for
         self._weights: tuple[int, Weights] | None = None  # to be published
@@ -141,7 +141,7 @@ class PlayedStream:
         for part in self._all_parts():
             part.kill()
 
-    def _all_parts(self) -> list[Hosted]:
+    def _all_parts(self) -> list[WorkerHandle]:
         return [*self._parts, *self._judging.parts, *([self._inference.part] if self._inference is not None else [])]
 
     def _taken(self, filled: _Filled) -> PlayedBatch:
@@ -154,7 +154,7 @@ class PlayedStream:
             ended.append(record.returns.add(unroll, filled.played.reward[:, lanes]))
             record.after, record.states, record.number = part.after, part.states, part.taken.number + 1
         taken = tuple(part.taken for part in filled.parts)
-        return PlayedBatch(filled.played, joined_ended(ended), taken, filled.reward_version)
+        return PlayedBatch(filled.played, concatenate_finished(ended), taken, filled.reward_version)
 
     # What follows runs in the thread of `_prefetch`.
 
@@ -180,12 +180,12 @@ class PlayedStream:
         if self._inference is not None:
             self._inference.start()
         for index, (part, record) in enumerate(zip(self._parts, self._records, strict=True)):
-            line = Line(index, part, number=record.number, after=record.after)
+            line = ActorPipeline(index, part, number=record.number, after=record.after)
             line.start()
             self._lines.append(line)
         self._judging.start([record.states for record in self._records])
 
-    def _pardon(self, inference: Inference) -> None:
+    def _pardon(self, inference: InferenceServer) -> None:
         """An actor whose time is up while it waits for a decision is not to blame."""
         for line in self._lines:
             if line.stalled() is not None and inference.delays(line.part):
@@ -235,13 +235,13 @@ class PlayedStream:
         waiting |= self._inference.waiting_for() if self._inference is not None else {}
         return waiting
 
-    def _receive(self, line: Line) -> None:
+    def _receive(self, line: ActorPipeline) -> None:
         if line.receive() is None:
             line.restart(self._again(line))
         self._judging.judge(line.index, self._outstanding)
 
-    def _again(self, line: Line) -> Callable[[Call], ObjectRef[Any]]:
-        def ask(call: Call) -> ObjectRef[Any]:
+    def _again(self, line: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
+        def ask(call: PendingUnroll) -> ObjectRef[Any]:
             version, weights = self._publish()
             call.version = version
             return line.part.ask("unroll", f"{PLAYS} {call.number}", call.number, weights, version)

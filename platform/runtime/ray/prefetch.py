@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from interplay.runtime.pulse import Pulse
+from interplay.runtime.heartbeat import Heartbeat
 
 Batch = TypeVar("Batch")
 
@@ -42,7 +42,7 @@ class Prefetch(Generic[Batch]):
         with self._changed:
             return len(self._ready)
 
-    def take(self, pulse: Pulse, what: str) -> Batch:
+    def take(self, pulse: Heartbeat, what: str) -> Batch:
         """The next batch.
 
         Raises:

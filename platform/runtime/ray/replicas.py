@@ -13,9 +13,9 @@ from ray import ObjectRef
 from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
 from interplay.agent.weights import Weights
-from interplay.reward.judge import Judged, LaneStates
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
 from interplay.runtime.crashes import PartFailed
-from interplay.runtime.ray.part import Hosted, never_ran
+from interplay.runtime.ray.worker import WorkerHandle, never_ran
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class NoReplicaLeft(PartFailed):
 
 
 @dataclass
-class Asked:
+class ScoreRequest:
     """A request under way."""
 
     replica: int
@@ -46,7 +46,7 @@ class Replicas:
     that went down too often end what the others do for strangers: the last one does.
     """
 
-    def __init__(self, parts: Sequence[Hosted], *, retries: int, strangers: bool = False) -> None:
+    def __init__(self, parts: Sequence[WorkerHandle], *, retries: int, strangers: bool = False) -> None:
         self.parts = list(parts)
         self._retries = retries
         self._strangers = strangers
@@ -62,8 +62,8 @@ class Replicas:
         for part in self.parts:
             part.start(*self._weights)
 
-    def ask(self, unroll: ObjectRef[Any], states: LaneStates) -> Asked:
-        """Asks for the judgement of an unroll; `unroll` refers to its message.
+    def ask(self, unroll: ObjectRef[Any], states: LaneStates) -> ScoreRequest:
+        """Asks for the judgment of an unroll; `unroll` refers to its message.
 
         Raises:
             NoReplicaLeft: all have been given up.
@@ -76,9 +76,9 @@ class Replicas:
             self._moved[replica] = time.monotonic()
         self._load[replica] += 1
         part = self.parts[replica]
-        return Asked(replica, part.lives, part.ask("judge", SCORES, unroll, states), unroll, states)
+        return ScoreRequest(replica, part.lives, part.ask("judge", SCORES, unroll, states), unroll, states)
 
-    def answer(self, asked: Asked) -> Judged | Asked:
+    def answer(self, asked: ScoreRequest) -> ScoredUnroll | ScoreRequest:
         """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
 
         Raises:
@@ -91,7 +91,7 @@ class Replicas:
         try:
             if old is not None:
                 raise old
-            judged: Judged = ray.get(asked.reference, timeout=part.patience)
+            judged: ScoredUnroll = ray.get(asked.reference, timeout=part.patience)
         except RayError as error:
             if self._strangers and old is None and isinstance(error, RayTaskError | UnserializableException):
                 self._settle(asked)
@@ -117,7 +117,7 @@ class Replicas:
         part.made += 1
         return judged
 
-    def forget(self, asked: Asked) -> None:
+    def forget(self, asked: ScoreRequest) -> None:
         """Nobody waits for the answer any more, which the replica may still give: it owes one less."""
         if self.parts[asked.replica].lives == asked.life:
             self._load[asked.replica] -= 1
@@ -159,7 +159,7 @@ class Replicas:
             raise NoReplicaLeft(self._last_words) from failed
         logger.error("%s\n%s is given up; %d others go on", failed, self.parts[replica].name, len(self._there()))
 
-    def _could_not_load(self, asked: Asked) -> RayError | None:
+    def _could_not_load(self, asked: ScoreRequest) -> RayError | None:
         """What the replica, if it is the process that was asked, raised while it took up a version: it would go on with
         the old one, unseen."""
         part, loading = self.parts[asked.replica], self._loading.get(asked.replica)
@@ -172,6 +172,6 @@ class Replicas:
             return error
         return None
 
-    def _settle(self, asked: Asked) -> None:
+    def _settle(self, asked: ScoreRequest) -> None:
         self.forget(asked)
         self._moved[asked.replica] = time.monotonic()

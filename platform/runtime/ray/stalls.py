@@ -6,13 +6,15 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interplay.runtime.ray.line import Call, Line
-from interplay.runtime.ray.surroundings import Surroundings
+from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
+from interplay.runtime.ray.learner_context import LearnerContext
 
 logger = logging.getLogger(__name__)
 
 
-def restart_stalled(surroundings: Surroundings, lines: Mapping[Line, Callable[[Call], Any]], what: str) -> None:
+def restart_stalled(
+    surroundings: LearnerContext, lines: Mapping[ActorPipeline, Callable[[PendingUnroll], Any]], what: str
+) -> None:
     """Restarts each part that has stalled; `lines` holds for each what asks again for a call of it.
 
     Raises:
@@ -26,7 +28,7 @@ def restart_stalled(surroundings: Surroundings, lines: Mapping[Line, Callable[[C
         line.restart(ask_again)
 
 
-def blocked(surroundings: Surroundings, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
+def blocked(surroundings: LearnerContext, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
     """Keeps every part's stack; says who waits for whom."""
     says = surroundings.dump_stacks()
     told = (

@@ -21,16 +21,16 @@ from ray import ObjectRef
 from ray.exceptions import RayError, RayTaskError, UnserializableException
 
 from interplay.learner import checkpoint
-from interplay.learner.ranks import RankLost
+from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
-from interplay.runtime.deaths import Deaths
+from interplay.runtime.heartbeat import WAITING
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.pulse import WAITING
 from interplay.runtime.ray.learner_host import STARTS, Heard, LearnerHost, Screen, StageInside
-from interplay.runtime.ray.part import CONTROL_SECONDS, never_ran, remote
 from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
 from interplay.runtime.ray.session import session
+from interplay.runtime.ray.worker import CONTROL_SECONDS, never_ran, remote
+from interplay.runtime.restart_budget import RestartBudget
 from interplay.runtime.status import PartStatus, RunStatus
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def supervise(work: Supervised, watch: Callable[[RunStatus], None] = lambda stat
 
 
 def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Callable[[RunStatus], None]) -> None:
-    deaths, counted = Deaths(work.config.restart_window), 0
+    deaths, counted = RestartBudget(work.config.restart_window), 0
     for restarts in itertools.count():
         life = _Life(work, placement, restarts, counted, watch)
         try:

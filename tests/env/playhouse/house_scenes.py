@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from interplay.env.playhouse.codec import COMPONENTS
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.facts import Body, Doorway, HouseFacts, Room, Thing
+from interplay.env.playhouse.house.action_codec import COMPONENTS
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.truth.facts import Body, Doorway, HouseFacts, Room, Thing
 from interplay.env.world import WorldSpec
 
 SPEC = WorldSpec(
@@ -29,10 +30,10 @@ DOOR = Doorway(("hall", "den"), (5.05, 3.0), 1.1)
 
 def thing(index: int, name: str, x: float, y: float, z: float = 0.1, **changes: Any) -> Thing:
     """A 20 cm cube on the floor of the hall, unless told otherwise."""
-    colour, category = name.split()
+    color, category = name.split()
     room = "hall" if x <= 5.0 else "den"
     made = Thing(
-        index, category, colour, "medium", False, room, (x, y, z), 0.0, (0.1, 0.1, 0.1), True, None, frozenset()
+        index, category, color, "medium", False, room, (x, y, z), 0.0, (0.1, 0.1, 0.1), True, None, frozenset()
     )
     return replace(made, **changes)
 
@@ -60,3 +61,11 @@ class StillHouse:
 
     def facts(self) -> HouseFacts:
         return self._facts
+
+    def tasks(self) -> PlayhouseTasks:
+        return tasks_of(self)
+
+
+def tasks_of(world: Any) -> PlayhouseTasks:
+    """The task source of a `StillHouse`, or of a real house."""
+    return PlayhouseTasks(world.facts, world.spec, world.config)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.codec import FORWARD, GRASP, PITCH, THROW, YAW
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.simulation import REST
+from interplay.env.playhouse.house.action_codec import FORWARD, GRASP, PITCH, THROW, YAW
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.physics.simulation import REST
+from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 
@@ -39,7 +39,7 @@ class Stage:
         return self.world.facts()
 
     def put(self, category: str, x: float, y: float, z: float) -> None:
-        """Puts a thing's middle at metres from the middle of the room, and metres above the floor, upright."""
+        """Puts a thing's middle at meters from the middle of the room, and meters above the floor, upright."""
         data, index = self.world.simulation.data, self.index[category]
         qpos = data.qpos[4:].reshape(-1, 7)
         qpos[index] = (self.middle[0] + x, self.middle[1] + y, z, 1.0, 0.0, 0.0, 0.0)
@@ -49,7 +49,7 @@ class Stage:
         data.xfrc_applied[:, 2] = 0.0
 
     def stand(self, role: str, x: float, y: float, at: str) -> None:
-        """Stands a player at metres from the middle of the room, looking at a thing."""
+        """Stands a player at meters from the middle of the room, looking at a thing."""
         simulation, player = self.world.simulation, PLAYERS[role]
         avatar, start = simulation.avatars[player], simulation.house.starts[player]
         target = self.facts.things[self.index[at]].position

@@ -9,19 +9,19 @@ from typing import cast
 
 import numpy as np
 import pytest
-from house_scenes import SPEC, StillHouse, house, one_room, thing
+from house_scenes import SPEC, StillHouse, house, one_room, tasks_of, thing
 from seeded_tasks import asked
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.codec import COMPONENTS
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.errands.arrangement import Arrangement
-from interplay.env.playhouse.experts.arranger import Arranger
-from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.phrases import PHRASES
-from interplay.env.playhouse.planning.layouts import Way
-from interplay.env.playhouse.steering import Steering
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.control.arrange_expert import ArrangeExpert
+from interplay.env.playhouse.control.steering import Steering
+from interplay.env.playhouse.house.action_codec import COMPONENTS
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.language.templates import PHRASES
+from interplay.env.playhouse.planning.layouts import ArrangementPlan
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start, World
@@ -47,7 +47,7 @@ def tasks(facts: HouseFacts, config: PlayhouseConfig = StillHouse.config) -> Pla
     still = StillHouse(facts)
     still.config = config
     still.spec = replace(SPEC, movement=tuple(each for each in COMPONENTS if each.name in config.components))
-    return PlayhouseTasks(cast("Playhouse", still))
+    return tasks_of(still)
 
 
 def ask(kind: str, seed: int, facts: HouseFacts = ROOM) -> Arrangement:
@@ -88,9 +88,9 @@ def test_words_are_true_of_what_may_be_used() -> None:
     for seed in range(60):
         task = ask("tower", seed)
         used = [ROOM.things[i] for i in task.among]
-        for colour in ("red", "white", "blue"):
-            if f"the {colour} objects" in task.instruction:
-                assert {t.index for t in queries.matching(ROOM, colour=colour)} == set(task.among)
+        for color in ("red", "white", "blue"):
+            if f"the {color} objects" in task.instruction:
+                assert {t.index for t in predicates.matching(ROOM, color=color)} == set(task.among)
                 assert task.count == len(task.among)
         if "two blocks" in task.instruction:
             assert {t.category for t in used} == {"block"} and task.count == 2
@@ -114,7 +114,7 @@ def test_a_row_by_size_is_asked_of_clearly_different_things() -> None:
     ordered = [task for seed in range(60) if (task := ask("row", seed)).shape == "ordered row"]
     assert 5 < len(ordered) < 30
     for task in ordered:
-        volumes = sorted(queries.volume(ROOM.things[i]) for i in task.among)
+        volumes = sorted(predicates.volume(ROOM.things[i]) for i in task.among)
         assert all(b > 1.25 * a for a, b in pairwise(volumes)) and len(volumes) == task.count
 
 
@@ -142,15 +142,15 @@ def test_nothing_is_asked_that_the_floor_has_no_place_for() -> None:
 
 def test_a_plan_is_made_anew_where_something_comes_between() -> None:
     task = given("row", "row", (0, 1, 2), 3)
-    expert = Arranger(task, replace(SPEC, movement=COMPONENTS))
+    expert = ArrangeExpert(task, replace(SPEC, movement=COMPONENTS))
     expert.carry_out(ROOM)
     before = expert._plan
-    assert isinstance(before, Way)
+    assert isinstance(before, ArrangementPlan)
     index = next(i for i in before.spots if i not in before.staying)
     expert.carry_out(ROOM)
     assert expert._plan is before
     expert.carry_out(moved(ROOM, 5, position=(*before.spots[index], 0.168)))
-    assert isinstance(expert._plan, Way) and expert._plan.spots != before.spots
+    assert isinstance(expert._plan, ArrangementPlan) and expert._plan.spots != before.spots
 
 
 def test_progress_has_a_rung_for_each_thing() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from seeded_tasks import asked
 
-from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 

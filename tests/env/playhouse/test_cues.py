@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 import pytest
-from house_scenes import StillHouse, house, thing
+from house_scenes import StillHouse, house, tasks_of, thing
 
-from interplay.env.playhouse import errands, questions
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.cues import CUES
-from interplay.env.playhouse.modifiers import MODIFIERS
-from interplay.env.playhouse.phrases import PHRASES
-from interplay.env.playhouse.repertoire import LONGEST
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.language.templates import PHRASES
+from interplay.env.playhouse.requests.cues import CUES
+from interplay.env.playhouse.requests.modifiers import MODIFIERS
+from interplay.env.playhouse.requests.repertoire import LONGEST
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks import instructions, questions
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, Task, words
 from interplay.env.world import Start
@@ -49,7 +48,7 @@ def asked() -> dict[str, list[Task]]:
 def test_there_are_fifteen_instructions_ten_questions_and_ten_modifiers() -> None:
     assert Counter(cue.question for cue in CUES.values()) == {False: 15, True: 10}
     assert len(MODIFIERS) == 10 and PlayhouseTasks.cues == tuple(CUES) and PlayhouseTasks.modifiers == tuple(MODIFIERS)
-    known = {*errands.ERRANDS, *questions.QUESTIONS}
+    known = {*instructions.INSTRUCTIONS, *questions.QUESTIONS}
     for cue in CUES.values():
         assert cue.kinds and {*cue.kinds} <= known and cue.prompt.endswith(".")
         assert all((kind in questions.QUESTIONS) == cue.question for kind in cue.kinds)
@@ -91,7 +90,7 @@ def test_modifiers_are_obeyed(asked: dict[str, list[Task]]) -> None:
 @pytest.mark.parametrize(
     ("name", "obeys", "fails"),
     [
-        ("by_colour", "lift the red ball", "lift the ball"),
+        ("by_color", "lift the red ball", "lift the ball"),
         ("shape_words", "lift the round thing", "lift the rounded thing"),
         ("proximity_words", "stand next to me", "stand behind me"),
         ("horizontal_words", "stand behind me", "lift the leftover"),
@@ -122,15 +121,15 @@ def _phrasings(kind: str) -> set[str]:
 
 
 def test_unknown_names_are_refused_with_those_that_there_are() -> None:
-    tasks = PlayhouseTasks(cast("Playhouse", StillHouse(BARE)))
+    tasks = tasks_of(StillHouse(BARE))
     with pytest.raises(ValueError, match="knows no cue 'dance'; its cues are touch, activity"):
         tasks.ask("dance", None, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="knows no modifier 'loudly'; its modifiers are by_colour"):
+    with pytest.raises(ValueError, match="knows no modifier 'loudly'; its modifiers are by_color"):
         tasks.ask("lift", "loudly", np.random.default_rng(0))
 
 
 def test_what_can_not_be_said_is_infeasible_and_says_why() -> None:
-    tasks = PlayhouseTasks(cast("Playhouse", StillHouse(BARE)))
+    tasks = tasks_of(StillHouse(BARE))
     with pytest.raises(InfeasibleTask, match=r"by the cue 'lift' and the modifier 'vertical_words': no "):
         tasks.ask("lift", "vertical_words", np.random.default_rng(0))
     with pytest.raises(InfeasibleTask, match=r"by the cue 'put_on': .*add them to env\.components"):
@@ -138,7 +137,7 @@ def test_what_can_not_be_said_is_infeasible_and_says_why() -> None:
 
 
 def test_kinds_drawn_without_a_cue_are_worded_and_stored_as_ever() -> None:
-    tasks = PlayhouseTasks(cast("Playhouse", StillHouse(BARE)))
+    tasks = tasks_of(StillHouse(BARE))
     for seed in range(30):
         task = tasks.sample("go", np.random.default_rng(seed))
         assert task.cue is None and not {"cue", "modifier"} & {*task.to_json()}

@@ -11,30 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from staged_house import Stage
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.codec import COMPONENTS
-from interplay.env.playhouse.errands import Go
-from interplay.env.playhouse.experts.delivery import BACK, Delivery
-from interplay.env.playhouse.experts.errander import Errander
-from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.hand import FARTHEST, NEAREST
+from interplay.env.playhouse.control.delivery_skill import BACK, DeliverySkill
+from interplay.env.playhouse.control.skills import Skills
+from interplay.env.playhouse.control.steering import BRISK, Steering
+from interplay.env.playhouse.control.walker import Walker
+from interplay.env.playhouse.house.action_codec import COMPONENTS
+from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST
 from interplay.env.playhouse.planning.arm import BEST, PUSHED, pushes
-from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.release_pose import ReleasePose
 from interplay.env.playhouse.planning.standing import standing
-from interplay.env.playhouse.steering import BRISK, Steering
-from interplay.env.playhouse.walker import Walker
+from interplay.env.playhouse.tasks.instructions import Go
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.world import Movement, WorldSpec
 
 STEPS = 120
 
 
-class Bearer(Errander):
+class Bearer(Skills):
     """Fetches one thing, puts it at a place, and steps back."""
 
-    def __init__(self, spec: WorldSpec, index: int, place: Place) -> None:
+    def __init__(self, spec: WorldSpec, index: int, place: ReleasePose) -> None:
         super().__init__(Go("go", "go there", "solver", index, 1.0), spec, BRISK)
         self._index, self._place = index, place
-        self._delivery = Delivery(self.role, self._steering, self._walker)
+        self._delivery = DeliverySkill(self.role, self._steering, self._walker)
         self._brought = False
 
     def carry_out(self, facts: HouseFacts) -> Movement | None:
@@ -48,7 +48,7 @@ class Bearer(Errander):
         return movement
 
 
-def carried(stage: Stage, category: str, place: Place) -> HouseFacts:
+def carried(stage: Stage, category: str, place: ReleasePose) -> HouseFacts:
     """The facts once a thing was put there and everything came to rest."""
     expert = Bearer(stage.world.spec, stage.index[category], place)
     for _ in range(STEPS):
@@ -73,9 +73,9 @@ def test_a_thing_lands_where_it_should_on_the_floor(stage: Stage, start: tuple[f
     stage.stand("solver", *start, at="block")
     stage.play(30)
     spot = (stage.middle[0] - 0.6, stage.middle[1] + 0.3)
-    facts = carried(stage, "block", Place(spot))
+    facts = carried(stage, "block", ReleasePose(spot))
     block = facts.things[stage.index["block"]]
-    assert math.dist(block.xy, spot) < 0.06 and abs(queries.bottom(block)) < 0.02
+    assert math.dist(block.xy, spot) < 0.06 and abs(predicates.bottom(block)) < 0.02
     assert math.dist(facts.bodies["solver"].position, spot) > BACK + 0.9 * block.radius
 
 
@@ -87,9 +87,9 @@ def test_a_thing_lands_on_top_of_another_and_in_line(stage: Stage, yaw: float) -
     stage.stand("solver", 0.4, 1.5, at="block")
     stage.play(30)
     box = stage.facts.things[stage.index["box"]]
-    facts = carried(stage, "block", Place(box.xy, queries.top(box), yaw, box.radius))
+    facts = carried(stage, "block", ReleasePose(box.xy, predicates.top(box), yaw, box.radius))
     block, box = (facts.things[stage.index[name]] for name in ("block", "box"))
-    assert queries.is_tower([box, block]) and math.dist(block.xy, box.xy) < 0.05
+    assert predicates.is_tower([box, block]) and math.dist(block.xy, box.xy) < 0.05
     assert abs(math.remainder(block.yaw - yaw, math.pi / 2)) < math.radians(22.4)
 
 
@@ -114,7 +114,7 @@ def test_one_steps_back_from_what_was_put_down_where_there_is_room() -> None:
     sofa = thing(1, "brown sofa", 1.4, 2.0, 0.3, half_extents=(0.2, 0.8, 0.3), furniture=True)
 
     def step(facts: HouseFacts) -> Movement | None:
-        delivery = Delivery("solver", steering, Walker("solver", steering))
+        delivery = DeliverySkill("solver", steering, Walker("solver", steering))
         delivery._backing = 0  # it has just let go of the block
         return delivery.step_back(facts)
 

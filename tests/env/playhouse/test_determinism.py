@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 

@@ -5,17 +5,17 @@ import pytest
 from house_scenes import SPEC, house, one_room, thing
 from seeded_tasks import asked
 
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.errands import Position
-from interplay.env.playhouse.navigation import Ground
-from interplay.env.playhouse.steering import Steering
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.control.steering import Steering
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.planning.navigation import Ground
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks.instructions import Position
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import Task
 from interplay.env.world import Component, WorldSpec
 
 NEEDED = ("forward", "yaw", "pitch", "grasp")
-PLAIN = PlayhouseConfig(rooms=(1, 1), furniture=(0, 0), objects=(4, 5), unique_colours=True, components=NEEDED)
+PLAIN = PlayhouseConfig(rooms=(1, 1), furniture=(0, 0), objects=(4, 5), unique_colors=True, components=NEEDED)
 FURNISHED = PlayhouseConfig(rooms=(1, 1), components=NEEDED)
 EPISODES = 60
 STEPS = 60

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from staged_house import Stage
 
-from interplay.env.playhouse.errands.hand_over import HandOver
-from interplay.env.playhouse.experts.giver import Giver
-from interplay.env.playhouse.experts.taker import Taker
-from interplay.env.playhouse.simulation import REST
+from interplay.env.playhouse.control.hand_over_expert import HandOverExpert
+from interplay.env.playhouse.control.receive_expert import ReceiveExpert
+from interplay.env.playhouse.physics.simulation import REST
+from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 
@@ -97,7 +97,7 @@ def test_the_setter_waits_faces_the_solver_and_takes_the_right_thing() -> None:
     task = world.tasks().sample("hand_over", np.random.default_rng(0))
     assert isinstance(task, HandOver)
     giver, taker = task.expert(world), task.partner(world)
-    assert isinstance(giver, Giver) and isinstance(taker, Taker)
+    assert isinstance(giver, HandOverExpert) and isinstance(taker, ReceiveExpert)
     start = world.facts().bodies["setter"].position
     for _ in range(90):
         facts = world.facts()

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from house_scenes import DOOR, house, one_room, thing
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import HouseFacts
 from interplay.env.playhouse.planning.layouts import FROM_DOOR, gather, lay_out, upright
 from interplay.env.playhouse.planning.stacks import bears, stack_up, stands
 from interplay.env.playhouse.planning.standing import standing
-from interplay.env.playhouse.shapes import SHAPES, are_near
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import HouseFacts
+from interplay.env.playhouse.truth.formations import SHAPES, are_near
 
 TABLE = thing(9, "brown table", 3.0, 2.0, 0.3, half_extents=(0.5, 0.5, 0.3), furniture=True)
 
@@ -33,7 +33,7 @@ def test_a_plan_makes_the_shape_on_free_floor(shape: str, count: int) -> None:
     laid = [replace(facts.things[i], position=(*spot, 0.1), room="hall") for i, spot in way.spots.items()]
     assert SHAPES[shape].made(laid)
     for spot in moved.values():
-        assert queries.edge_distance(spot, facts.things[count]) > 0.2, "not into the table"
+        assert predicates.edge_distance(spot, facts.things[count]) > 0.2, "not into the table"
         assert math.dist(spot, DOOR.middle) > FROM_DOOR, "not into the way"
         assert standing(facts, "solver", spot) is not None
 
@@ -85,7 +85,7 @@ def test_a_row_by_size_is_in_the_order_of_sizes() -> None:
     way = lay_out(house(*things), "solver", (0, 1, 2), 3, "ordered row")
     assert way is not None
     laid = [replace(t, position=(*way.spots[t.index], t.position[2]), room="hall") for t in things]
-    assert queries.is_ordered_row(laid)
+    assert predicates.is_ordered_row(laid)
 
 
 def test_no_plan_where_the_floor_is_full() -> None:
@@ -110,7 +110,7 @@ def test_things_gather_around_furniture_and_those_near_it_stay() -> None:
     table = facts.things[3]
     way = gather(facts, "solver", (0, 1, 2), 3, table)
     assert way is not None and way.staying == {0}
-    assert all(queries.edge_distance(spot, table) <= 0.7 for spot in way.spots.values())
+    assert all(predicates.edge_distance(spot, table) <= 0.7 for spot in way.spots.values())
     assert all(math.dist(a, b) > 0.4 for a in way.spots.values() for b in way.spots.values() if a != b)
 
 

@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 from house_scenes import house, one_room, thing
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.catalogue import COLOURS
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.facts import Body, HouseFacts, Thing
-from interplay.env.playhouse.manners import judgement, manner, sorts
-from interplay.env.playhouse.manners.clauses import closeness, heights, landmarks, rooms, sides, supports
-from interplay.env.playhouse.manners.phrasebook import Phrasebook, phrasebook
-from interplay.env.playhouse.modifiers import MODIFIERS
-from interplay.env.playhouse.naming import ByColour
+from interplay.env.playhouse.house.catalog import COLORS
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.language.naming import ByColor
+from interplay.env.playhouse.language.referring import nouns, styles, ternary_predicates
+from interplay.env.playhouse.language.referring.expressions import ReferringExpressions, referring_expressions
+from interplay.env.playhouse.language.referring.post_modifiers import (
+    closeness,
+    heights,
+    landmarks,
+    rooms,
+    sides,
+    supports,
+)
+from interplay.env.playhouse.requests.modifiers import MODIFIERS
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import words
 from interplay.env.world import Start
@@ -27,18 +34,18 @@ BALL, DUCK = thing(2, "red ball", 3, 2, 0.6), thing(3, "green duck", 3, 1.2)
 OTHER = thing(4, "blue ball", 4.5, 0.4)
 SCENE = one_room(house(TABLE, SOFA, BALL, DUCK, OTHER))
 RELATIONS: dict[str, Callable[[Thing, Thing], bool]] = {
-    "on": queries.on,
-    "on top of": queries.on,
-    "in": lambda a, b: queries.inside(a, b) or queries.on(a, b),
-    "under": queries.under,
-    "beneath": queries.under,
-    "below": queries.under,
-    "underneath": queries.under,
-    "next to": queries.next_to,
-    "near": queries.near,
-    "close to": queries.near,
-    "far from": queries.far,
-    "far away from": queries.far,
+    "on": predicates.on,
+    "on top of": predicates.on,
+    "in": lambda a, b: predicates.inside(a, b) or predicates.on(a, b),
+    "under": predicates.under,
+    "beneath": predicates.under,
+    "below": predicates.under,
+    "underneath": predicates.under,
+    "next to": predicates.next_to,
+    "near": predicates.near,
+    "close to": predicates.near,
+    "far from": predicates.far,
+    "far away from": predicates.far,
 }
 
 
@@ -52,8 +59,8 @@ def houses() -> list[HouseFacts]:
     return found
 
 
-def book_of(name: str, facts: HouseFacts) -> Phrasebook:
-    return phrasebook(MODIFIERS[name].manner.describe(facts, facts.bodies["solver"]))
+def book_of(name: str, facts: HouseFacts) -> ReferringExpressions:
+    return referring_expressions(MODIFIERS[name].manner.describe(facts, facts.bodies["solver"]))
 
 
 def names(name: str, facts: HouseFacts, index: int) -> list[str]:
@@ -61,10 +68,10 @@ def names(name: str, facts: HouseFacts, index: int) -> list[str]:
 
 
 def head(text: str) -> tuple[str | None, list[str]]:
-    """The colour of a noun with adjectives, and its other words."""
+    """The color of a noun with adjectives, and its other words."""
     said = text.split()
-    colours = [word for word in said if word in COLOURS]
-    return (colours[0] if colours else None), [word for word in said if word not in COLOURS]
+    colors = [word for word in said if word in COLORS]
+    return (colors[0] if colors else None), [word for word in said if word not in COLORS]
 
 
 @pytest.mark.parametrize("name", MODIFIERS)
@@ -78,7 +85,7 @@ def test_no_phrase_names_two_things(name: str, houses: list[HouseFacts]) -> None
     assert told > 60
 
 
-@pytest.mark.parametrize("name", ["by_location", "location_by_colour", "proximity_words", "vertical_words"])
+@pytest.mark.parametrize("name", ["by_location", "location_by_color", "proximity_words", "vertical_words"])
 def test_what_is_named_by_a_relation_alone_stands_in_it(name: str, houses: list[HouseFacts]) -> None:
     """The words are read again, by the queries: of all things that their noun fits, one stands so."""
     checked = 0
@@ -95,8 +102,8 @@ def _read_again(facts: HouseFacts, index: int, phrase: str) -> int:
         noun, found, landmark = phrase.replace(" that is ", " ").partition(f" {relation} the ")
         marks = [t for t in facts.things if landmark in (t.name, t.category, _bunch(t))]
         if found and marks:
-            colour, rest = head(noun)
-            fitting = [t for t in facts.things if _fits(t, colour, " ".join(rest))]
+            color, rest = head(noun)
+            fitting = [t for t in facts.things if _fits(t, color, " ".join(rest))]
             meant = [t.index for t in fitting for mark in marks if t is not mark and RELATIONS[relation](t, mark)]
             assert meant == [index], phrase
             return 1
@@ -107,9 +114,9 @@ def _bunch(t: Thing) -> str:
     return "bunch of grapes" if t.category == "grapes" else t.category
 
 
-def _fits(t: Thing, colour: str | None, noun: str) -> bool:
+def _fits(t: Thing, color: str | None, noun: str) -> bool:
     fits = noun in (t.category, _bunch(t)) or (noun in ("thing", "object") and not t.furniture)
-    return fits and colour in (None, t.colour)
+    return fits and color in (None, t.color)
 
 
 def test_negations_are_true_of_one_thing_of_its_noun(houses: list[HouseFacts]) -> None:
@@ -117,12 +124,12 @@ def test_negations_are_true_of_one_thing_of_its_noun(houses: list[HouseFacts]) -
     for facts in houses:
         for index, phrases in book_of("negation_words", facts).book.items():
             for phrase in phrases:
-                noun, found, colour = phrase.partition(" that is not ")
-                if not found or colour not in COLOURS or noun not in {t.category for t in facts.things}:
+                noun, found, color = phrase.partition(" that is not ")
+                if not found or color not in COLORS or noun not in {t.category for t in facts.things}:
                     continue
-                alike = [t for t in facts.things if sorts.category(noun).may_fit(t)]
+                alike = [t for t in facts.things if nouns.category(noun).may_fit(t)]
                 assert len(alike) > 1, f"{phrase}: there is nothing to tell it from"
-                assert [t.index for t in alike if t.colour != colour] == [index], phrase
+                assert [t.index for t in alike if t.color != color] == [index], phrase
                 checked += 1
     assert checked >= 10
 
@@ -137,12 +144,12 @@ def test_phrases_are_in_the_words_of_their_modifier(name: str, houses: list[Hous
                 assert modifier.heard is None or modifier.heard(phrase) or name == "shunned_words", phrase
                 assert " a " not in f" {phrase}".removeprefix(" a ") or "n't a" in phrase or "not a" in phrase
                 assert "  " not in phrase and not phrase.startswith(("the ", "a "))
-    assert "red" in " ".join(names("by_colour", SCENE, 2))
+    assert "red" in " ".join(names("by_color", SCENE, 2))
 
 
 def test_a_ball_is_named_by_what_is_around_it() -> None:
     assert {"ball on the table", "ball that is on the table", "thing on the table"} <= {*names("by_location", SCENE, 2)}
-    assert "ball on the brown table" in names("location_by_colour", SCENE, 2)
+    assert "ball on the brown table" in names("location_by_color", SCENE, 2)
     assert "duck next to the table" in names("proximity_words", SCENE, 3)
     assert "ball far from the sofa" in names("proximity_words", SCENE, 4)
     assert "ball on top of the table" in names("vertical_words", SCENE, 2)
@@ -167,9 +174,9 @@ def test_the_sides_that_are_said_are_those_of_the_query(houses: list[HouseFacts]
         for clause in sides(facts, viewer, landmarks(facts)):
             side = next((s for s in ("left", "right", "front", "behind") if s in clause.words[0]), None)
             for mark in clause.marks if side and len(clause.marks) == 1 else ():
-                towards = queries.bearing(viewer, facts.things[mark].xy)
+                towards = predicates.bearing(viewer, facts.things[mark].xy)
                 looking = _turned(viewer, towards)
-                seen = {queries.side_as_seen(looking, facts.things[i], facts.things[mark]) for i in clause.surely}
+                seen = {predicates.side_as_seen(looking, facts.things[i], facts.things[mark]) for i in clause.surely}
                 assert seen <= {side}
 
 
@@ -188,7 +195,7 @@ def test_what_is_surely_so_is_perhaps_so_and_nothing_is_where_it_is_itself(
 
 def test_what_one_could_argue_about_names_nothing() -> None:
     doubtful = one_room(house(TABLE, DUCK, thing(2, "red ball", 3.7, 2), thing(3, "blue ball", 4.1, 2)))
-    assert judgement.next_to(doubtful.things[3], TABLE) is None
+    assert ternary_predicates.next_to(doubtful.things[3], TABLE) is None
     assert not [p for p in names("proximity_words", doubtful, 2) if p.startswith("ball next to the table")]
     chairs = one_room(
         house(thing(0, "red chair", 1, 1, furniture=True), thing(1, "red armchair", 4, 3, furniture=True))
@@ -197,7 +204,7 @@ def test_what_one_could_argue_about_names_nothing() -> None:
 
 
 def test_shapes_are_those_of_the_things() -> None:
-    round_ = sorts.SHAPES[0]
+    round_ = nouns.SHAPES[0]
     assert "ball" in round_.surely and "block" not in round_.surely | round_.perhaps
     toys = [thing(0, "red ball", 1, 1), thing(1, "red block", 2, 1), thing(2, "blue rocket", 3, 1), TABLE]
     lone = one_room(house(*toys[:3]))
@@ -217,16 +224,16 @@ def test_rooms_are_named_where_there_are_several() -> None:
 def test_firm_phrases_say_where_they_end() -> None:
     firm = book_of("by_location", SCENE).firm()
     assert all(" that " in phrase for phrase in firm.phrases(SCENE, BALL))
-    assert book_of("by_colour", SCENE).firm().phrases(SCENE, OTHER)[0] == "blue ball"
+    assert book_of("by_color", SCENE).firm().phrases(SCENE, OTHER)[0] == "blue ball"
 
 
 def test_a_mixed_book_knows_both_manners() -> None:
-    plain = phrasebook(manner.EVERYDAY.describe(SCENE, SCENE.bodies["solver"]))
+    plain = referring_expressions(styles.EVERYDAY.describe(SCENE, SCENE.bodies["solver"]))
     mixed = book_of("vertical_words", SCENE).mixed_with(plain, np.random.default_rng(0))
     assert {*mixed.book} == {0, 1, 2, 3, 4}
     assert mixed.names_in("where is the green duck?") == ("green duck" in mixed.phrases(SCENE, DUCK))
 
 
-def test_by_colour_stays_as_it_was() -> None:
-    assert [tuple(ByColour().phrases(SCENE, each)) for each in SCENE.things] == [(t.name,) for t in SCENE.things]
+def test_by_color_stays_as_it_was() -> None:
+    assert [tuple(ByColor().phrases(SCENE, each)) for each in SCENE.things] == [(t.name,) for t in SCENE.things]
     assert words("Red ball!") == ["red", "ball"]

@@ -8,13 +8,14 @@ from typing import cast
 
 import numpy as np
 import pytest
-from house_scenes import StillHouse, house, one_room, thing
+from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
-from interplay.env.playhouse import queries, questions
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.questions import OpenQuestion, Question
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks import questions
+from interplay.env.playhouse.tasks.questions import OpenQuestion, Question
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, words
 from interplay.env.world import Start
@@ -32,7 +33,7 @@ SCENE = house(*ROOM, pitch=-0.4)
 
 
 def tasks(facts: HouseFacts) -> PlayhouseTasks:
-    return PlayhouseTasks(cast("Playhouse", StillHouse(facts)))
+    return tasks_of(StillHouse(facts))
 
 
 def ask(kind: str, seed: int, facts: HouseFacts = SCENE) -> Question:
@@ -66,13 +67,13 @@ def test_a_rater_tells_right_answers_from_mistakes(kind: str) -> None:
         assert confused.answer in task.mistakes and confused.instruction == task.instruction
 
 
-def test_open_answers_may_have_articles_and_leave_out_a_needless_colour() -> None:
+def test_open_answers_may_have_articles_and_leave_out_a_needless_color() -> None:
     task = next(t for seed in range(99) if (t := ask("larger", seed)).answer == "red ball")
     assert [task.rate_answer(said) for said in ("red ball", "The red ball.", "ball", "the ball")] == [1] * 4
     assert [task.rate_answer(said) for said in ("red", "blue ball", "ball red", "", "the")] == [-1] * 5
 
 
-def test_a_category_of_two_needs_its_colour() -> None:
+def test_a_category_of_two_needs_its_color() -> None:
     task = next(t for seed in range(99) if (t := ask("nearest", seed)).answer == "green duck")
     assert task.rate_answer("the green duck") == 1 and task.rate_answer("the duck") == -1
 
@@ -81,7 +82,7 @@ def test_larger_names_the_larger_of_two_alike_kinds() -> None:
     first = Counter[bool]()
     for seed in range(100):
         task = ask("larger", seed)
-        a, b = sorted(named(task.instruction), key=lambda i: queries.volume(SCENE.things[i]))
+        a, b = sorted(named(task.instruction), key=lambda i: predicates.volume(SCENE.things[i]))
         assert task.answer == SCENE.things[b].name and task.mistakes == (SCENE.things[a].name,)
         assert SCENE.things[a].furniture == SCENE.things[b].furniture and SCENE.things[b].room == "hall"
         first[task.instruction.index(task.answer) < task.instruction.index(task.mistakes[0])] += 1
@@ -93,19 +94,19 @@ def test_larger_is_not_asked_of_things_of_like_size() -> None:
         ask("larger", 0, house(ROOM[1], ROOM[3], ROOM[4]))
 
 
-def test_same_colour_is_yes_and_no_by_turns() -> None:
+def test_same_color_is_yes_and_no_by_turns() -> None:
     answers = Counter[str]()
     for seed in range(200):
-        task = ask("same_colour", seed)
+        task = ask("same_color", seed)
         one, two = (SCENE.things[i] for i in task.about)
-        assert (task.answer == "yes") == (one.colour == two.colour)
+        assert (task.answer == "yes") == (one.color == two.color)
         assert one.category in task.instruction and two.category in task.instruction
         assert not any(word in words(task.instruction) for word in ("red", "blue", "green", "brown"))
         assert "duck" not in task.instruction, "which duck?"
         answers[task.answer] += 1
     assert 70 < answers["yes"] < 130
-    with pytest.raises(InfeasibleTask, match="same_colour"):
-        ask("same_colour", 0, house(*ROOM[2:5]))
+    with pytest.raises(InfeasibleTask, match="same_color"):
+        ask("same_color", 0, house(*ROOM[2:5]))
 
 
 def test_the_two_of_a_category_are_asked_about_together() -> None:
@@ -117,7 +118,7 @@ def test_the_two_of_a_category_are_asked_about_together() -> None:
             thing(3, "blue bus", 4, 1),
         )
     )
-    asked = [ask("same_colour", seed, facts) for seed in range(60)]
+    asked = [ask("same_color", seed, facts) for seed in range(60)]
     both = [task for task in asked if "drums" in task.instruction]
     assert both and all(task.answer == "yes" and set(task.about) == {0, 1} for task in both)
     assert any("both drums" in task.instruction for task in both)
@@ -170,7 +171,7 @@ def test_where_is_a_room_of_the_house() -> None:
 
 def test_what_is_seen_is_in_view() -> None:
     task = ask("seen", 0)
-    visible = queries.visible(SCENE, "solver", *PlayhouseConfig().view)
+    visible = predicates.visible(SCENE, "solver", *PlayhouseConfig().view)
     assert task.answer == visible[0].name and task.about == (visible[0].index,)
     for found in visible:
         assert task.rate_answer(f"a {found.name}") == task.rate_answer(found.category) == 1
@@ -231,7 +232,7 @@ def test_who_says_where_something_is_has_gone_to_see_it_and_says_it_once() -> No
             if action.utterance is not None:
                 facts = world.facts()
                 body, thing_ = facts.bodies["solver"], facts.things[task.about[0]]
-                assert body.room == thing_.room and abs(queries.bearing(body, thing_.xy)) < 0.4
+                assert body.room == thing_.room and abs(predicates.bearing(body, thing_.xy)) < 0.4
                 said.append(action.utterance)
                 walked += step > 8
             world.step({"solver": action}, see=())

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.catalogue import CATEGORIES, OBJECTS
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.layout import WALKABLE, House, PlacedThing, make_house
-from interplay.env.playhouse.record import config_hash
+from interplay.env.playhouse.house.catalog import CATEGORIES, OBJECTS
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import WALKABLE, House, PlacedThing, make_house
+from interplay.env.playhouse.physics.saved_state import config_hash
 
-CELL = 0.1  # metres
-BODY = 0.24  # metres: an avatar's radius and a little air
+CELL = 0.1  # meters
+BODY = 0.24  # meters: an avatar's radius and a little air
 
 
 def _corners(thing: PlacedThing) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -31,12 +31,12 @@ def _walkable(house: House) -> tuple[np.ndarray, np.ndarray]:
     free = np.zeros(grid.shape[:2], bool)
     for room in house.rooms:
         free |= ((grid >= np.array(room.low) - 0.1) & (grid <= np.array(room.high) + 0.1)).all(-1)
-    blocks = [(np.array(w.centre[:2]), np.array(w.half[:2])) for w in house.walls if w.centre[2] - w.half[2] < 1.5]
+    blocks = [(np.array(w.center[:2]), np.array(w.half[:2])) for w in house.walls if w.center[2] - w.half[2] < 1.5]
     for thing in house.furniture:
         a, b = (np.array(corner) for corner in _corners(thing))
         blocks.append(((a + b) / 2, (b - a) / 2))
-    for centre, half in blocks:
-        gap = np.maximum(np.abs(grid - centre) - half, 0.0)
+    for center, half in blocks:
+        gap = np.maximum(np.abs(grid - center) - half, 0.0)
         free &= np.hypot(gap[..., 0], gap[..., 1]) > BODY
     reached = np.zeros_like(free)
     start = np.abs(grid - house.starts[1][:2]).sum(-1).argmin()
@@ -155,12 +155,12 @@ def test_houses_that_have_no_bins_are_as_they_always_were() -> None:
 
 def test_a_house_of_the_demo_is_the_one_that_it_was() -> None:
     config = PlayhouseConfig(
-        rooms=(1, 1), room_size=(3.6, 3.6), varied_decor=False, furniture=(0, 0), objects=(4, 5), unique_colours=True,
-        categories=("ball", "block", "pillow", "duck"), colours=("red", "yellow", "green", "blue", "purple"),
+        rooms=(1, 1), room_size=(3.6, 3.6), varied_decor=False, furniture=(0, 0), objects=(4, 5), unique_colors=True,
+        categories=("ball", "block", "pillow", "duck"), colors=("red", "yellow", "green", "blue", "purple"),
         sizes=("large",), on_surfaces=0.0, setter_visible=False, overlook=True,
     )  # fmt: skip
     assert config_hash(config) == "9e52758977233b2c"
-    named = [(thing.colour, thing.category.name) for thing in make_house(config, 1).objects]
+    named = [(thing.color, thing.category.name) for thing in make_house(config, 1).objects]
     assert named == [("yellow", "pillow"), ("purple", "ball"), ("red", "ball"), ("green", "duck")]
 
 
@@ -176,10 +176,10 @@ def test_who_overlooks_a_room_sees_most_of_it_from_the_start() -> None:
     assert np.mean(seen) > 0.8  # about half of it where one looks anywhere
 
 
-def test_unique_colours_are_unique() -> None:
-    config = PlayhouseConfig(unique_colours=True, objects=(10, 10), rooms=(2, 2))
+def test_unique_colors_are_unique() -> None:
+    config = PlayhouseConfig(unique_colors=True, objects=(10, 10), rooms=(2, 2))
     for seed in range(5):
-        assert len({thing.colour for thing in make_house(config, seed).objects}) == 10
+        assert len({thing.color for thing in make_house(config, seed).objects}) == 10
 
 
 def test_what_is_touched_has_the_size_that_is_told() -> None:
@@ -196,15 +196,15 @@ def test_what_is_touched_has_the_size_that_is_told() -> None:
 
 def test_all_that_is_wrong_with_a_config_is_said_at_once() -> None:
     with pytest.raises(ValueError) as error:
-        PlayhouseConfig(categories=("bal", "block"), colours=("rot",), rooms=(3, 2), image=(4, 96))
+        PlayhouseConfig(categories=("bal", "block"), colors=("rot",), rooms=(3, 2), image=(4, 96))
     message = str(error.value)
     for words in ("did you mean 'ball'", "'rot' is unknown", "rooms=(3, 2)", "image=(4, 96)"):
         assert words in message
 
 
-def test_more_unique_colours_than_there_are_is_refused() -> None:
-    with pytest.raises(ValueError, match="unique_colours=True with up to 5 objects"):
-        PlayhouseConfig(colours=("red", "blue"), unique_colours=True, objects=(2, 5))
+def test_more_unique_colors_than_there_are_is_refused() -> None:
+    with pytest.raises(ValueError, match="unique_colors=True with up to 5 objects"):
+        PlayhouseConfig(colors=("red", "blue"), unique_colors=True, objects=(2, 5))
 
 
 def test_without_varied_decor_all_rooms_look_alike() -> None:

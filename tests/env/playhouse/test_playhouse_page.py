@@ -6,24 +6,28 @@ import math
 import re
 from pathlib import Path
 
-from interplay.env.playhouse import memory, queries
-from interplay.env.playhouse.catalogue import CATEGORIES
-from interplay.env.playhouse.cues import CUES
-from interplay.env.playhouse.errands import go_room, reposition, stand
-from interplay.env.playhouse.modifiers import MODIFIERS
-from interplay.env.playhouse.queries import arrangements, deeds, descriptions, relations, sides
-from interplay.env.playhouse.questions import locating, sizes
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.house.catalog import CATEGORIES
+from interplay.env.playhouse.physics import contacts
+from interplay.env.playhouse.requests.cues import CUES
+from interplay.env.playhouse.requests.modifiers import MODIFIERS
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks.instructions import go_room, reposition, stand
+from interplay.env.playhouse.tasks.questions import locating, size_comparison
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.predicates import arrangements, contact_events, descriptions, relations, sides
 
 PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
 MODULES = (
-    relations, sides, arrangements, deeds, descriptions, locating, sizes, memory, stand, go_room, reposition,
+    relations, sides, arrangements, contact_events, descriptions, locating, size_comparison, contacts, stand, go_room,
+    reposition,
 )  # fmt: skip
 MEASURES = {"geometry", "passages"}  # what queries measure with; they judge nothing by themselves
 
 
 def test_every_query_and_kind_is_on_the_page() -> None:
-    judging = [name for name in queries.__all__ if getattr(queries, name).__module__.split(".")[-1] not in MEASURES]
+    judging = [
+        name for name in predicates.__all__ if getattr(predicates, name).__module__.split(".")[-1] not in MEASURES
+    ]
     missing = [
         name for name in (*judging, *PlayhouseTasks.kinds, *PlayhouseTasks.on_request) if f"`{name}`" not in PAGE
     ]

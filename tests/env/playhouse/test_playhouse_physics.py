@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.codec import FORWARD, GRASP, PITCH, PUSH, ROTATE, THROW, YAW
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.layout import make_house
-from interplay.env.playhouse.simulation import REST, Simulation
+from interplay.env.playhouse.house.action_codec import FORWARD, GRASP, PITCH, PUSH, ROTATE, THROW, YAW
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import make_house
+from interplay.env.playhouse.physics.simulation import REST, Simulation
 
 SOLVER = 1
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.config import PlayhouseConfig
+from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 

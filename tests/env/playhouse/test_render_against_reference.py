@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.camera import Camera
-from interplay.env.playhouse.category import Part
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.hand import EYE_HEIGHT
-from interplay.env.playhouse.layout import House, make_house
-from interplay.env.playhouse.rooms import WALL_HEIGHT
-from interplay.env.playhouse.scene import Scene, start_poses
+from interplay.env.playhouse.house.category import BodyPart
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import House, make_house
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.render.camera import Camera
+from interplay.env.playhouse.render.scene import Scene, start_poses
 
 CONFIG = PlayhouseConfig(rooms=(3, 3), furniture=(2, 3), objects=(8, 8))
 Rays = NDArray[np.float64]  # [3, H, W]
@@ -83,22 +83,22 @@ def reference(house: House, camera: Camera, height: int, width: int) -> tuple[ND
     eye = np.array(camera.eye)
     depth, ids = np.full((height, width), np.inf), np.full((height, width), -1)
 
-    def see(primitive: str, centre: NDArray[np.float64], axes: NDArray[np.float64], name: int) -> None:
+    def see(primitive: str, center: NDArray[np.float64], axes: NDArray[np.float64], name: int) -> None:
         nonlocal depth, ids
         inverse = np.linalg.inv(axes)
-        o = np.broadcast_to((inverse @ (eye - centre))[:, None, None], rays.shape)
+        o = np.broadcast_to((inverse @ (eye - center))[:, None, None], rays.shape)
         t = hits(primitive, o, np.einsum("ij,jhw->ihw", inverse, rays))
         depth, ids = np.where(t < depth, t, depth), np.where(t < depth, name, ids)
 
     for wall in house.walls:
-        see("box", np.array(wall.centre), np.diag(wall.half), -1)
+        see("box", np.array(wall.center), np.diag(wall.half), -1)
     see("box", np.array([0, 0, -0.5]), np.diag([50, 50, 0.5]), -1)
     see("box", np.array([0, 0, WALL_HEIGHT + 0.5]), np.diag([50, 50, 0.5]), -1)
     for thing in house.things:
-        turn = Part("box", (0, 0, 0), (1, 1, 1), yaw=math.degrees(thing.yaw)).rotation()
+        turn = BodyPart("box", (0, 0, 0), (1, 1, 1), yaw=math.degrees(thing.yaw)).rotation()
         for part in thing.category.parts:
-            centre = np.array(thing.position) + turn @ (thing.scale * np.array(part.offset))
-            see(part.primitive, centre, turn @ part.rotation() @ np.diag(part.half) * thing.scale, thing.index)
+            center = np.array(thing.position) + turn @ (thing.scale * np.array(part.offset))
+            see(part.primitive, center, turn @ part.rotation() @ np.diag(part.half) * thing.scale, thing.index)
     return ids, depth
 
 

@@ -14,23 +14,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.catalogue import CATEGORIES, COLOURS, OBJECTS
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.hand import EYE_HEIGHT
-from interplay.env.playhouse.layout import House, PlacedThing, make_house
-from interplay.env.playhouse.parts import _paints
-from interplay.env.playhouse.portrait import portrait
-from interplay.env.playhouse.rooms import RoomPlan
-from interplay.env.playhouse.scene import Picture, Scene, start_poses, warm_up
+from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, OBJECTS
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import House, PlacedThing, make_house
+from interplay.env.playhouse.house.rooms import RoomPlan
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.render.portrait import portrait
+from interplay.env.playhouse.render.primitives import _paints
+from interplay.env.playhouse.render.scene import Picture, Scene, start_poses, warm_up
 
 CONFIG = PlayhouseConfig()
 AWAY = (-1000.0, -1000.0, 0.0)
 
 
 def room_with(*things: tuple[str, str, tuple[float, float, float]]) -> House:
-    """One room of 6 x 6 m, nobody in it: category, colour and position of each thing."""
+    """One room of 6 x 6 m, nobody in it: category, color and position of each thing."""
     room = RoomPlan("bedroom", "bedroom", (0.0, 0.0), (6.0, 6.0), "wood", (0.55, 0.45, 0.36), (0.8, 0.76, 0.68))
-    placed = [PlacedThing(i, CATEGORIES[c], colour, "medium", 0, at, 0.4) for i, (c, colour, at) in enumerate(things)]
+    placed = [PlacedThing(i, CATEGORIES[c], color, "medium", 0, at, 0.4) for i, (c, color, at) in enumerate(things)]
     return House(0, (room,), (), (), tuple(placed), (AWAY, AWAY))
 
 
@@ -66,37 +66,37 @@ def test_the_nearer_thing_hides_the_other() -> None:
 
 
 @pytest.mark.parametrize("category", [category.name for category in OBJECTS])
-def test_every_object_can_be_made_out_at_three_metres(category: str) -> None:
+def test_every_object_can_be_made_out_at_three_meters(category: str) -> None:
     _, ids, _ = look(room_with((category, "red", on_floor(category, 3.6))), pitch=-0.4)
     assert (ids == 0).sum() >= 8
 
 
-@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("color", COLORS)
 @pytest.mark.parametrize("category", ["ball", "block", "duck", "car", "bin"])
-def test_an_object_looks_most_like_the_colour_it_is_named_by(category: str, colour: str) -> None:
-    image, ids, _ = look(room_with((category, colour, on_floor(category, 3.6))), pitch=-0.4)
+def test_an_object_looks_most_like_the_color_it_is_named_by(category: str, color: str) -> None:
+    image, ids, _ = look(room_with((category, color, on_floor(category, 3.6))), pitch=-0.4)
     pixels = image[ids == 0] / 255.0
-    names = list(COLOURS)
-    # A pixel is like a colour when some brightness between 0.5 and 1 of that colour comes close to it.
-    shades = np.array([[np.array(COLOURS[name]) * s for s in np.linspace(0.55, 1.0, 10)] for name in names])
+    names = list(COLORS)
+    # A pixel is like a color when some brightness between 0.5 and 1 of that color comes close to it.
+    shades = np.array([[np.array(COLORS[name]) * s for s in np.linspace(0.55, 1.0, 10)] for name in names])
     apart = np.linalg.norm(pixels[:, None, None] - shades[None], axis=-1).min(axis=2)
     votes = [names[n] for n in apart.argmin(axis=1)]
-    assert max(set(votes), key=votes.count) == colour
+    assert max(set(votes), key=votes.count) == color
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-def test_trimmings_and_shades_stand_out_from_the_colour_of_a_thing(colour: str) -> None:
-    tones = _paints(("main", "trim", "light", "dark"), colour)
+@pytest.mark.parametrize("color", COLORS)
+def test_trimmings_and_shades_stand_out_from_the_color_of_a_thing(color: str) -> None:
+    tones = _paints(("main", "trim", "light", "dark"), color)
     for n, one in enumerate(tones):
         assert all(np.abs(one - other).max() > 20 for other in tones[:n])
 
 
 def test_objects_differ_from_the_floor_they_lie_on() -> None:
-    for colour in COLOURS:
-        image, ids, _ = look(room_with(("block", colour, on_floor("block", 3.6))), pitch=-0.4)
+    for color in COLORS:
+        image, ids, _ = look(room_with(("block", color, on_floor("block", 3.6))), pitch=-0.4)
         block = image[ids == 0].mean(axis=0)
         floor = image[60:][ids[60:] == -1].mean(axis=0)
-        assert np.abs(block - floor).max() > 40, colour
+        assert np.abs(block - floor).max() > 40, color
 
 
 def test_the_floor_is_darker_under_a_thing() -> None:

@@ -12,8 +12,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.config import PlayhouseConfig
-from interplay.env.playhouse.layout import House
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 
@@ -75,7 +75,7 @@ def test_what_is_out_of_place_is_noticed(soak: ModuleType) -> None:
             watch.wrong()
         return ", ".join(watch.wrong())
 
-    name = world.house.objects[0].colour
+    name = world.house.objects[0].color
     assert told(room.low[0] - 30.0, middle[1], 1.0).startswith(f"{name} block outside")
     assert told(*middle, -0.2) == f"{name} block under the floor"
     assert told(*middle, 3.0) == f"{name} block above the ceiling"
@@ -83,4 +83,4 @@ def test_what_is_out_of_place_is_noticed(soak: ModuleType) -> None:
     assert told(*middle, 0.02, times=soak.STAYS) == f"{name} block sunk"
     assert told(*there, 1.0, start=here) == f"{name} block through a wall"
     wall = world.house.walls[0]
-    assert f"{name} block in a wall" in told(wall.centre[0], wall.centre[1], 1.0, times=soak.STAYS)
+    assert f"{name} block in a wall" in told(wall.center[0], wall.center[1], 1.0, times=soak.STAYS)

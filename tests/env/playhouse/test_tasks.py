@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
-from house_scenes import StillHouse, house, one_room, thing
+from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
-from interplay.env.playhouse.errands import Go, Lift, Position
-from interplay.env.playhouse.facts import HouseFacts
-from interplay.env.playhouse.phrases import plural
-from interplay.env.playhouse.questions import Question
-from interplay.env.playhouse.tasks import PlayhouseTasks
+from interplay.env.playhouse.language.templates import plural
+from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks.instructions import Go, Lift, Position
+from interplay.env.playhouse.tasks.questions import Question
+from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask, words
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SCENE = one_room(house(BALL, BOX, DUCK))
 
 
 def tasks(facts: HouseFacts) -> PlayhouseTasks:
-    return PlayhouseTasks(cast("Playhouse", StillHouse(facts)))
+    return tasks_of(StillHouse(facts))
 
 
 def moved(facts: HouseFacts, index: int, **changes: object) -> HouseFacts:
@@ -102,7 +102,7 @@ def test_position_is_next_to_and_let_go() -> None:
 
 
 def test_questions_take_the_first_answer() -> None:
-    ask = Question("color", "what colour is the ball?", "solver", "red", ("blue",), (0,))
+    ask = Question("color", "what color is the ball?", "solver", "red", ("blue",), (0,))
     assert ask.success(SCENE, ["Red!"]) and ask.success(SCENE, ["red", "blue"])
     assert not ask.success(SCENE, ["blue", "red"]) and not ask.success(SCENE, [])
     assert (ask.rate_answer("red."), ask.rate_answer("banana")) == (1, -1)
@@ -149,7 +149,7 @@ def test_answers_are_true_and_mistakes_plausible() -> None:
         numbers[count.answer] += 1
         assert (exist.answer == "yes") == any(t.name in exist.instruction for t in crowd.things)
         existence[exist.answer] += 1
-        assert color.answer == next(t.colour for t in crowd.things if t.category in words(color.instruction))
+        assert color.answer == next(t.color for t in crowd.things if t.category in words(color.instruction))
         for task in (count, exist, color):
             wrong = task.confused(cast("Playhouse", StillHouse(crowd)), rng)
             assert wrong.answer != task.answer and wrong.instruction == task.instruction

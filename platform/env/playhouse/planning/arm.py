@@ -1,11 +1,11 @@
-"""How a hand that holds something meets a point: where it is, and which pitch and pushes bring it there. Metres."""
+"""How a hand that holds something meets a point: where it is, and which pitch and pushes bring it there. Meters."""
 
 from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.facts import XYZ, Body
-from interplay.env.playhouse.hand import FARTHEST, NEAREST, PUSH_STEP, gaze
+from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST, PUSH_STEP, gaze
+from interplay.env.playhouse.truth.facts import XYZ, Body
 
 FRAMES = 8  # of a step
 PUSHED = PUSH_STEP * FRAMES  # a step

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from interplay.env.playhouse.facts import XY, HouseFacts
-from interplay.env.playhouse.navigation import Ground, through
+from interplay.env.playhouse.planning.navigation import Ground, through
+from interplay.env.playhouse.truth.facts import XY, HouseFacts
 
-BEFORE = (1.6, 1.4, 1.8)  # metres before the middle of a doorway from which one throws through it, the best first
+BEFORE = (1.6, 1.4, 1.8)  # meters before the middle of a doorway from which one throws through it, the best first
 
 
 def ways_out(facts: HouseFacts, role: str, room: str) -> list[tuple[XY, XY]]:

@@ -15,44 +15,44 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import XY, HouseFacts, Room, Thing
-from interplay.env.playhouse.navigation import Ground
-from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.navigation import Ground
+from interplay.env.playhouse.planning.release_pose import ReleasePose
 from interplay.env.playhouse.planning.standing import standing
-from interplay.env.playhouse.shapes import SHAPES
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
+from interplay.env.playhouse.truth.formations import SHAPES
 
-FROM_WALL = 0.5  # metres from a wall to where a thing goes, at least: the hand that brings it needs room
-FROM_DOOR = 0.9  # metres from the middle of a doorway
-BETWEEN = 0.2  # metres from edge to edge of neighbours, or more
-NARROWEST = 0.6  # metres between two points of a pattern
+FROM_WALL = 0.5  # meters from a wall to where a thing goes, at least: the hand that brings it needs room
+FROM_DOOR = 0.9  # meters from the middle of a doorway
+BETWEEN = 0.2  # meters from edge to edge of neighbors, or more
+NARROWEST = 0.6  # meters between two points of a pattern
 WIDEST = 0.85  # the same of a row, at most, or its gaps would be too wide
 ROOMY = 1.2  # times as far apart are more than three: one walks among them
-LIFTED = 4.0  # metres of walking that one more thing to carry costs
-DOORWAY = 3.0  # metres of walking that another room costs
+LIFTED = 4.0  # meters of walking that one more thing to carry costs
+DOORWAY = 3.0  # meters of walking that another room costs
 TURNS = 12  # directions in which a pattern is tried
-GRID = 0.5  # metres between the middles that are tried
+GRID = 0.5  # meters between the middles that are tried
 TRIED = 40  # ways, the best ones, of which it is seen whether one can stand there
 STRETCHED = (0.85, 1.5)  # a pattern's size over its usual one
-LONGEST = 1.7  # metres, of a side
-ON_FLOOR = 0.05  # metres above it, at most, of what lies on the floor
+LONGEST = 1.7  # meters, of a side
+ON_FLOOR = 0.05  # meters above it, at most, of what lies on the floor
 THIN = 3.0  # times as high as wide, at most, of what stays upright
-TIPPED = 0.03  # metres that a thing on the floor is lower or higher than one that stands on it
-BLOCKED = 0.05  # metres from a spot to what else lies there, at least
-AT_FURNITURE = 0.5  # metres from furniture to the middle of what is gathered there
+TIPPED = 0.03  # meters that a thing on the floor is lower or higher than one that stands on it
+BLOCKED = 0.05  # meters from a spot to what else lies there, at least
+AT_FURNITURE = 0.5  # meters from furniture to the middle of what is gathered there
 
 Points = NDArray[np.float64]  # [n, 2]
 
 
 @dataclass(frozen=True)
-class Way:
+class ArrangementPlan:
     """One way of laying a shape out: a thing for each of its points."""
 
     spots: Mapping[int, XY]  # by thing
     staying: frozenset[int]  # of these, the things that lie there already
 
-    def next(self, facts: HouseFacts, off: float) -> tuple[int, Place] | None:
-        """The thing to be carried next, and where to; None once each lies within `off` metres of its spot. What is in
+    def next(self, facts: HouseFacts, off: float) -> tuple[int, ReleasePose] | None:
+        """The thing to be carried next, and where to; None once each lies within `off` meters of its spot. What is in
         a hand comes first, then what lies in another's way, then the nearest."""
         pending = [thing for index in self.spots if self._misplaced(thing := facts.things[index], off)]
         if not pending:
@@ -60,35 +60,37 @@ class Way:
 
         def order(thing: Thing) -> tuple[bool, bool, float]:
             spot = self.spots[thing.index]
-            blocked = any(other is not thing and queries.edge_distance(spot, other) < BLOCKED for other in pending)
+            blocked = any(other is not thing and predicates.edge_distance(spot, other) < BLOCKED for other in pending)
             return thing.held_by is None, blocked, math.dist(thing.xy, spot)
 
         first = min(pending, key=order)
-        return first.index, Place(self.spots[first.index])
+        return first.index, ReleasePose(self.spots[first.index])
 
     def spoilt(self, facts: HouseFacts) -> bool:
         """Has something come to lie where a thing is to go?"""
         spots = [spot for index, spot in self.spots.items() if self._misplaced(facts.things[index], 2 * BLOCKED)]
         return any(
-            queries.edge_distance(spot, other) < BLOCKED
+            predicates.edge_distance(spot, other) < BLOCKED
             for spot in spots
             for other in facts.things
             if other.index not in self.spots and other.held_by is None
         )
 
     def _misplaced(self, thing: Thing, off: float) -> bool:
-        low = thing.index in self.staying or queries.bottom(thing) < 2 * ON_FLOOR
+        low = thing.index in self.staying or predicates.bottom(thing) < 2 * ON_FLOOR
         return thing.held_by is not None or not low or math.dist(thing.xy, self.spots[thing.index]) > off
 
 
-def lay_out(facts: HouseFacts, role: str, among: Sequence[int], count: int, shape: str) -> Way | None:
+def lay_out(facts: HouseFacts, role: str, among: Sequence[int], count: int, shape: str) -> ArrangementPlan | None:
     """How `count` of the things are best laid out by a player; None where the floor has no place for it.
 
     `shape`: a key of `SHAPES`, towers aside; an ordered row takes all of the things.
     """
     things = _best(facts, among, count)
     pattern = _pattern(shape, count, things)
-    lying = [thing for thing in things if thing.held_by is None and queries.bottom(thing) < ON_FLOOR and thing.at_rest]
+    lying = [
+        thing for thing in things if thing.held_by is None and predicates.bottom(thing) < ON_FLOOR and thing.at_rest
+    ]
     for poses in ([*_through_two(lying, pattern), *_through_one(lying, pattern)], _anywhere(facts, pattern)):
         ways = [
             way
@@ -110,15 +112,15 @@ def free_spot(facts: HouseFacts, role: str, thing: Thing) -> XY | None:
     return next((spot for spot in spots[:TRIED] if standing(facts, role, spot) is not None), None)
 
 
-def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furniture: Thing) -> Way | None:
+def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furniture: Thing) -> ArrangementPlan | None:
     """How `count` of the things are best gathered at a piece of furniture: those near it stay, others go to free floor
     around it."""
     things = _best(facts, among, count)
-    staying = [thing for thing in things if thing.held_by is None and queries.near(thing, furniture)][:count]
+    staying = [thing for thing in things if thing.held_by is None and predicates.near(thing, furniture)][:count]
     angles = [math.tau * turn / (2 * TURNS) for turn in range(2 * TURNS)]
     around: list[Pose] = [(np.array([_beside(furniture, angle)]), {}) for angle in angles]
     free = [(float(x), float(y)) for ((x, y),), _ in _free(facts, role, around)]
-    free = [spot for spot in free if queries.nearest_room(facts, spot).name == furniture.room]
+    free = [spot for spot in free if predicates.nearest_room(facts, spot).name == furniture.room]
     spots: dict[int, XY] = {thing.index: thing.xy for thing in staying}
     left = [thing for thing in things if thing.index not in spots]
     left.sort(key=lambda thing: carry(facts, thing, furniture.xy))
@@ -130,7 +132,7 @@ def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furni
             return None
         at = thing.xy
         spots[thing.index] = min(choices, key=lambda spot: math.dist(at, spot))
-    return Way(spots, frozenset(thing.index for thing in staying))
+    return ArrangementPlan(spots, frozenset(thing.index for thing in staying))
 
 
 def slimness(thing: Thing) -> float:
@@ -145,9 +147,9 @@ def steady(thing: Thing) -> bool:
 
 def upright(facts: HouseFacts, thing: Thing) -> bool:
     """Does a thing stand as it should, for all that can be told by its height?"""
-    if thing.held_by is not None or abs(queries.bottom(thing)) < TIPPED:
+    if thing.held_by is not None or abs(predicates.bottom(thing)) < TIPPED:
         return True
-    return any(queries.on(thing, other) or queries.inside(thing, other) for other in facts.things)
+    return any(predicates.on(thing, other) or predicates.inside(thing, other) for other in facts.things)
 
 
 def _best(facts: HouseFacts, among: Sequence[int], count: int) -> list[Thing]:
@@ -174,7 +176,7 @@ Pose = tuple[Points, dict[int, int]]  # a pattern laid out, and which of its poi
 
 def _through_two(lying: Sequence[Thing], pattern: Points) -> Iterator[Pose]:
     for a, b in permutations(lying, 2):
-        if not queries.same_room(a.room, b.room):
+        if not predicates.same_room(a.room, b.room):
             continue
         for i, j in combinations(range(len(pattern)), 2):
             (dx, dy), (px, py) = np.subtract(b.xy, a.xy), pattern[j] - pattern[i]
@@ -238,7 +240,7 @@ def _well_inside(room: Room, points: Points) -> NDArray[np.bool_]:
 
 def _shared_out(
     facts: HouseFacts, spots: Points, staying: Mapping[int, int], things: Sequence[Thing], shape: str
-) -> Way | None:
+) -> ArrangementPlan | None:
     """Which thing goes to which point: those that lie there stay, and each other point takes the nearest thing left."""
     places: list[XY] = [(x, y) for x, y in spots.tolist()]
     if shape == "ordered row":
@@ -250,19 +252,19 @@ def _shared_out(
             nearest = min(left, key=lambda thing: carry(facts, thing, spot))
             left.remove(nearest)
             given[nearest.index] = spot
-    return Way(given, frozenset(staying.values()))
+    return ArrangementPlan(given, frozenset(staying.values()))
 
 
-def _by_size(places: Sequence[XY], staying: Mapping[int, int], things: Sequence[Thing]) -> Way | None:
+def _by_size(places: Sequence[XY], staying: Mapping[int, int], things: Sequence[Thing]) -> ArrangementPlan | None:
     """All things in the order of their sizes; None where that is not where those lie that stay."""
-    growing = sorted(things, key=queries.volume)
+    growing = sorted(things, key=predicates.volume)
     if any(growing[i].index != index for i, index in staying.items()):
         return None
     given = {thing.index: growing[i].xy if i in staying else places[i] for i, thing in enumerate(growing)}
-    return Way(given, frozenset(staying.values()))
+    return ArrangementPlan(given, frozenset(staying.values()))
 
 
-def _makes(facts: HouseFacts, way: Way, shape: str) -> bool:
+def _makes(facts: HouseFacts, way: ArrangementPlan, shape: str) -> bool:
     """Would the things form the shape, once they lie there?"""
     laid = [facts.things[index] for index in way.spots]
     laid = [
@@ -274,18 +276,18 @@ def _makes(facts: HouseFacts, way: Way, shape: str) -> bool:
     return SHAPES[shape].made(laid)
 
 
-def _cost(facts: HouseFacts, way: Way) -> float:
-    """Metres of walking, and what lifting costs."""
+def _cost(facts: HouseFacts, way: ArrangementPlan) -> float:
+    """Meters of walking, and what lifting costs."""
     moved = [index for index in way.spots if index not in way.staying]
     return sum(LIFTED + carry(facts, facts.things[index], way.spots[index]) for index in moved)
 
 
 def carry(facts: HouseFacts, thing: Thing, spot: XY) -> float:
-    elsewhere = thing.room is not None and queries.nearest_room(facts, spot).name != thing.room
+    elsewhere = thing.room is not None and predicates.nearest_room(facts, spot).name != thing.room
     return math.dist(thing.xy, spot) + DOORWAY * elsewhere
 
 
-def _can_be_reached(facts: HouseFacts, role: str, way: Way) -> bool:
+def _can_be_reached(facts: HouseFacts, role: str, way: ArrangementPlan) -> bool:
     """Is there somewhere to stand for each thing that is to be put down, when all others have been?"""
     return all(
         standing(facts, role, spot, taken=[other for name, other in way.spots.items() if name != index]) is not None
@@ -300,6 +302,6 @@ def _beside(furniture: Thing, angle: float) -> XY:
     x, y = furniture.xy
     while True:
         spot = (x + reach * math.cos(angle), y + reach * math.sin(angle))
-        if queries.edge_distance(spot, furniture) >= AT_FURNITURE:
+        if predicates.edge_distance(spot, furniture) >= AT_FURNITURE:
             return spot
         reach += 0.05

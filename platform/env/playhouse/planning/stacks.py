@@ -7,18 +7,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.catalogue import CATEGORIES
-from interplay.env.playhouse.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.planning.layouts import LIFTED, ON_FLOOR, carry, free_spot, slimness, steady, upright
-from interplay.env.playhouse.planning.place import Place
+from interplay.env.playhouse.planning.release_pose import ReleasePose
 from interplay.env.playhouse.planning.standing import standing
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 
 LEVEL_TOPPED = ("box", "cylinder")  # as physics has them; balls roll off, and bins are hollow
-BEARING = 0.08  # metres, half the width of what bears another, at least
+BEARING = 0.08  # meters, half the width of what bears another, at least
 SLIM = 2.0  # half the height over half the width of what bears another, at most
-TALLEST = 1.2  # metres: higher than that the hand does not see what it does
-TOP_HEAVY = 10.0  # metres of walking that it costs, a metre that the bottom is narrower than what it bears
+TALLEST = 1.2  # meters: higher than that the hand does not see what it does
+TOP_HEAVY = 10.0  # meters of walking that it costs, a meter that the bottom is narrower than what it bears
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Stack:
     things: tuple[int, ...]
     spot: XY | None
 
-    def next(self, facts: HouseFacts, off: float) -> tuple[int, Place] | None:
+    def next(self, facts: HouseFacts, off: float) -> tuple[int, ReleasePose] | None:
         """The thing to be carried next, and where to; None once all stand one on the other."""
         bottom, *others = (facts.things[index] for index in self.things)
-        if self.spot is not None and (math.dist(bottom.xy, self.spot) > off or queries.bottom(bottom) > ON_FLOOR):
-            return bottom.index, Place(self.spot)
+        if self.spot is not None and (math.dist(bottom.xy, self.spot) > off or predicates.bottom(bottom) > ON_FLOOR):
+            return bottom.index, ReleasePose(self.spot)
         for thing in others:
-            if thing.held_by is not None or not queries.on(thing, bottom):
-                return thing.index, Place(bottom.xy, queries.top(bottom), bottom.yaw, bottom.radius)
+            if thing.held_by is not None or not predicates.on(thing, bottom):
+                return thing.index, ReleasePose(bottom.xy, predicates.top(bottom), bottom.yaw, bottom.radius)
             bottom = thing
         return None
 
@@ -75,9 +75,9 @@ def bears(thing: Thing) -> bool:
 def _begun(facts: HouseFacts, things: Sequence[Thing], count: int) -> tuple[Thing, ...]:
     """The tallest tower of these things that stands on the floor and can grow."""
     indices = {thing.index for thing in things}
-    for tower in queries.towers(facts):
+    for tower in predicates.towers(facts):
         ours = all(thing.index in indices for thing in tower) and all(bears(thing) for thing in tower)
-        if ours and len(tower) < count and queries.bottom(tower[0]) < ON_FLOOR:
+        if ours and len(tower) < count and predicates.bottom(tower[0]) < ON_FLOOR:
             return tower
     return ()
 
@@ -101,7 +101,7 @@ def _on(facts: HouseFacts, bottom: Sequence[Thing], things: Sequence[Thing], cou
 
 
 def _cost(facts: HouseFacts, stack: Stack) -> float:
-    """Metres of walking, and what lifting and standing unsteadily cost."""
+    """Meters of walking, and what lifting and standing unsteadily cost."""
     bottom, *others = (facts.things[index] for index in stack.things)
     moving = 0.0 if _lies_free(facts, bottom) else LIFTED
     narrow = max(max(_width(thing) for thing in others) - _width(bottom), 0.0)
@@ -110,7 +110,7 @@ def _cost(facts: HouseFacts, stack: Stack) -> float:
 
 def _lies_free(facts: HouseFacts, thing: Thing) -> bool:
     """Does it stand upright on the floor, in no hand, with nothing on it?"""
-    return queries.bottom(thing) < ON_FLOOR and thing.held_by is None and not queries.things_on(facts, thing)
+    return predicates.bottom(thing) < ON_FLOOR and thing.held_by is None and not predicates.things_on(facts, thing)
 
 
 def _accessible(facts: HouseFacts, role: str, thing: Thing) -> bool:
@@ -118,7 +118,7 @@ def _accessible(facts: HouseFacts, role: str, thing: Thing) -> bool:
 
 
 def wider(thing: Thing) -> float:
-    """Metres that one stands farther off than usual from what has a thing of this width under it."""
+    """Meters that one stands farther off than usual from what has a thing of this width under it."""
     return max(thing.radius - 0.2, 0.0)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import XY, HouseFacts
-from interplay.env.playhouse.navigation import Ground
+from interplay.env.playhouse.planning.navigation import Ground
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import XY, HouseFacts
 
-ARMS = (0.85, 1.0)  # metres from the point, as the hand likes it
+ARMS = (0.85, 1.0)  # meters from the point, as the hand likes it
 ROUND = 16  # directions looked at
-CLEARING = 0.4  # metres from loose things to where one stands, not to knock them in turning
-CROWDED = 1.0  # metres of walking that one would rather go than stand closer to them than that
+CLEARING = 0.4  # meters from loose things to where one stands, not to knock them in turning
+CROWDED = 1.0  # meters of walking that one would rather go than stand closer to them than that
 
 
 def standing(
@@ -22,10 +22,10 @@ def standing(
 ) -> XY | None:
     """The spot, in the point's room and with a free line to it, that is best to walk to; None where there is none.
 
-    `away`: metres that it is farther off than the arm likes, for what stands at the point is wide. `taken`: spots
+    `away`: meters that it is farther off than the arm likes, for what stands at the point is wide. `taken`: spots
     where things will lie.
     """
-    room = queries.nearest_room(facts, point)
+    room = predicates.nearest_room(facts, point)
     body = facts.bodies[role]
     ground = Ground(facts, role, () if held is None else (held,))
     angles = np.arange(ROUND) * math.tau / ROUND
@@ -34,7 +34,7 @@ def standing(
     free = ground.price(spots) == 0.0
     best, least = None, math.inf
     for x, y in spots[free].tolist():
-        if queries.outside(room, (x, y)) > 0.0 or any(math.dist((x, y), other) < CLEARING for other in taken):
+        if predicates.outside(room, (x, y)) > 0.0 or any(math.dist((x, y), other) < CLEARING for other in taken):
             continue
         if not in_reach(facts, (x, y), point):
             continue
@@ -51,7 +51,7 @@ def _loose(index: int, facts: HouseFacts, held: int | None) -> bool:
 
 
 def _close(facts: HouseFacts, index: int, x: float, y: float) -> bool:
-    return queries.edge_distance((x, y), facts.things[index]) < CLEARING
+    return predicates.edge_distance((x, y), facts.things[index]) < CLEARING
 
 
 def in_reach(facts: HouseFacts, start: XY, point: XY) -> bool:
@@ -62,7 +62,7 @@ def in_reach(facts: HouseFacts, start: XY, point: XY) -> bool:
         for i in range(steps + 1)
     ]
     return not any(
-        queries.edge_distance(spot, thing) < 0.1 and queries.edge_distance(point, thing) > 0.0
+        predicates.edge_distance(spot, thing) < 0.1 and predicates.edge_distance(point, thing) > 0.0
         for thing in facts.things
         if thing.furniture
         for spot in line

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from interplay.env.playhouse import queries
-from interplay.env.playhouse.facts import XY, XYZ, Body, HouseFacts, Thing
-from interplay.env.playhouse.navigation import Ground, free_spots
+from interplay.env.playhouse.planning.navigation import Ground, free_spots
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import XY, XYZ, Body, HouseFacts, Thing
 
-ARM = 1.65  # metres from the eye to the tool, at least, to reach down to the floor well before one's feet
-SPARE = 0.02  # metres between a tool and what the other stands on
-HANDY = (0.15, 1.1)  # metres above the floor: where furniture is struck, lowest and highest
-SWING = (0.3, 0.9)  # metres between the tool and the other from which one walks at it
-FOLLOW_THROUGH = 0.2  # metres that one may walk on
-SPACING = 0.15  # metres between the points of a line that are looked at
+ARM = 1.65  # meters from the eye to the tool, at least, to reach down to the floor well before one's feet
+SPARE = 0.02  # meters between a tool and what the other stands on
+HANDY = (0.15, 1.1)  # meters above the floor: where furniture is struck, lowest and highest
+SWING = (0.3, 0.9)  # meters between the tool and the other from which one walks at it
+FOLLOW_THROUGH = 0.2  # meters that one may walk on
+SPACING = 0.15  # meters between the points of a line that are looked at
 
 
 def striking_spots(facts: HouseFacts, role: str, tool: Thing, other: Thing) -> list[XY]:
@@ -26,7 +26,7 @@ def striking_spots(facts: HouseFacts, role: str, tool: Thing, other: Thing) -> l
     spots = [
         spot
         for spot in (body.position, *free_spots(facts, role))
-        if queries.edge_distance(spot, other) < near and queries.nearest_room(facts, spot).name == other.room
+        if predicates.edge_distance(spot, other) < near and predicates.nearest_room(facts, spot).name == other.room
     ]
     return [spot for spot in spots if _can_strike(facts, ground, replace(body, position=spot), tool, other)]
 
@@ -45,16 +45,18 @@ def _can_strike(facts: HouseFacts, ground: Ground, body: Body, tool: Thing, othe
     if ground.price(np.asarray(body.position) + steps * along).any():
         return False
     lowest = height - tool.half_extents[2]
-    tall = [each for each in facts.things if each.index not in (tool.index, other.index) and queries.top(each) > lowest]
+    tall = [
+        each for each in facts.things if each.index not in (tool.index, other.index) and predicates.top(each) > lowest
+    ]
     swept = np.asarray(body.position) + np.arange(ahead, edge, SPACING)[:, None] * along
-    return not any(queries.edge_distance((x, y), each) < size(tool) for x, y in swept.tolist() for each in tall)
+    return not any(predicates.edge_distance((x, y), each) < size(tool) for x, y in swept.tolist() for each in tall)
 
 
 def striking_height(tool: Thing, other: Thing, point: XYZ) -> float:
-    """Metres above the floor of the middle of a tool that strikes the other, and not what that stands on."""
+    """Meters above the floor of the middle of a tool that strikes the other, and not what that stands on."""
     if other.furniture:
         return max(point[2], tool.half_extents[2] + SPARE)
-    lowest = queries.bottom(other) + tool.half_extents[2] + SPARE
+    lowest = predicates.bottom(other) + tool.half_extents[2] + SPARE
     return max(other.position[2], lowest)
 
 
@@ -68,13 +70,16 @@ def aim(body: Body, other: Thing) -> XYZ:
     if not other.furniture:
         return other.position
     low, high = HANDY
-    solid = [part for part in queries.parts(other) if queries.top(part) >= low and queries.bottom(part) <= high]
+    solid = [
+        part for part in predicates.parts(other) if predicates.top(part) >= low and predicates.bottom(part) <= high
+    ]
     near = min(
-        solid or [other], key=lambda part: (round(queries.edge_distance(body.position, part), 1), -queries.top(part))
+        solid or [other],
+        key=lambda part: (round(predicates.edge_distance(body.position, part), 1), -predicates.top(part)),
     )
-    x, y = queries.local(near, body.position)
+    x, y = predicates.local(near, body.position)
     a, b = near.half_extents[:2]
     u, v = min(max(x, -a), a), min(max(y, -b), b)
     cos, sin = math.cos(near.yaw), math.sin(near.yaw)
-    z = min(max(near.position[2], low, queries.bottom(near)), high, queries.top(near))
+    z = min(max(near.position[2], low, predicates.bottom(near)), high, predicates.top(near))
     return near.position[0] + u * cos - v * sin, near.position[1] + u * sin + v * cos, z

@@ -1,0 +1,149 @@
+"""Plays whole episodes in several worlds side by side and hands them out as they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from interplay.actors.seats import SolverSeat
+from interplay.env.world import Action, Start, View, World
+from interplay.episodes.episode import Episode
+from interplay.episodes.recorder import EpisodeRecorder
+from interplay.players.setter import ScriptedSetter
+
+
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """An episode to be recorded: where it starts, in which split it belongs, and who sets."""
+
+    seed: int
+    split: str
+    setter: ScriptedSetter
+
+
+@dataclass(frozen=True)
+class RecordingConfig:
+    """How long an episode goes on."""
+
+    steps: int  # at most
+    linger: int  # steps after the task is done or the solver has finished, so that the end is seen
+
+
+@dataclass
+class _Lane:
+    world: World
+    booking: EpisodeRequest | None = None
+    recorder: EpisodeRecorder | None = None
+    setter_view: View = field(default_factory=View)
+    step: int = 0
+    over_at: int | None = None
+
+
+class EpisodeCollector:
+    """Takes bookings and makes episodes of them, one a lane at a time."""
+
+    def __init__(
+        self,
+        *,
+        worlds: Sequence[World],
+        seat: SolverSeat,
+        config: RecordingConfig,
+        world_config: Mapping[str, Any],
+        round: int = 0,  # noqa: A002 - the word for a round of the pipeline everywhere
+    ) -> None:
+        self._lanes = [_Lane(world) for world in worlds]
+        self._worlds = worlds
+        self._seat = seat
+        self._config = config
+        self._world_config = world_config
+        self._round = round
+        spec = worlds[0].spec
+        self._solver, self._setter = spec.solver, spec.roles[0]
+        senses = seat.needs_pictures or not spec.poses or spec.vector  # poses bring back pictures, vectors are stored
+        self._see = (self._solver,) if senses else ()
+
+    def make(
+        self, bookings: Iterable[EpisodeRequest], stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[EpisodeRequest, Episode]]:
+        """Yields episodes as they end, which need not be the order of their bookings.
+
+        `stopped` is asked before every step: once it says so, episodes under way are dropped.
+        """
+        waiting = iter(bookings)
+        active = {index for index in range(len(self._lanes)) if self._begin(index, waiting)}
+        while active and not stopped():
+            actions = self._decide(active)
+            for index in sorted(active):
+                lane = self._lanes[index]
+                self._step(index, actions[index])
+                if lane.over_at is not None and lane.step >= lane.over_at:
+                    assert lane.booking is not None
+                    assert lane.recorder is not None
+                    yield lane.booking, lane.recorder.finish()
+                    if not self._begin(index, waiting):
+                        active.discard(index)
+
+    def _decide(self, active: set[int]) -> list[Action]:
+        # Lanes that have run out of bookings still take part in the batch; nobody carries out what they decide.
+        return self._seat.decide(self._worlds)
+
+    def _begin(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
+        booking = next(waiting, None)
+        if booking is None:
+            return False
+        lane = self._lanes[index]
+        views = lane.world.reset(Start(seed=booking.seed), see=self._see)
+        lane.recorder = EpisodeRecorder(
+            lane.world,
+            players={
+                self._setter: {"kind": booking.setter.kind, **booking.setter.describe()},
+                self._solver: {"kind": self._seat.kind, **self._seat.describe()},
+            },
+            world_config=self._world_config,
+            round=self._round,
+            split=booking.split,
+        )
+        lane.recorder.begin(seed=booking.seed, views=views)
+        lane.booking, lane.step = booking, 0
+        lane.over_at = None
+        booking.setter.begin(lane.world, self._setter)
+        setter = booking.setter
+        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.open)
+        return True
+
+    def _step(self, index: int, action: Action) -> None:
+        lane = self._lanes[index]
+        assert lane.booking is not None
+        assert lane.recorder is not None
+        setter = lane.booking.setter
+        before, ending = setter.asked, setter.ending
+        actions = {self._solver: action, self._setter: setter.act(View(), lane.world)}
+        if setter.ending is not None and ending is None:
+            lane.recorder.end_task(setter.ending)
+        if setter.task is not None and setter.asked > before:
+            lane.recorder.ask(setter.task.to_json())
+        if action.utterance is not None:
+            setter.hear(action.utterance)
+        outcome = lane.world.step(actions, see=self._see)
+        lane.recorder.record(actions, outcome)
+        lane.step += 1
+        self._seat.see(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
+        if lane.over_at is None and self._is_over(index):
+            lane.over_at = min(lane.step + self._config.linger, self._config.steps)
+        if outcome.done or lane.step >= self._config.steps:
+            lane.over_at = lane.step
+
+    def _is_over(self, index: int) -> bool:
+        lane = self._lanes[index]
+        assert lane.booking is not None
+        setter = lane.booking.setter
+        if not setter.finished or setter.open is None:  # there is more to come
+            return False
+        answered = setter.open.answer is not None and bool(setter.said)
+        return answered or self._seat.finished(index) or setter.open.success(lane.world.facts(), setter.said)
+
+
+def heard_only(views: Mapping[str, View], setter: ScriptedSetter) -> View:
+    """The view of a solver for whom no picture was drawn: what it has heard."""
+    return View(heard=setter.heard_last)

@@ -1,0 +1,55 @@
+"""The returns of episodes that end within a stream of unrolls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interplay.agent.unroll import Unroll
+
+
+@dataclass(frozen=True)
+class FinishedEpisodes:
+    """Episodes that ended: what they earned, and the share of their tasks that was done (NaN where nobody knows)."""
+
+    returns: NDArray[np.float32]  # [episodes]
+    success: NDArray[np.float32]  # [episodes]
+
+
+def concatenate_finished(parts: Sequence[FinishedEpisodes]) -> FinishedEpisodes:
+    """All of them in turn."""
+    return FinishedEpisodes(
+        np.concatenate([part.returns for part in parts]), np.concatenate([part.success for part in parts])
+    )
+
+
+class EpisodeReturns:
+    """Adds up rewards lane by lane, from one unroll to the next."""
+
+    def __init__(self, lanes: int) -> None:
+        self._sums = np.zeros(lanes, np.float32)
+
+    def add(self, unroll: Unroll, reward: NDArray[np.float32]) -> FinishedEpisodes:
+        """Takes in an unroll and its reward [T, b]; returns what ended in rows 0 .. T - 1 of it."""
+        returns, success = [], []
+        last, truth = unroll.arrays["last"], unroll.arrays["success"]
+        for t in range(unroll.steps):
+            for lane in np.flatnonzero(last[t]):
+                returns.append(self._sums[lane])
+                success.append(truth[t, lane])
+                self._sums[lane] = 0
+            self._sums += np.where(last[t], 0, reward[t])
+        return FinishedEpisodes(np.array(returns, np.float32), np.array(success, np.float32))
+
+    def state(self) -> Any:
+        """What a resume needs."""
+        return torch.from_numpy(self._sums.copy())
+
+    def load_state(self, state: Any) -> None:
+        """Goes on from what `state` returned."""
+        self._sums = state.numpy().copy()

@@ -1,0 +1,79 @@
+"""Which recorded setters are replayed: a seeded walk through the episodes of a snapshot."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.episode import Episode
+from interplay.episodes.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+
+class EpisodeSampler:
+    """Draws episodes without end, each once an epoch, in an order that the seed and the epoch settle.
+
+    Of `world_size` such walks with one seed, this is number `rank`: together they draw each episode once an epoch.
+    Keeps what a replay needs of an episode (start, setter's actions, metadata) in memory, so a drawn episode is read
+    from disk once. Files that can't be read are named in the log and passed over.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, ids: Sequence[str], seed: int, *, rank: int = 0, world_size: int = 1
+    ) -> None:
+        if not ids:
+            raise ValueError(f"snapshot {snapshot.path} has no episode to replay a setter from; record some first")
+        self._snapshot = snapshot
+        self._ids = list(ids)
+        self._seed = seed
+        self._rank, self._world_size = rank, world_size
+        self._drawn = 0
+        self._known: dict[str, Episode] = {}
+        self._unreadable: set[str] = set()
+        self._order = (-1, np.zeros(0, np.int64))  # of which epoch
+
+    def draw(self) -> Episode:
+        """The next episode that can be read, without its pictures and poses.
+
+        Raises:
+            DamagedEpisode: none of them can.
+        """
+        for _ in range(len(self._ids)):
+            drawn = self._next()
+            try:
+                return self.get(drawn)
+            except (DamagedEpisode, UnknownFormat) as error:
+                if drawn not in self._unreadable:
+                    log.warning("skipped: %s", error)
+                    self._unreadable.add(drawn)
+        raise DamagedEpisode(f"none of {len(self._ids)} episodes of {self._snapshot.path} could be read")
+
+    def get(self, episode: str) -> Episode:
+        """An episode by its id, without its pictures and poses."""
+        if episode not in self._known:
+            whole = self._snapshot.read(episode)
+            self._known[episode] = replace(whole, poses=None, images={}, vectors={})
+        return self._known[episode]
+
+    def state(self) -> dict[str, Any]:
+        """What a resume needs."""
+        return {"drawn": self._drawn, "episodes": len(self._ids)}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Goes on from what `state` returned."""
+        if state["episodes"] != len(self._ids):
+            raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
+        self._drawn = state["drawn"]
+
+    def _next(self) -> str:
+        epoch, place = divmod(self._rank + self._drawn * self._world_size, len(self._ids))
+        if self._order[0] != epoch:
+            self._order = epoch, np.random.default_rng([self._seed, epoch]).permutation(len(self._ids))
+        self._drawn += 1
+        return self._ids[int(self._order[1][place])]

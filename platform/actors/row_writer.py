@@ -1,0 +1,94 @@
+"""Recorded episodes, row by row, in the arrays of dataset unrolls (see `interplay.agent.unroll`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.agent.observation import Arrays, Layout
+from interplay.agent.unroll import allocate_demonstrated
+from interplay.episodes.decoded_episode import DecodedEpisode
+from interplay.episodes.lane_reader import EpisodeWindow
+from interplay.episodes.vocabulary import Vocabulary
+
+STEERS_AGENT = "agent"  # what an episode's control says of frames that nobody but the network steered
+
+
+class RowWriter:
+    """Writes rows of episodes into blocks."""
+
+    def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
+        self._layout = layout
+        self._vocabulary = vocabulary
+        self._encoded: dict[str, NDArray[np.int16]] = {}
+
+    def whole(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
+        """A whole episode as fresh arrays [N + 1, 1, ...]; `passage` chooses among its raters."""
+        block = allocate_demonstrated(self._layout, episode.rows - 1, 1)
+        self.write(block, 0, 0, EpisodeWindow(episode, 0, episode.rows, passage))
+        return block
+
+    def write(self, block: Arrays, lane: int, at: int, piece: EpisodeWindow) -> None:
+        """Writes the rows of a piece from row `at` of a lane."""
+        episode, start, stop = piece.episode, piece.start, piece.stop
+        rows = slice(at, at + stop - start), lane
+        numbers = np.arange(start, stop)
+        last = episode.rows - 1
+        block["first"][rows] = numbers == 0
+        block["first"][at, lane] |= piece.cut
+        block["last"][rows] = numbers == last
+        block["row"][rows] = numbers
+        block["env_reward"][rows] = np.append(episode.env_reward, np.float32(0))[start:stop]
+        block["cloned"][rows] = _people_steered(episode, self._layout.world.solver)[start:stop]
+        if episode.images is not None:
+            block["image"][rows] = episode.images[start:stop]
+        if episode.vectors is not None:
+            block["vector"][rows] = episode.vectors[start:stop]
+        if "movement" in block:
+            self._fill_movement(block, rows, episode, start, stop)
+        if "heard" in block:
+            self._fill_words(block, at, lane, episode, start, stop)
+        self._fill_marks(block, rows, piece)
+
+    def _fill_movement(self, block: Arrays, rows: Any, episode: DecodedEpisode, start: int, stop: int) -> None:
+        rest = self._layout.rest()[None]
+        taken = self._layout.distinct(episode.actions)  # [N, A, K]
+        block["movement"][rows] = np.concatenate([taken, rest])[start:stop]
+        block["previous"][rows] = np.concatenate([rest, taken])[start:stop]
+
+    def _fill_words(self, block: Arrays, at: int, lane: int, episode: DecodedEpisode, start: int, stop: int) -> None:
+        for number in range(start, stop):
+            row = at + number - start
+            block["heard"][row, lane] = self._encode(episode.heard[number])
+            block["said"][row, lane] = self._encode(episode.said[number])
+            spoken = episode.spoke[number] if number < episode.rows - 1 else None
+            block["spoke"][row, lane] = spoken is not None
+            block["tokens"][row, lane] = self._encode(spoken or "")
+
+    def _fill_marks(self, block: Arrays, rows: Any, piece: EpisodeWindow) -> None:
+        """The marks of one rater. A mark set in step t lies at row t + 1, the first that shows what it is about."""
+        positive, negative = np.zeros((2, piece.episode.rows), np.int8)
+        raters = sorted(piece.episode.marks)
+        if raters:
+            drawn = raters[int(np.random.default_rng(piece.position).integers(len(raters)))]
+            rater = drawn if piece.rater is None else piece.rater
+            for step, sign in piece.episode.marks[rater]:
+                (positive if sign > 0 else negative)[min(step + 1, piece.episode.rows - 1)] += 1
+        block["positive"][rows] = positive[piece.start : piece.stop]
+        block["negative"][rows] = negative[piece.start : piece.stop]
+
+    def _encode(self, text: str) -> NDArray[np.int16]:
+        if text not in self._encoded:
+            self._encoded[text] = self._vocabulary.encode(text, self._layout.utterance_length)
+        return self._encoded[text]
+
+
+def _people_steered(episode: DecodedEpisode, role: str) -> NDArray[np.bool_]:
+    """At which rows somebody other than an agent steered, [N + 1]; the terminal row counts as the step before."""
+    frames = np.arange(episode.rows) * episode.meta.frames_per_step
+    steered = np.ones(episode.rows, bool)
+    for frame, who in episode.meta.control[role]:
+        steered[frames >= frame] = who != STEERS_AGENT
+    return steered

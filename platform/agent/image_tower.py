@@ -1,0 +1,102 @@
+"""The image tower: a residual convolutional network that turns a picture into a small grid of features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from interplay.agent.sizes import AgentConfig
+
+SMALLEST_SIDE = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
+# Products of the stem (places x channels x pixels of a patch, of all pictures) beyond which oneDNN takes six times as
+# long for its gradient: at 4 bytes each they no longer fit 31 bits.
+MANY_PRODUCTS = (1 << 29) - 1
+GREY, CONTRAST = 102.0, 64.0  # choice: pixels become about zero on average and one in spread; raw ones learn slowly
+
+
+class TowerOutput(NamedTuple):
+    """What the tower made of N pictures."""
+
+    grid: Tensor  # [N, C, h, w]; knows the text where it was given
+    plain: Tensor | None  # [N, 2 C]: the mean and the maximum over the grid before any text touched it
+
+
+def convolution(before: int, after: int, size: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
+    """A convolution that keeps the spread of what passes through it and a ReLU (He's initialization)."""
+    layer = nn.Conv2d(before, after, size, stride=stride, padding=padding)
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    nn.init.zeros_(cast(Tensor, layer.bias))
+    return layer
+
+
+class Residual(nn.Module):
+    """Two 3x3 convolutions beside a shortcut. The second starts at zero, so that depth needs no normalization."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = convolution(channels, channels, 3, padding=1)
+        self.second = convolution(channels, channels, 3, padding=1)
+        nn.init.zeros_(self.second.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, h, w] -> the same shape."""
+        return cast(Tensor, x + self.second(self.first(functional.relu(x)).relu_()))
+
+
+class ImageTower(nn.Module):
+    """A patchify stem, then stages of residual blocks; each stage but the first halves the picture.
+
+    Small pictures (a 7x7 grid world) are shrunk less: see `SMALLEST_SIDE`.
+    """
+
+    shift: Tensor
+
+    def __init__(self, config: AgentConfig, image: tuple[int, int, int], text_width: int | None) -> None:
+        """`text_width`: the width of the text summary that conditions the last stage; None: no text."""
+        super().__init__()
+        height, width, depth = image
+        patch = max(p for p in range(1, config.patch + 1) if p == 1 or min(height, width) // p >= SMALLEST_SIDE)
+        height, width = height // patch, width // patch
+        self.register_buffer("shift", torch.tensor(-GREY / CONTRAST), persistent=False)
+        self.stem = convolution(depth, config.channels[0], patch, stride=patch)
+        self.shrink = nn.ModuleList()
+        self.stages = nn.ModuleList([nn.Sequential(*(Residual(config.channels[0]) for _ in range(config.blocks[0])))])
+        for before, channels, blocks in zip(config.channels, config.channels[1:], config.blocks[1:], strict=False):
+            stride = 2 if (min(height, width) + 1) // 2 >= SMALLEST_SIDE else 1
+            height, width = -(-height // stride), -(-width // stride)
+            self.shrink.append(convolution(before, channels, 3, stride=stride, padding=1))
+            self.stages.append(nn.Sequential(*(Residual(channels) for _ in range(blocks))))
+        self.channels = config.channels[-1]
+        self.cells = height * width
+        self.film = None if text_width is None else nn.Linear(text_width, 2 * self.channels)
+
+    def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> TowerOutput:
+        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None; `plain`: is that
+        wanted?"""
+        pixels = image.to(self.stem.weight.dtype)
+        # (pixels - GREY) / CONTRAST in place, in one pass over them; exact, for CONTRAST is a power of 2.
+        torch.add(self.shift, pixels, alpha=1.0 / CONTRAST, out=pixels)
+        x = self._patched(pixels.permute(0, 3, 1, 2))
+        for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
+            x = shrink(stage(x).relu_())
+        untold = _pooled(functional.relu(x)) if plain else None  # before any text touches it
+        if self.film is not None and text is not None:
+            scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
+            x = x * (1.0 + scale) + shift
+        return TowerOutput(self.stages[-1](x).relu_(), untold)
+
+    def _patched(self, pictures: Tensor) -> Tensor:
+        """The stem's convolution, [N, 3, H, W] -> [N, C, h, w]; on the CPU of as many at once as are quick to learn."""
+        height, width = pictures.shape[2] // self.stem.stride[0], pictures.shape[3] // self.stem.stride[1]
+        most = max(1, MANY_PRODUCTS // (height * width * self.stem.weight[:, 0].numel()))
+        if pictures.shape[0] <= most or pictures.device.type != "cpu" or not torch.is_grad_enabled():
+            return cast(Tensor, self.stem(pictures))
+        return torch.cat([self.stem(part) for part in torch.split(pictures, most)])
+
+
+def _pooled(grid: Tensor) -> Tensor:
+    """[N, C, h, w] -> [N, 2 C]. A small thing vanishes in the mean of a picture; the maximum says that it is there."""
+    return torch.cat([grid.mean(dim=(2, 3)), grid.amax(dim=(2, 3))], dim=1)

@@ -1,0 +1,113 @@
+"""Decisions that another process makes: what is asked and answered, and the policy of whoever asks.
+
+A request carries everything that its answer depends on, the random state, too. So whoever answers keeps nothing of it,
+and a request whose answer was lost may be asked again, of another process, and gets the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from interplay.agent.observation import Arrays, Layout
+from interplay.agent.policy import Decision
+from interplay.agent.recurrent import RecurrentState, state_from_arrays, state_to_arrays
+from interplay.agent.weights import Weights
+
+
+@dataclass(frozen=True)
+class DecisionRequest:
+    """One step of b lanes that has to be decided."""
+
+    observations: Arrays  # [1, b, ...]
+    hidden: NDArray[np.float32]  # [b, D], what the lanes remember
+    cell: NDArray[np.float32]
+    random: NDArray[np.uint8]  # the state of the generator that all lanes draw from
+    version: int  # of the weights that decide
+    greedy: bool
+
+    @property
+    def lanes(self) -> int:
+        """b."""
+        return int(self.hidden.shape[0])
+
+
+@dataclass(frozen=True)
+class DecisionResponse:
+    """A `Decision` as numpy arrays, and the random state after it."""
+
+    decided: Arrays  # by the names of `Decision`, [b, ...]
+    hidden: NDArray[np.float32]  # [b, D]
+    cell: NDArray[np.float32]
+    random: NDArray[np.uint8]
+
+
+DECIDED = tuple(name for name in Decision._fields if name != "state")
+
+
+def answers_of(decision: Decision, lanes: Sequence[int], random: Sequence[Tensor]) -> list[DecisionResponse]:
+    """A joined decision, divided among requests of so many lanes each; `random` are their random states after it."""
+    hidden, cell = state_to_arrays(decision.state)
+    answers, start = [], 0
+    for count, after in zip(lanes, random, strict=True):
+        own = slice(start, start + count)
+        decided = {name: getattr(decision, name)[own] for name in DECIDED}
+        answers.append(DecisionResponse(decided, hidden[own], cell[own], after.numpy()))
+        start += count
+    return answers
+
+
+class RemotePolicy:
+    """A `Policy` that asks for every decision; it has no network, and needs no weights but their version."""
+
+    def __init__(
+        self,
+        ask: Callable[[DecisionRequest], DecisionResponse],
+        *,
+        layout: Layout,
+        width: int,
+        generator: torch.Generator,
+        greedy: bool = False,
+    ) -> None:
+        """
+        Args:
+            width: D, of what a lane remembers.
+        """
+        self.greedy = greedy
+        self._ask = ask
+        self._layout = layout
+        self._width = width
+        self._random = generator.get_state()
+        self._version = 0
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    def initial_state(self, lanes: int) -> RecurrentState:
+        zeros = torch.zeros(lanes, self._width)
+        return RecurrentState(zeros, zeros)
+
+    def decide(self, observations: Arrays, memory: RecurrentState) -> Decision:
+        hidden, cell = state_to_arrays(memory)
+        answer = self._ask(
+            DecisionRequest(observations, hidden, cell, self._random.numpy(), self._version, self.greedy)
+        )
+        # What comes from another process is read-only, and tensors share memory with what they are made from.
+        self._random = torch.from_numpy(answer.random.copy())
+        state = state_from_arrays((answer.hidden.copy(), answer.cell.copy()))
+        return Decision(**answer.decided, state=state)
+
+    def load_version(self, weights: Weights, version: int) -> None:
+        self._version = version
+
+    def random_state(self) -> Tensor:
+        return self._random
+
+    def load_random_state(self, state: Tensor) -> None:
+        self._random = state

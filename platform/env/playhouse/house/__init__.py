@@ -1,0 +1,1 @@
+"""What a house is: its plan, furniture, objects and settings."""

@@ -1,0 +1,244 @@
+"""Where the rooms of a house lie, which doorways join them, and the walls that remain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse.house.category import RGB, XYZ
+
+XY = tuple[float, float]
+
+WALL_HEIGHT = 2.6  # meters
+WALL_THICKNESS = 0.05  # of each room's own slab; two rooms have two between them
+GROUND = 0.4  # meters of solid ground behind an outer wall
+DOOR_WIDTH = 1.1
+DOOR_HEIGHT = 2.1
+DOOR_FRAME = 0.25  # the least wall beside a doorway
+
+KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
+
+
+@dataclass(frozen=True)
+class Decor:
+    """How rooms of one kind are painted: one knows the kind by it. Muted, so that the saturated objects stand out."""
+
+    floors: tuple[str, ...]
+    walls: str
+    floor_colors: tuple[RGB, ...]
+    wall_colors: tuple[RGB, ...]
+
+
+DECORS: dict[str, Decor] = {
+    "living room": Decor(
+        ("wood",), "plain",
+        ((0.62, 0.42, 0.24), (0.52, 0.36, 0.24), (0.68, 0.52, 0.34)),
+        ((0.88, 0.80, 0.62), (0.80, 0.72, 0.60), (0.76, 0.78, 0.62)),
+    ),
+    "bedroom": Decor(
+        ("carpet",), "stripes",
+        ((0.46, 0.50, 0.66), (0.58, 0.48, 0.62), (0.62, 0.54, 0.54)),
+        ((0.70, 0.74, 0.90), (0.84, 0.72, 0.86), (0.90, 0.76, 0.78)),
+    ),
+    "playroom": Decor(
+        ("mats",), "dado",
+        ((0.42, 0.66, 0.46), (0.72, 0.62, 0.28), (0.40, 0.58, 0.74)),
+        ((0.92, 0.88, 0.70), (0.84, 0.92, 0.80), (0.92, 0.84, 0.74)),
+    ),
+    "pantry": Decor(
+        ("checker",), "boards",
+        ((0.66, 0.40, 0.30), (0.48, 0.44, 0.40), (0.62, 0.52, 0.36)),
+        ((0.90, 0.86, 0.78), (0.84, 0.82, 0.72)),
+    ),
+    "bathroom": Decor(
+        ("tile",), "tiles",
+        ((0.44, 0.64, 0.70), (0.56, 0.66, 0.76), (0.52, 0.70, 0.62)),
+        ((0.78, 0.92, 0.94), (0.84, 0.88, 0.96), (0.80, 0.94, 0.88)),
+    ),
+}  # fmt: skip
+# What all houses have whose decor does not vary: floor, and the colors of floor and walls.
+ALIKE: dict[str, tuple[str, RGB, RGB]] = {
+    "living room": ("carpet", (0.60, 0.56, 0.48), (0.74, 0.80, 0.72)),
+    "bedroom": ("wood", (0.50, 0.50, 0.52), (0.80, 0.76, 0.68)),
+    "playroom": ("carpet", (0.55, 0.45, 0.36), (0.80, 0.76, 0.68)),
+    "pantry": ("wood", (0.60, 0.56, 0.48), (0.76, 0.74, 0.80)),
+    "bathroom": ("checker", (0.60, 0.56, 0.48), (0.76, 0.74, 0.80)),
+}
+
+
+@dataclass(frozen=True)
+class RoomPlan:
+    """A room: its inside on the floor, and how it is painted."""
+
+    name: str
+    kind: str
+    low: XY
+    high: XY
+    floor: str  # "wood", "tile", "checker", "carpet", "stripes" or "mats"
+    floor_color: RGB
+    wall_color: RGB
+    walls: str = "plain"  # or "stripes", "dado", "boards" or "tiles"
+
+
+@dataclass(frozen=True)
+class DoorPlan:
+    """An opening in the walls between two rooms."""
+
+    rooms: tuple[int, int]
+    middle: XY
+    axis: str  # "x" or "y": the way one walks through it
+    width: float = DOOR_WIDTH
+    height: float = DOOR_HEIGHT
+
+
+@dataclass(frozen=True)
+class Wall:
+    """An axis-aligned slab that has the color of one room."""
+
+    room: int
+    center: XYZ
+    half: XYZ
+
+
+def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, varied: bool = True) -> list[RoomPlan]:
+    """`count` rooms of different kinds, each sharing a wall with an earlier one. Sides in meters."""
+    kinds = [KINDS[i] for i in (rng.permutation(len(KINDS)) if varied else range(len(KINDS)))][:count]
+    placed: list[tuple[XY, XY]] = []
+    while len(placed) < count:
+        size = np.round(rng.uniform(*side, size=2), 2)
+        low = _beside(placed[rng.integers(len(placed))], size, rng) if placed else (0.0, 0.0)
+        high = (low[0] + float(size[0]), low[1] + float(size[1]))
+        if not any(_overlap(low, high, *other) for other in placed):
+            placed.append((low, high))
+    return [_painted(kind, low, high, rng if varied else None) for kind, (low, high) in zip(kinds, placed, strict=True)]
+
+
+def _beside(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator) -> XY:
+    """The low corner of a room of this size that shares enough wall with its neighbor for a doorway."""
+    low, high = neighbor
+    along = int(rng.integers(2))  # the axis on which the two rooms follow each other
+    across = 1 - along
+    gap = 2 * WALL_THICKNESS
+    shared = DOOR_WIDTH + 2 * DOOR_FRAME
+    start = [0.0, 0.0]
+    start[along] = high[along] + gap if rng.random() < 0.5 else low[along] - gap - float(size[along])
+    start[across] = float(rng.uniform(low[across] + shared - size[across], high[across] - shared))
+    return start[0], start[1]
+
+
+def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
+    gap = 2 * WALL_THICKNESS - 1e-6
+    return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
+
+
+def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> RoomPlan:
+    if rng is None:
+        return RoomPlan(kind, kind, low, high, *ALIKE[kind])
+    decor = DECORS[kind]
+    return RoomPlan(
+        name=kind,
+        kind=kind,
+        low=low,
+        high=high,
+        floor=decor.floors[rng.integers(len(decor.floors))],
+        floor_color=decor.floor_colors[rng.integers(len(decor.floor_colors))],
+        wall_color=decor.wall_colors[rng.integers(len(decor.wall_colors))],
+        walls=decor.walls,
+    )
+
+
+def plan_doors(rooms: Sequence[RoomPlan], rng: np.random.Generator) -> list[DoorPlan]:
+    """A doorway wherever two rooms share enough wall: every room can be reached, some by two ways."""
+    doors = []
+    for i in range(len(rooms)):
+        for j in range(i + 1, len(rooms)):
+            for along, axis in enumerate(("x", "y")):
+                door = _door(rooms, (i, j), along, axis, rng)
+                if door is not None:
+                    doors.append(door)
+    return doors
+
+
+def _door(
+    rooms: Sequence[RoomPlan], pair: tuple[int, int], along: int, axis: str, rng: np.random.Generator
+) -> DoorPlan | None:
+    first, second = sorted((rooms[i] for i in pair), key=lambda room: room.low[along])
+    across = 1 - along
+    touching = abs(second.low[along] - first.high[along] - 2 * WALL_THICKNESS) < 1e-6
+    margin = DOOR_WIDTH / 2 + DOOR_FRAME
+    low = max(first.low[across], second.low[across]) + margin
+    high = min(first.high[across], second.high[across]) - margin
+    if not touching or low > high + 1e-9:
+        return None
+    middle = [0.0, 0.0]
+    middle[along] = (first.high[along] + second.low[along]) / 2
+    middle[across] = float(rng.uniform(low, max(low, high)))
+    return DoorPlan(pair, (middle[0], middle[1]), axis)
+
+
+def build_walls(rooms: Sequence[RoomPlan], doors: Sequence[DoorPlan]) -> list[Wall]:
+    """The four walls of every room, with the doorways cut out of them and lintels above."""
+    return [
+        wall
+        for index in range(len(rooms))
+        for along in (0, 1)
+        for far in (False, True)
+        for wall in _side(rooms[index], index, along, far, doors)
+    ]
+
+
+def _side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[DoorPlan]) -> Iterator[Wall]:
+    """The wall of a room that stands across the axis `along`, on its near or far side."""
+    across = 1 - along
+    at = room.high[along] + WALL_THICKNESS / 2 if far else room.low[along] - WALL_THICKNESS / 2
+
+    def slab(start: float, end: float, bottom: float) -> Wall:
+        center, half = [0.0, 0.0], [0.0, 0.0]
+        center[along], half[along] = at, WALL_THICKNESS / 2
+        center[across], half[across] = (start + end) / 2, (end - start) / 2
+        tall = (WALL_HEIGHT - bottom) / 2
+        return Wall(index, (center[0], center[1], bottom + tall), (half[0], half[1], tall))
+
+    start = room.low[across] - WALL_THICKNESS
+    for door in sorted(doors, key=lambda door: door.middle[across]):
+        if index in door.rooms and "xy".index(door.axis) == along and abs(door.middle[along] - at) < WALL_THICKNESS:
+            left, right = door.middle[across] - door.width / 2, door.middle[across] + door.width / 2
+            yield slab(start, left, 0.0)
+            yield slab(left, right, door.height)
+            start = right
+    yield slab(start, room.high[across] + WALL_THICKNESS, 0.0)
+
+
+def thick_walls(rooms: Sequence[RoomPlan], walls: Sequence[Wall]) -> list[Wall]:
+    """The same walls, as thick as can be: into the neighbor's share where a room lies behind, and far into the ground
+    where none does."""
+    return [piece for wall in walls for piece in _thickened(rooms, wall)]
+
+
+def _thickened(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
+    along = 0 if wall.half[0] < wall.half[1] else 1
+    across, room = 1 - along, rooms[wall.room]
+    outward = 1.0 if wall.center[along] > room.low[along] else -1.0
+    face = wall.center[along] + outward * wall.half[along]
+    ground = sorted((face, face + outward * GROUND))
+    start, stop = wall.center[across] - wall.half[across], wall.center[across] + wall.half[across]
+    for other in sorted(rooms, key=lambda other: other.low[across]):
+        low, high = ([side[k] for k in (along, across)] for side in (other.low, other.high))
+        behind = low[0] - WALL_THICKNESS < ground[1] - 1e-6 and high[0] + WALL_THICKNESS > ground[0] + 1e-6
+        if other is not room and behind:
+            near, far = (min(max(end, start), stop) for end in (low[1] - WALL_THICKNESS, high[1] + WALL_THICKNESS))
+            yield from _piece(wall, along, start, near, outward * GROUND)
+            yield from _piece(wall, along, near, far, outward * WALL_THICKNESS)
+            start = far
+    yield from _piece(wall, along, start, stop, outward * GROUND)
+
+
+def _piece(wall: Wall, along: int, start: float, stop: float, deeper: float) -> Iterator[Wall]:
+    """Of a wall, from `start` to `stop` along its length, grown by `deeper` along the axis across it."""
+    if stop - start > 1e-3:
+        center, half = list(wall.center), list(wall.half)
+        center[along], half[along] = center[along] + deeper / 2, half[along] + abs(deeper) / 2
+        center[1 - along], half[1 - along] = (start + stop) / 2, (stop - start) / 2
+        yield Wall(wall.room, (center[0], center[1], center[2]), (half[0], half[1], half[2]))

@@ -1,0 +1,1 @@
+"""How things and tasks are put into words."""

@@ -1,0 +1,1 @@
+"""The MuJoCo simulation of a house: bodies, hands, contacts, saved states."""

@@ -1,0 +1,1 @@
+"""Pictures of a house by CPU ray casting, compiled with numba."""

@@ -1,0 +1,54 @@
+"""Where a picture is taken from: a player's eye, or high above the house."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.env.playhouse.house.house_layout import House
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT
+from interplay.env.playhouse.render.raycast import Floats
+
+
+@dataclass(frozen=True)
+class Camera:
+    """An eye, where it looks, and how wide. Yaw 0 is +x and grows anticlockwise, pitch grows upwards; radians."""
+
+    eye: tuple[float, float, float]
+    yaw: float
+    pitch: float
+    field_of_view: float  # vertical, degrees
+
+    def slope(self, height: int) -> float:
+        """Of one pixel, in a picture of this height."""
+        return 2.0 * math.tan(math.radians(self.field_of_view) / 2) / height
+
+    def basis(self) -> Floats:
+        """Rows forward, right, up. [3, 3]"""
+        cy, sy, cp, sp = math.cos(self.yaw), math.sin(self.yaw), math.cos(self.pitch), math.sin(self.pitch)
+        return np.array([[cy * cp, sy * cp, sp], [sy, -cy, 0.0], [-cy * sp, -sy * sp, cp]], np.float32)
+
+
+def above(house: House, height: int, width: int) -> Camera:
+    """So high above the house that the picture is a map; +y is up."""
+    return _around(house, yaw=math.pi / 2, pitch=-math.pi / 2, field_of_view=5.0, aspect=width / height)
+
+
+def beside(house: House, height: int, width: int) -> Camera:
+    """A large view of the whole house, over its near walls, which are not drawn from outside."""
+    return _around(house, yaw=math.radians(65.0), pitch=math.radians(-52.0), field_of_view=24.0, aspect=width / height)
+
+
+def _around(house: House, yaw: float, pitch: float, field_of_view: float, aspect: float) -> Camera:
+    """The nearest eye on this line of sight from which the whole house fits into the picture."""
+    low = np.array([*np.min([room.low for room in house.rooms], axis=0), 0.0])
+    high = np.array([*np.max([room.high for room in house.rooms], axis=0), WALL_HEIGHT])
+    middle = (low + high) / 2
+    corners = np.array([[(low, high)[bit >> k & 1][k] for k in range(3)] for bit in range(8)]) - middle
+    forward, right, up = Camera((0, 0, 0), yaw, pitch, field_of_view).basis().astype(np.float64)
+    tall = math.tan(math.radians(field_of_view) / 2) / 1.04
+    away = np.maximum(np.abs(corners @ right) / (tall * aspect), np.abs(corners @ up) / tall) - corners @ forward
+    x, y, z = (float(c) for c in middle - away.max() * forward)
+    return Camera((x, y, z), yaw, pitch, field_of_view)

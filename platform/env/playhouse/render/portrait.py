@@ -1,0 +1,27 @@
+"""Pictures of a moment for people: what each player sees, the whole house, and a map."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.render.raycast import Floats
+from interplay.env.playhouse.render.scene import Image, Scene
+
+
+def portrait(
+    scene: Scene, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int
+) -> dict[str, Image]:
+    """Pictures uint8 [height, width, 3] by title; poses as `Scene` takes them."""
+    pictures = {}
+    for role, title in enumerate(("setter", "solver")):
+        x, y, yaw, pitch = (float(c) for c in avatars[role])
+        eye = np.array([x, y, EYE_HEIGHT], np.float32)
+        field = scene.config.field_of_view
+        view = scene.draw(
+            positions, quaternions, avatars, eye, yaw, pitch, field, height, width, hide_role=role, antialias=True
+        )
+        pictures[title] = view[0]
+    pictures["house"] = scene.overview(positions, quaternions, avatars, height, width)
+    pictures["map"] = scene.map(positions, quaternions, avatars, height, width)
+    return pictures

@@ -1,0 +1,221 @@
+"""Ray-casting of placed primitives into a depth buffer and an index buffer, compiled by numba.
+
+Every primitive is an affine image of a unit shape: the box [-1, 1]^3, the ball, the cylinder x^2 + y^2 <= 1, |z| <= 1,
+or the cone with its apex at z = 1 and the unit disc as its base at z = -1. In the unit frame a ray is
+``origin + t * direction``; the world's direction has a forward component of 1, so t is the depth along the gaze,
+and is comparable between primitives. Each is cast inside its own screen rectangle only, row by row and without
+branches, so that LLVM vectorizes the rows. Discriminants are taken from cross products (Lagrange's identity):
+b^2 - ac in float32 loses thin shapes a few meters away.
+
+A room is the box seen from within: its far side is hit, except through the openings of its doorways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.render.kernels import compiled, inlined
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+
+BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW = 0, 1, 2, 3, 4, 5
+KINDS = {"box": BOX, "ellipsoid": ELLIPSOID, "cylinder": CYLINDER, "cone": CONE}
+
+_ZERO, _ONE, _TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
+_QUARTER = np.float32(0.25)
+_TINY = np.float32(1e-20)
+_FAR = np.float32(np.inf)
+_WALL_FIRST = np.float32(1.0 - 1e-5)
+
+
+@inlined
+def _slab(origin: Any, direction: Any) -> Any:
+    """When a ray enters and leaves |x| <= 1."""
+    inverse = _ONE / direction
+    one = (-_ONE - origin) * inverse
+    other = (_ONE - origin) * inverse
+    return (one, other) if one < other else (other, one)
+
+
+@compiled
+def _box_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+    ox, oy, oz = o
+    for k in range(us.shape[0]):
+        u = us[k]
+        ax, bx = _slab(ox, d[0] + u * r[0])
+        ay, by = _slab(oy, d[1] + u * r[1])
+        az, bz = _slab(oz, d[2] + u * r[2])
+        near = ax if ax > ay else ay
+        near = az if az > near else near
+        far = bx if bx < by else by
+        far = bz if bz < far else far
+        hit = (near <= far) & (near > _ZERO) & (near < depth[k])
+        depth[k] = near if hit else depth[k]
+        index[k] = me if hit else index[k]
+
+
+@compiled
+def _ellipsoid_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+    ox, oy, oz = o
+    for k in range(us.shape[0]):
+        u = us[k]
+        dx, dy, dz = d[0] + u * r[0], d[1] + u * r[1], d[2] + u * r[2]
+        a = dx * dx + dy * dy + dz * dz
+        b = ox * dx + oy * dy + oz * dz
+        cx, cy, cz = oy * dz - oz * dy, oz * dx - ox * dz, ox * dy - oy * dx
+        disc = a - (cx * cx + cy * cy + cz * cz)
+        t = (-b - np.sqrt(disc if disc > _ZERO else _ZERO)) / a
+        hit = (disc > _ZERO) & (t > _ZERO) & (t < depth[k])
+        depth[k] = t if hit else depth[k]
+        index[k] = me if hit else index[k]
+
+
+@compiled
+def _cylinder_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+    ox, oy, oz = o
+    for k in range(us.shape[0]):
+        u = us[k]
+        dx, dy, dz = d[0] + u * r[0], d[1] + u * r[1], d[2] + u * r[2]
+        a = dx * dx + dy * dy + _TINY
+        b = ox * dx + oy * dy
+        cross = ox * dy - oy * dx
+        disc = a - cross * cross
+        root = np.sqrt(disc if disc > _ZERO else _ZERO)
+        inverse = _ONE / a
+        near, far = (-b - root) * inverse, (-b + root) * inverse
+        az, bz = _slab(oz, dz)
+        near = az if az > near else near
+        far = bz if bz < far else far
+        hit = (disc > _ZERO) & (near <= far) & (near > _ZERO) & (near < depth[k])
+        depth[k] = near if hit else depth[k]
+        index[k] = me if hit else index[k]
+
+
+@compiled
+def _cone_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
+    """The cone x^2 + y^2 = (1 - z)^2 / 4 between z = -1 and its apex; coordinates here count from the apex."""
+    ox, oy, oz = o[0], o[1], o[2] - _ONE
+    for k in range(us.shape[0]):
+        u = us[k]
+        dx, dy, dz = d[0] + u * r[0], d[1] + u * r[1], d[2] + u * r[2]
+        a = dx * dx + dy * dy - _QUARTER * dz * dz
+        b = ox * dx + oy * dy - _QUARTER * oz * dz
+        xy, xz, yz = ox * dy - oy * dx, ox * dz - oz * dx, oy * dz - oz * dy
+        disc = _QUARTER * (xz * xz + yz * yz) - xy * xy
+        root = np.sqrt(disc if disc > _ZERO else _ZERO)
+        inverse = _ONE / a
+        one, other = (-b - root) * inverse, (-b + root) * inverse
+        z_one, z_other = oz + one * dz, oz + other * dz
+        base = (-_TWO - oz) / dz
+        bx, by = ox + base * dx, oy + base * dy
+        one = one if (disc > _ZERO) & (z_one <= _ZERO) & (z_one >= -_TWO) & (one > _ZERO) else _FAR
+        other = other if (disc > _ZERO) & (z_other <= _ZERO) & (z_other >= -_TWO) & (other > _ZERO) else _FAR
+        base = base if (bx * bx + by * by <= _ONE) & (base > _ZERO) else _FAR
+        t = one if one < other else other
+        t = base if base < t else t
+        hit = t < depth[k]
+        depth[k] = t if hit else depth[k]
+        index[k] = me if hit else index[k]
+
+
+@compiled
+def _room_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any, openings: Any, scratch: Any) -> None:
+    """Hits the far side of the unit box from within; an opening is (axis, side, low, high, top) in the unit frame."""
+    ox, oy, oz = o
+    for k in range(us.shape[0]):
+        u = us[k]
+        ax, bx = _slab(ox, d[0] + u * r[0])
+        ay, by = _slab(oy, d[1] + u * r[1])
+        az, bz = _slab(oz, d[2] + u * r[2])
+        near = ax if ax > ay else ay
+        near = az if az > near else near
+        far = bx if bx < by else by
+        far = bz if bz < far else far
+        scratch[k] = far if (near <= far) & (far > _ZERO) else _FAR
+    for n in range(openings.shape[0]):
+        axis = int(openings[n, 0])
+        side, low, high, top = openings[n, 1], openings[n, 2], openings[n, 3], openings[n, 4]
+        through, along = axis, 1 - axis
+        for k in range(us.shape[0]):
+            u, t = us[k], scratch[k]
+            wall = (o[through] + t * (d[through] + u * r[through])) * side
+            across = o[along] + t * (d[along] + u * r[along])
+            height = oz + t * (d[2] + u * r[2])
+            open_ = (wall > np.float32(0.9999)) & (across > low) & (across < high) & (height < top)
+            scratch[k] = _FAR if open_ else t
+    for k in range(us.shape[0]):
+        # A wall wins over what lies in its plane: the lining of a doorway, a thing against it.
+        t = scratch[k] * _WALL_FIRST
+        hit = t < depth[k]
+        depth[k] = t if hit else depth[k]
+        index[k] = me if hit else index[k]
+
+
+@inlined
+def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
+    return (
+        matrix[0] * x + matrix[1] * y + matrix[2] * z,
+        matrix[3] * x + matrix[4] * y + matrix[5] * z,
+        matrix[6] * x + matrix[7] * y + matrix[8] * z,
+    )
+
+
+@compiled
+def cast(
+    kinds: Ints,
+    centers: Floats,
+    inverses: Floats,
+    rectangles: Ints,
+    openings: Floats,
+    opening_spans: Ints,
+    eye: Floats,
+    basis: Floats,
+    us: Floats,
+    vs: Floats,
+    scratch: Floats,
+    depth: Floats,
+    index: Ints,
+) -> None:
+    """Fills `depth` [H, W] (inf where nothing is hit) and `index` [H, W] (the primitive's row, or -1).
+
+    Args:
+        kinds: [P], one of BOX, ELLIPSOID, CYLINDER, CONE, ROOM; SHADOW is cast by nobody, `paint` darkens with it.
+        centers: [P, 3], world coordinates.
+        inverses: [P, 9], row-major matrices from world offsets to the unit frame.
+        rectangles: [P, 4], x0, x1, y0, y1 in pixels, ends excluded; empty where x1 <= x0.
+        openings: [O, 5], see `_room_row`; `opening_spans` [P, 2] names each room's rows.
+        eye: [3]. basis: [3, 3], rows forward, right, up. us: [W], vs: [H]: the slopes of columns and rows.
+        scratch: [W], overwritten.
+    """
+    depth[:] = _FAR
+    index[:] = -1
+    for p in range(kinds.shape[0]):
+        x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
+        if x1 <= x0 or y1 <= y0 or kinds[p] == SHADOW:
+            continue
+        m = inverses[p]
+        o = _turn(m, eye[0] - centers[p, 0], eye[1] - centers[p, 1], eye[2] - centers[p, 2])
+        f = _turn(m, basis[0, 0], basis[0, 1], basis[0, 2])
+        r = _turn(m, basis[1, 0], basis[1, 1], basis[1, 2])
+        w = _turn(m, basis[2, 0], basis[2, 1], basis[2, 2])
+        columns = us[x0:x1]
+        me, kind = np.int32(p), kinds[p]
+        for y in range(y0, y1):
+            v = vs[y]
+            d = (f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
+            row, names = depth[y, x0:x1], index[y, x0:x1]
+            if kind == BOX:
+                _box_row(row, names, me, columns, o, d, r)
+            elif kind == ELLIPSOID:
+                _ellipsoid_row(row, names, me, columns, o, d, r)
+            elif kind == CYLINDER:
+                _cylinder_row(row, names, me, columns, o, d, r)
+            elif kind == CONE:
+                _cone_row(row, names, me, columns, o, d, r)
+            else:
+                first, last = opening_spans[p, 0], opening_spans[p, 1]
+                _room_row(row, names, me, columns, o, d, r, openings[first:last], scratch[x0:x1])

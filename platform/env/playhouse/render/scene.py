@@ -1,0 +1,281 @@
+"""One house, ready to be drawn: what the players see, and pictures from above."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.house_layout import House, make_house
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.render.camera import Camera, above, beside
+from interplay.env.playhouse.render.culling import cull
+from interplay.env.playhouse.render.primitives import AVATARS, gather, washed
+from interplay.env.playhouse.render.raycast import Floats, cast
+from interplay.env.playhouse.render.shading import FLOORS, WALLS, halve, paint
+from interplay.env.playhouse.render.transforms import place_bodies, place_parts, place_shadows
+
+Image = NDArray[np.uint8]
+_SLIVER = 0.001  # meters by which openings are smaller than their linings, so that no ray slips between the two
+
+Picture = tuple[Image, NDArray[np.int16], Floats]
+
+
+class Scene:
+    """Draws one house. Made anew at each reset; not thread-safe.
+
+    The poses of a moment are float32: positions [N, 3] and quaternions [N, 4] (w, x, y, z) of the house's things,
+    and avatars [2, 4] (x, y, yaw, pitch) of setter and solver. The same poses give the same bytes, in any process.
+    """
+
+    def __init__(self, house: House, config: PlayhouseConfig) -> None:
+        self.house = house
+        self.config = config
+        parts = self._parts = gather(house)
+        count, things = len(parts.kinds), len(house.things)
+        self._positions, self._quaternions = np.zeros((things, 3), np.float32), np.zeros((things, 4), np.float32)
+        self._avatars = np.zeros((2, 4), np.float32)
+        self._places, self._turns = np.zeros((things + 5, 3), np.float32), np.zeros((things + 5, 9), np.float32)
+        self._turns[-1] = np.eye(3, dtype=np.float32).reshape(9)
+        self._centers, self._radii = np.zeros((count, 3), np.float32), parts.radii.copy()
+        self._world, self._inverses, self._axes = (np.zeros((count, 9), np.float32) for _ in range(3))
+        self._faces, self._rectangles = np.zeros((count, 6), np.float32), np.zeros((count, 4), np.int32)
+        self._hidden = {role: parts.names == name for role, name in enumerate(AVATARS)}
+        self._nothing_hidden = np.zeros(count, np.bool_)
+        self._rooms = np.array([(*room.low, *room.high) for room in house.rooms], np.float32)
+        self._patterns = np.array([FLOORS[room.floor] for room in house.rooms], np.int32)
+        self._papers = np.array([WALLS[room.walls] for room in house.rooms], np.int32)
+        self._walls = washed([room.wall_color for room in house.rooms])
+        self._openings, self._spans = _openings(house, count)
+        self._doors, self._door_rooms = _doors(house)
+
+    def draw(
+        self,
+        positions: Floats,
+        quaternions: Floats,
+        avatars: Floats,
+        eye: Floats,
+        yaw: float,
+        pitch: float,
+        fov_y_deg: float,
+        height: int,
+        width: int,
+        hide_role: int | None = None,
+        antialias: bool = False,
+        portals: bool = True,
+    ) -> Picture:
+        """What is seen from `eye` [3]: image uint8 [H, W, 3], ids int16 [H, W], depth float32 [H, W].
+
+        The ids are indices of things, -1 for the house, -2 and -3 for the setter and the solver. Depth is measured
+        along the gaze, in meters; inf where there is nothing. `hide_role` leaves out the viewer's own avatar.
+        `antialias` averages 2 x 2 rays a pixel; ids and depth then belong to one of the four.
+        `portals=False` draws all rooms in the whole picture: the same picture, slower.
+        """
+        x, y, z = (float(c) for c in eye)
+        camera = Camera((x, y, z), float(yaw), float(pitch), float(fov_y_deg))
+        self._place(positions, quaternions, avatars)
+        return self._take(camera, height, width, hide_role, antialias, portals)
+
+    def map(self, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int) -> Image:
+        """The house from high above, +y upwards, without its ceilings. [H, W, 3]"""
+        self._place(positions, quaternions, avatars)
+        return self._take(above(self.house, height, width), height, width, None, True, True)[0]
+
+    def overview(self, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int) -> Image:
+        """The house from the side and above, without its ceilings and near walls. [H, W, 3]"""
+        self._place(positions, quaternions, avatars)
+        return self._take(beside(self.house, height, width), height, width, None, True, True)[0]
+
+    def _place(self, positions: Floats, quaternions: Floats, avatars: Floats) -> None:
+        # Copied into arrays of one type: numba compiles anew for each layout, and for read-only arrays.
+        self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
+        parts, first = self._parts, self._parts.shadows
+        place_bodies(
+            self._places, self._turns, self._positions, self._quaternions, self._avatars, np.float32(EYE_HEIGHT)
+        )
+        place_parts(
+            parts.owners[:first],
+            parts.offsets,
+            parts.rotations,
+            parts.halves,
+            self._places,
+            self._turns,
+            self._centers,
+            self._world,
+            self._inverses,
+            self._axes,
+        )
+        place_shadows(
+            parts.owners[first:],
+            parts.extents,
+            self._places,
+            self._turns,
+            self._centers[first:],
+            self._inverses[first:],
+            self._axes[first:],
+            self._radii[first:],
+        )
+
+    def _take(
+        self, camera: Camera, height: int, width: int, hide_role: int | None, antialias: bool, portals: bool
+    ) -> Picture:
+        if antialias:
+            image, ids, depth = self._take(camera, 2 * height, 2 * width, hide_role, False, portals)
+            small = np.empty((height, width, 3), np.uint8)
+            halve(small, image)
+            return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
+        rays = _rays(camera, height, width)
+        self._cull(rays, self._nothing_hidden if hide_role is None else self._hidden[hide_role], portals)
+        depth, index = self._cast(rays)
+        return *self._paint(rays, depth, index), depth
+
+    def _cull(self, rays: _Rays, hidden: NDArray[np.bool_], portals: bool) -> None:
+        """Finds where on the screen each part can be."""
+        cull(
+            self._rectangles,
+            self._parts.kinds,
+            self._centers,
+            self._axes,
+            self._radii,
+            hidden,
+            self._rooms,
+            np.float32(WALL_HEIGHT),
+            self._doors,
+            self._door_rooms,
+            rays.eye,
+            rays.basis,
+            rays.slope,
+            len(rays.vs),
+            len(rays.us),
+            portals,
+        )
+
+    def _cast(self, rays: _Rays) -> tuple[Floats, NDArray[np.int32]]:
+        """How far each pixel sees, and which part; both [H, W]."""
+        shape = len(rays.vs), len(rays.us)
+        depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
+        cast(
+            self._parts.kinds,
+            self._centers,
+            self._inverses,
+            self._rectangles,
+            self._openings,
+            self._spans,
+            rays.eye,
+            rays.basis,
+            rays.us,
+            rays.vs,
+            np.empty(len(rays.us), np.float32),
+            depth,
+            index,
+        )
+        return depth, index
+
+    def _paint(self, rays: _Rays, depth: Floats, index: NDArray[np.int32]) -> tuple[Image, NDArray[np.int16]]:
+        """The picture, and the name of what each pixel shows."""
+        parts, shape = self._parts, depth.shape
+        image, ids = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16)
+        paint(
+            image,
+            ids,
+            np.empty(shape, np.float32),
+            self._faces,
+            depth,
+            index,
+            parts.kinds,
+            self._rectangles,
+            self._centers,
+            self._world,
+            parts.halves,
+            self._inverses,
+            parts.colors,
+            parts.names,
+            self._patterns,
+            self._papers,
+            self._walls,
+            rays.eye,
+            rays.basis,
+            rays.us,
+            rays.vs,
+        )
+        return image, ids
+
+
+class _Rays(NamedTuple):
+    """The rays of one picture, one a pixel."""
+
+    eye: Floats  # [3]
+    basis: Floats  # [3, 3], rows forward, right, up
+    slope: np.float32  # of two neighbors: how far apart they are for each meter forward
+    us: Floats  # [W]
+    vs: Floats  # [H]
+
+
+def _rays(camera: Camera, height: int, width: int) -> _Rays:
+    slope = camera.slope(height)
+    us, vs = _slopes(slope, height, width)
+    return _Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs)
+
+
+@functools.lru_cache(maxsize=32)
+def _slopes(slope: float, height: int, width: int) -> tuple[Floats, Floats]:
+    """Of columns [W] and rows [H]: how far right and up a ray goes for each meter forward."""
+    us = (np.arange(width) + 0.5 - width / 2) * slope
+    vs = (height / 2 - 0.5 - np.arange(height)) * slope
+    return us.astype(np.float32), vs.astype(np.float32)
+
+
+def _openings(house: House, count: int) -> tuple[Floats, NDArray[np.int32]]:
+    """Each room's doorways in the frame of its unit box [O, 5], and which rows are whose [count, 2]."""
+    rows: list[tuple[float, float, float, float, float]] = []
+    spans = np.zeros((count, 2), np.int32)
+    for number, room in enumerate(house.rooms):
+        spans[number, 0] = len(rows)
+        for door in house.doorways:
+            if number not in door.rooms:
+                continue
+            along = "xy".index(door.axis)
+            across = 1 - along
+            center = [(room.low[k] + room.high[k]) / 2 for k in (0, 1)]
+            half = (room.high[across] - room.low[across]) / 2
+            middle, wide = (door.middle[across] - center[across]) / half, (door.width / 2 - _SLIVER) / half
+            side = 1.0 if door.middle[along] > center[along] else -1.0
+            top = 2 * (door.height - _SLIVER) / WALL_HEIGHT - 1
+            rows.append((float(along), side, middle - wide, middle + wide, top))
+        spans[number, 1] = len(rows)
+    return np.array(rows, np.float32).reshape(-1, 5), spans
+
+
+def _doors(house: House) -> tuple[Floats, NDArray[np.int32]]:
+    """The space inside each doorway, center and half-sizes [D, 6], and the two rooms it joins [D, 2]."""
+    rows = []
+    for door in house.doorways:
+        wide, deep = door.width / 2, WALL_THICKNESS + 0.05
+        x, y = (deep, wide) if door.axis == "x" else (wide, deep)
+        rows.append((*door.middle, door.height / 2, x, y, door.height / 2))
+    rooms = [door.rooms for door in house.doorways]
+    return np.array(rows, np.float32).reshape(-1, 6), np.array(rooms, np.int32).reshape(-1, 2)
+
+
+def warm_up(log: Callable[[str], None]) -> None:
+    """Compiles the renderer, or loads what an earlier process compiled, and says so through `log`."""
+    log("preparing the Playhouse's renderer (some 15 s the first time on a machine, under a second afterwards)")
+    config = PlayhouseConfig()
+    house = make_house(config, seed=0)
+    poses = start_poses(house)
+    Scene(house, config).draw(*poses, np.array([1.0, 1.0, EYE_HEIGHT]), 0.0, 0.0, 60.0, 8, 8, antialias=True)
+    log("the renderer is ready")
+
+
+def start_poses(house: House) -> tuple[Floats, Floats, Floats]:
+    """Positions, quaternions and avatars of a house as it was made, before anything moved."""
+    yaws = np.array([thing.yaw for thing in house.things])
+    quaternions = np.zeros((len(yaws), 4), np.float32)
+    quaternions[:, 0], quaternions[:, 3] = np.cos(yaws / 2), np.sin(yaws / 2)
+    positions = np.array([thing.position for thing in house.things], np.float32).reshape(-1, 3)
+    return positions, quaternions, np.array([(*start, 0.0) for start in house.starts], np.float32)

@@ -1,0 +1,125 @@
+"""Puts the parts of things and avatars where they are at one moment, as primitives of the ray-caster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from interplay.env.playhouse.render.kernels import compiled, inlined
+from interplay.env.playhouse.render.raycast import Floats, Ints
+
+
+@inlined
+def _rotation(out: Any, w: Any, x: Any, y: Any, z: Any) -> None:
+    """The row-major matrix [9] of a unit quaternion."""
+    one, two = np.float32(1.0), np.float32(2.0)
+    out[0], out[1], out[2] = one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)
+    out[3], out[4], out[5] = two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)
+    out[6], out[7], out[8] = two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)
+
+
+@inlined
+def _product(out: Any, a: Any, b: Any) -> None:
+    """The product of two row-major 3 x 3 matrices."""
+    for i in range(3):
+        for j in range(3):
+            out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j]
+
+
+@compiled
+def place_bodies(
+    places: Floats, turns: Floats, positions: Floats, quaternions: Floats, avatars: Floats, eye_height: np.float32
+) -> None:
+    """Fills `places` [B, 3] and `turns` [B, 9] of all bodies: N things, then body and head of each avatar, and last
+    the house itself, which stays. positions [N, 3], quaternions [N, 4] (w, x, y, z), avatars [2, 4]."""
+    things = positions.shape[0]
+    half = np.float32(0.5)
+    for n in range(things):
+        places[n] = positions[n]
+        _rotation(turns[n], quaternions[n, 0], quaternions[n, 1], quaternions[n, 2], quaternions[n, 3])
+    tilt = np.empty(9, np.float32)
+    for role in range(2):
+        body, head = things + 2 * role, things + 2 * role + 1
+        yaw, pitch = avatars[role, 2], avatars[role, 3]
+        zero = np.float32(0.0)
+        _rotation(turns[body], np.cos(half * yaw), zero, zero, np.sin(half * yaw))
+        _rotation(tilt, np.cos(half * pitch), zero, -np.sin(half * pitch), zero)
+        _product(turns[head], turns[body], tilt)
+        places[body, 0], places[body, 1], places[body, 2] = avatars[role, 0], avatars[role, 1], zero
+        places[head, 0], places[head, 1], places[head, 2] = avatars[role, 0], avatars[role, 1], eye_height
+
+
+@compiled
+def place_parts(
+    owners: Ints,
+    offsets: Floats,
+    rotations: Floats,
+    halves: Floats,
+    places: Floats,
+    turns: Floats,
+    centers: Floats,
+    world: Floats,
+    inverses: Floats,
+    axes: Floats,
+) -> None:
+    """Fills the tables of the ray-caster and the shader from the poses of the bodies that own the parts.
+
+    Args:
+        owners: [P], the body of each part; offsets [P, 3], rotations [P, 9], halves [P, 3] in that body's frame.
+        places, turns: of the bodies, as `place_bodies` fills them.
+        centers: out, [P, 3]. world: out, [P, 9], rotation from the part's frame to the world's.
+        inverses: out, [P, 9], world offset to unit frame. axes: out, [P, 9], columns are the half-axes in meters.
+    """
+    for p in range(owners.shape[0]):
+        turn, place, at = turns[owners[p]], places[owners[p]], offsets[p]
+        _product(world[p], turn, rotations[p])
+        for i in range(3):
+            centers[p, i] = place[i] + turn[3 * i] * at[0] + turn[3 * i + 1] * at[1] + turn[3 * i + 2] * at[2]
+        for j in range(3):
+            half = halves[p, j]
+            x, y, z = world[p, j], world[p, 3 + j], world[p, 6 + j]
+            inverses[p, 3 * j], inverses[p, 3 * j + 1], inverses[p, 3 * j + 2] = x / half, y / half, z / half
+            axes[p, j], axes[p, 3 + j], axes[p, 6 + j] = x * half, y * half, z * half
+
+
+@compiled
+def place_shadows(
+    things: Ints,
+    extents: Floats,
+    places: Floats,
+    turns: Floats,
+    centers: Floats,
+    inverses: Floats,
+    axes: Floats,
+    radii: Floats,
+) -> None:
+    """Fills the columns of shade under things: upright boxes from a thing's lowest point down to the floor, 1.2 m deep
+    at most, with the thing's yaw where it stands upright.
+
+    Args:
+        things: [S], their bodies. extents: [S, 3], half-sizes of their bounding boxes in their own frames.
+        centers: out, [S, 3]. inverses, axes: out, [S, 9], as in `place_parts`. radii: out, [S].
+    """
+    zero, half = np.float32(0.0), np.float32(0.5)
+    for s in range(things.shape[0]):
+        turn, place, extent = turns[things[s]], places[things[s]], extents[s]
+        x = abs(turn[0]) * extent[0] + abs(turn[1]) * extent[1] + abs(turn[2]) * extent[2]
+        y = abs(turn[3]) * extent[0] + abs(turn[4]) * extent[1] + abs(turn[5]) * extent[2]
+        z = abs(turn[6]) * extent[0] + abs(turn[7]) * extent[1] + abs(turn[8]) * extent[2]
+        cos, sin = np.float32(1.0), zero
+        if turn[8] > np.float32(0.99):
+            x, y, cos, sin = extent[0], extent[1], turn[0], turn[3]
+        bottom = max(place[2] - z, zero)
+        deep = min(bottom, np.float32(1.2)) * half + np.float32(0.02)
+        x, y = x * np.float32(1.25), y * np.float32(1.25)
+        centers[s, 0], centers[s, 1], centers[s, 2] = place[0], place[1], bottom + np.float32(0.02) - deep
+        inverses[s, :] = zero
+        inverses[s, 0], inverses[s, 1] = cos / x, sin / x
+        inverses[s, 3], inverses[s, 4] = -sin / y, cos / y
+        inverses[s, 8] = np.float32(1.0) / deep
+        axes[s, :] = zero
+        axes[s, 0], axes[s, 3] = cos * x, sin * x
+        axes[s, 1], axes[s, 4] = -sin * y, cos * y
+        axes[s, 8] = deep
+        radii[s] = np.sqrt(x * x + y * y + deep * deep)

@@ -1,0 +1,1 @@
+"""What a setter is told to ask for: cues and modifiers."""

@@ -1,0 +1,1 @@
+"""The tasks that a setter can ask for: instructions and questions."""

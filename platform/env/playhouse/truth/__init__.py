@@ -1,0 +1,1 @@
+"""The ground truth of a house: its state, and predicates over it."""

@@ -1,0 +1,161 @@
+"""The shapes that several things can be arranged in: when one is made, and how many things already have their place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.playhouse.truth.predicates.arrangements import (
+    CIRCLE_RADII,
+    CIRCLE_UNEVEN,
+    LEVEL,
+    OUTLINE_OFF,
+    ROW_GAP,
+    SHAPE_SIDE,
+    SQUARE_UNEVEN,
+    circle_through,
+)
+
+APART = 0.3  # meters between two middles, at least, for the two to be part of one shape and not a heap
+SOUGHT = 10  # things, at most, among which a shape is sought: of 24 there are too many combinations
+
+Test = Callable[[Sequence[Thing]], bool]
+
+
+@dataclass(frozen=True)
+class Formation:
+    """What things are arranged in.
+
+    `made`: do all of these things form it? `begun`: can these, two or more but fewer than `count`, stay where they are
+    while others join them? `reach`: meters between the middles of any two, at most; `level`: meters between their
+    undersides. What is wider apart is not looked at closely.
+    """
+
+    made: Test
+    begun: Callable[[Sequence[Thing], int], bool]
+    reach: float = math.inf
+    level: float = math.inf
+
+    def is_made(self, facts: HouseFacts, among: Sequence[int], count: int) -> bool:
+        """Do some `count` of the things form it?"""
+        return self._first(_free(facts, among), count, count) is not None
+
+    def placed(self, facts: HouseFacts, among: Sequence[int], count: int) -> tuple[Thing, ...]:
+        """The most of the things that already have their place; `count` of them only where the shape is made."""
+        things = _free(facts, among)
+        for size in range(min(count, len(things)), 1, -1):
+            if (found := self._first(things, size, count)) is not None:
+                return found
+        return tuple(things[:1])
+
+    def _first(self, things: Sequence[Thing], size: int, count: int) -> tuple[Thing, ...] | None:
+        for chosen in self._together(things, size):
+            if self.made(chosen) if size == count else self.begun(chosen, count):
+                return chosen
+        return None
+
+    def _together(
+        self, things: Sequence[Thing], size: int, chosen: tuple[Thing, ...] = ()
+    ) -> Iterator[tuple[Thing, ...]]:
+        """All so many of the things of which each two are within reach of each other."""
+        if len(chosen) == size:
+            yield chosen
+            return
+        for i, thing in enumerate(things):
+            others = [other for other in things[i + 1 :] if self._within_reach(thing, other)]
+            yield from self._together(others, size, (*chosen, thing))
+
+    def _within_reach(self, a: Thing, b: Thing) -> bool:
+        near = math.dist(a.xy, b.xy) <= self.reach and predicates.same_room(a.room, b.room)
+        return near and abs(predicates.bottom(a) - predicates.bottom(b)) <= self.level
+
+
+def _free(facts: HouseFacts, among: Sequence[int]) -> list[Thing]:
+    """Those of the things that are in no hand, `SOUGHT` at most."""
+    return [thing for index in among if (thing := facts.things[index]).held_by is None][:SOUGHT]
+
+
+def are_near(things: Sequence[Thing]) -> bool:
+    """Is each of the things near each of the others?"""
+    return all(predicates.near(a, b) for a, b in combinations(things, 2))
+
+
+def _tower_begun(things: Sequence[Thing], count: int) -> bool:
+    return predicates.is_tower(things)
+
+
+def _row_begun(things: Sequence[Thing], count: int) -> bool:
+    if len(things) == 2:
+        return _sides(things, math.inf) and predicates.gap(*things) <= ROW_GAP
+    return predicates.is_row(things)
+
+
+def _ordered_begun(things: Sequence[Thing], count: int) -> bool:
+    return _row_begun(things, count) if len(things) == 2 else predicates.is_ordered_row(things)
+
+
+def _triangle_begun(things: Sequence[Thing], count: int) -> bool:
+    return _sides(things, SHAPE_SIDE)
+
+
+def _square_begun(things: Sequence[Thing], count: int) -> bool:
+    """One side, or three corners: one of the three points that make a parallelogram of them makes a square."""
+    if len(things) == 2:
+        return _sides(things, SHAPE_SIDE)
+    (ax, ay), (bx, by), (cx, cy) = (thing.xy for thing in things)
+    fourths = ((ax + bx - cx, ay + by - cy), (ax + cx - bx, ay + cy - by), (bx + cx - ax, by + cy - ay))
+    return any(
+        predicates.is_square([*things, replace(things[0], position=(x, y, things[0].position[2]))]) for x, y in fourths
+    )
+
+
+def _circle_begun(things: Sequence[Thing], count: int) -> bool:
+    """Points of a circle whose gaps the missing ones can fill."""
+    if len(things) == 2:
+        return _sides(things, 2 * CIRCLE_RADII[1])
+    fit = circle_through(np.array([thing.xy for thing in things]))
+    if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
+        return False
+    (x, y), radius = fit
+    if any(abs(math.dist(thing.xy, (x, y)) - radius) > OUTLINE_OFF for thing in things):
+        return False
+    angles = sorted(math.atan2(thing.position[1] - y, thing.position[0] - x) for thing in things)
+    gaps = [b - a for a, b in pairwise([*angles, angles[0] + math.tau])]
+    needed = sum(math.ceil(gap * count / (CIRCLE_UNEVEN * math.tau)) - 1 for gap in gaps)
+    return needed <= count - len(things)
+
+
+def _group_begun(things: Sequence[Thing], count: int) -> bool:
+    return are_near(things)
+
+
+SHAPES = {
+    "tower": Formation(predicates.is_tower, _tower_begun),
+    "row": Formation(predicates.is_row, _row_begun, level=LEVEL),
+    "ordered row": Formation(predicates.is_ordered_row, _ordered_begun, level=LEVEL),
+    "triangle": Formation(predicates.is_triangle, _triangle_begun, SHAPE_SIDE, LEVEL),
+    "square": Formation(predicates.is_square, _square_begun, math.sqrt(2) * SQUARE_UNEVEN * SHAPE_SIDE, LEVEL),
+    "circle": Formation(predicates.is_circle, _circle_begun, 2 * (CIRCLE_RADII[1] + OUTLINE_OFF), LEVEL),
+    "group": Formation(are_near, _group_begun),
+}
+
+
+def gathered_at(furniture: Thing) -> Formation:
+    """Things near a piece of furniture."""
+
+    def near(things: Sequence[Thing], count: int = 0) -> bool:
+        return all(predicates.near(thing, furniture) for thing in things)
+
+    return Formation(near, near)
+
+
+def _sides(things: Sequence[Thing], most: float) -> bool:
+    """Can two things be neighbors in a shape whose sides are so long at most?"""
+    a, b = things
+    return APART <= math.dist(a.xy, b.xy) <= most

@@ -1,0 +1,187 @@
+"""Shapes that several things form: tower, row, triangle, square, circle. Meters and radians throughout.
+
+A shape is judged by the middles of its things, seen from above. Its things are in nobody's hand and, but for a tower,
+on one level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
+from interplay.env.playhouse.truth.predicates.geometry import bottom, gap, volume
+from interplay.env.playhouse.truth.predicates.relations import on
+
+LEVEL = 0.1  # between the lowest and the highest underside of what lies on one level
+ROW_OFF = 0.12  # off the line of a row: half a thing
+ROW_SLENDER = 0.15  # the same, as a share of the row's length: three things huddled together are no row
+ROW_GAP = 0.8  # from edge to edge of neighbors in a row; wider ones are seen as apart
+SHAPE_SIDE = 2.0  # longest side of a triangle or square: more is not seen as one shape in a room of 4 to 5 meters
+TRIANGLE_ANGLE = math.radians(30)  # smallest in a triangle; less looks like a row
+SQUARE_ANGLE = math.radians(20)  # off a right angle
+SQUARE_UNEVEN = 1.35  # longest side over shortest
+OUTLINE_OFF = 0.15  # off the sides, of things that are not corners; and off a circle
+CIRCLE_RADII = (0.2, 1.5)  # least and most: a heap, and more than a room has place for
+CIRCLE_UNEVEN = 1.5  # widest angle between neighbors on a circle, over that of even ones: an arc is no circle
+GROWS = 1.1  # volume over that of the one before, of what is ordered by size: less is not seen
+
+Points = NDArray[np.float64]  # [N, 2]
+
+
+def is_tower(things: Sequence[Thing]) -> bool:
+    """Do two or more loose things stand one on the other, in whatever order, and hold still?"""
+    pile = sorted(things, key=bottom)
+    steady = all(not thing.furniture and thing.at_rest and thing.held_by is None for thing in pile)
+    return len(pile) >= 2 and steady and all(on(upper, lower) for lower, upper in pairwise(pile))
+
+
+def towers(facts: HouseFacts) -> list[tuple[Thing, ...]]:
+    """Every tower, from the ground up, the one of most things first. A forked one counts with each of its tips."""
+    loose = [thing for thing in facts.things if not thing.furniture and thing.at_rest and thing.held_by is None]
+    above = {lower.index: [upper for upper in loose if on(upper, lower)] for lower in loose}
+    raised = {upper.index for uppers in above.values() for upper in uppers}
+    growing: list[tuple[Thing, ...]] = [(thing,) for thing in loose if thing.index not in raised]
+    found: list[tuple[Thing, ...]] = []
+    while growing:
+        pile = growing.pop()
+        higher = [upper for upper in above[pile[-1].index] if upper not in pile]
+        growing += [(*pile, upper) for upper in higher]
+        if not higher and len(pile) >= 2:
+            found.append(pile)
+    return sorted(found, key=len, reverse=True)
+
+
+def is_row(things: Sequence[Thing]) -> bool:
+    """Do three or more things lie in one straight line, each within `ROW_GAP` of the next?"""
+    if len(things) < 3 or not _on_one_level(things):
+        return False
+    things = _in_one_order(things)
+    along, off = _line(_middles(things))
+    ordered = [things[i] for i in np.argsort(along)]
+    straight = float(np.abs(off).max()) <= min(ROW_OFF, ROW_SLENDER * float(np.ptp(along)))
+    return straight and all(gap(a, b) <= ROW_GAP for a, b in pairwise(ordered))
+
+
+def is_ordered_row(things: Sequence[Thing]) -> bool:
+    """Do things lie in a row in which each is larger than the one before, from one of its ends?"""
+    if not is_row(things):
+        return False
+    sizes = [volume(things[i]) for i in np.argsort(_line(_middles(things))[0])]
+    return any(all(b >= GROWS * a for a, b in pairwise(order)) for order in (sizes, sizes[::-1]))
+
+
+def is_triangle(things: Sequence[Thing]) -> bool:
+    """Are three of the things the corners of a triangle, and all others on its sides?"""
+    return (
+        len(things) >= 3 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 3, _three_corners)
+    )
+
+
+def is_square(things: Sequence[Thing]) -> bool:
+    """Are four of the things the corners of a square, and all others on its sides?"""
+    return (
+        len(things) >= 4 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 4, _four_corners)
+    )
+
+
+def is_circle(things: Sequence[Thing]) -> bool:
+    """Do three or more things lie on a circle, spread all the way round?"""
+    if len(things) < 3 or not _on_one_level(things):
+        return False
+    points = _middles(_in_one_order(things))
+    fit = circle_through(points)
+    if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
+        return False
+    middle, radius = fit
+    rays = points - np.array(middle)
+    round_ = float(np.abs(np.linalg.norm(rays, axis=1) - radius).max()) <= OUTLINE_OFF
+    angles = np.sort(np.arctan2(rays[:, 1], rays[:, 0]))
+    widest = float(np.diff(angles, append=angles[0] + math.tau).max())
+    return round_ and widest <= CIRCLE_UNEVEN * math.tau / len(points)
+
+
+def circle_through(points: Points) -> tuple[XY, float] | None:
+    """The middle (a, b) and the radius of the circle nearest to all points, by the algebraic fit: the least squares of
+    x^2 + y^2 = 2 a x + 2 b y + c. None where they lie in a line."""
+    center = points.mean(axis=0)
+    centered = points - center
+    equations = np.column_stack([2 * centered, np.ones(len(points))])
+    fit, _, rank, _ = np.linalg.lstsq(equations, (centered**2).sum(axis=1), rcond=None)
+    if rank < 3:
+        return None
+    x, y = (center + fit[:2]).tolist()
+    return (x, y), math.sqrt(float(fit[2] + fit[:2] @ fit[:2]))
+
+
+def arranged(things: Sequence[Thing], count: int, shape: Callable[[Sequence[Thing]], bool]) -> tuple[Thing, ...] | None:
+    """The first `count` of the things that form a shape, such as `is_row`; None where none do."""
+    return next((chosen for chosen in combinations(things, count) if shape(chosen)), None)
+
+
+def _on_one_level(things: Sequence[Thing]) -> bool:
+    heights = [bottom(thing) for thing in things]
+    return max(heights) - min(heights) <= LEVEL and all(thing.held_by is None for thing in things)
+
+
+def _middles(things: Sequence[Thing]) -> Points:
+    return np.array([thing.xy for thing in things])
+
+
+def _in_one_order(things: Sequence[Thing]) -> list[Thing]:
+    """Sorted by place, so that rounding does not depend on the order in which they came."""
+    return sorted(things, key=lambda thing: thing.xy)
+
+
+def _line(points: Points) -> tuple[Points, Points]:
+    """Of the straight line nearest to all points: how far along it and off it each is, [N] and [N]."""
+    middle = points - points.mean(axis=0)
+    direction = np.linalg.svd(middle)[2][0]
+    return middle @ direction, middle @ np.array([-direction[1], direction[0]])
+
+
+def _has_outline(points: Points, count: int, well_formed: Callable[[Points], bool]) -> bool:
+    """Do some `count` of the points form a polygon of this form, and lie all others on its sides?"""
+    for chosen in combinations(range(len(points)), count):
+        polygon = _around(points[list(chosen)])
+        others = [points[i] for i in range(len(points)) if i not in chosen]
+        if well_formed(polygon) and all(_off_sides(point, polygon) <= OUTLINE_OFF for point in others):
+            return True
+    return False
+
+
+def _around(points: Points) -> Points:
+    """The same points, anticlockwise about their middle."""
+    rays = points - points.mean(axis=0)
+    return points[np.argsort(np.arctan2(rays[:, 1], rays[:, 0]))]
+
+
+def _three_corners(polygon: Points) -> bool:
+    sides, angles = _sides_and_angles(polygon)
+    return bool(sides.max() <= SHAPE_SIDE and angles.min() >= TRIANGLE_ANGLE)
+
+
+def _four_corners(polygon: Points) -> bool:
+    sides, angles = _sides_and_angles(polygon)
+    even = sides.max() <= min(SHAPE_SIDE, SQUARE_UNEVEN * sides.min())
+    return bool(even and np.abs(angles - math.pi / 2).max() <= SQUARE_ANGLE)
+
+
+def _sides_and_angles(polygon: Points) -> tuple[Points, Points]:
+    """Lengths of the sides [N] and inner angles [N] of a polygon; points that coincide have an angle of 0."""
+    forth, back = np.roll(polygon, -1, axis=0) - polygon, np.roll(polygon, 1, axis=0) - polygon
+    a, b = np.linalg.norm(forth, axis=1), np.linalg.norm(back, axis=1)
+    cosines = (forth * back).sum(axis=1) / np.maximum(a * b, 1e-9)
+    return a, np.where(a * b > 1e-9, np.arccos(np.clip(cosines, -1.0, 1.0)), 0.0)
+
+
+def _off_sides(point: Points, polygon: Points) -> float:
+    """From a point to the nearest side of a polygon."""
+    forth = np.roll(polygon, -1, axis=0) - polygon
+    share = ((point - polygon) * forth).sum(axis=1) / (forth * forth).sum(axis=1)
+    nearest = polygon + np.clip(share, 0.0, 1.0)[:, None] * forth
+    return float(np.linalg.norm(nearest - point, axis=1).min())

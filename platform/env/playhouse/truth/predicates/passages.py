@@ -1,0 +1,69 @@
+"""Rooms, and the ways between them. Meters throughout."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from interplay.env.playhouse.truth.facts import XY, Doorway, HouseFacts, Room, Thing
+from interplay.env.playhouse.truth.predicates.geometry import edge_distance
+
+
+def same_room(a: str | None, b: str | None) -> bool:
+    """A room that is not known (between two rooms) may be any."""
+    return a is None or b is None or a == b
+
+
+def nearest_room(facts: HouseFacts, point: XY) -> Room:
+    """The room a point is in, or else the nearest one."""
+    return min(facts.rooms, key=lambda room: outside(room, point))
+
+
+def outside(room: Room, point: XY) -> float:
+    """How far a point is outside a room; negative within it: the distance to the nearest wall."""
+    dx = max(room.low[0] - point[0], point[0] - room.high[0])
+    dy = max(room.low[1] - point[1], point[1] - room.high[1])
+    return math.hypot(max(dx, 0.0), max(dy, 0.0)) if max(dx, dy) > 0.0 else max(dx, dy)
+
+
+def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
+    """The doorways on the shortest way from one point to another, furniture aside; none within a room.
+
+    Exhaustive over simple paths through rooms: houses have a handful of them. A goal that no doorway leads to is
+    taken as straight ahead.
+    """
+    first, last = nearest_room(facts, start).name, nearest_room(facts, goal).name
+    best: list[Doorway] = []
+    shortest = math.inf
+    unfinished: list[tuple[str, list[Doorway]]] = [(first, [])]
+    while unfinished:
+        room, path = unfinished.pop()
+        if room == last:
+            length = _length(start, path, goal)
+            if length < shortest:
+                shortest, best = length, path
+            continue
+        seen = {name for doorway in path for name in doorway.rooms} | {first}
+        for doorway in facts.doorways:
+            if room in doorway.rooms:
+                beyond = doorway.rooms[1] if doorway.rooms[0] == room else doorway.rooms[0]
+                if beyond not in seen:
+                    unfinished.append((beyond, [*path, doorway]))
+    return best
+
+
+def walk(facts: HouseFacts, start: XY, goal: XY) -> float:
+    """How long the way from one point through doorways to another is, furniture aside."""
+    return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
+
+
+def _length(start: XY, path: list[Doorway], goal: XY) -> float:
+    return sum(math.dist(a, b) for a, b in pairwise([start, *(doorway.middle for doorway in path), goal]))
+
+
+def walking_distance(facts: HouseFacts, start: XY, thing: Thing) -> float:
+    """From a point through doorways to the edge of a thing's footprint, furniture aside."""
+    path = route(facts, start, thing.xy) if len(facts.rooms) > 1 else []
+    if not path:
+        return edge_distance(start, thing)
+    return _length(start, path, path[-1].middle) + edge_distance(path[-1].middle, thing)

@@ -1,0 +1,117 @@
+"""What a player sees and holds. Meters and radians throughout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.playhouse.truth.facts import Body, Doorway, HouseFacts, Thing
+from interplay.env.playhouse.truth.predicates.geometry import parts
+from interplay.env.playhouse.truth.predicates.passages import route, same_room
+
+ACROSS, TALL = math.radians(75), math.radians(60)  # the whole view of a player, as the Playhouse draws it by default
+SEEN_SHARE = 2 / 9  # of a thing's points, in view and not hidden, for it to be seen; a corner alone is not noticed
+_INNER = 0.8  # of the way to its corners: where those points are
+
+Points = NDArray[np.float64]
+
+
+def looked_at(facts: HouseFacts, role: str) -> Thing | None:
+    """The thing in the middle of a player's view."""
+    index = facts.bodies[role].looking_at
+    return None if index is None else facts.things[index]
+
+
+def held_by(facts: HouseFacts, role: str) -> Thing | None:
+    """The thing in a player's hand."""
+    index = facts.bodies[role].holding
+    return None if index is None else facts.things[index]
+
+
+def visible(facts: HouseFacts, role: str, across: float = ACROSS, tall: float = TALL) -> list[Thing]:
+    """What a player sees in a view of this width and height, from the middle of the view outwards.
+
+    A thing is seen where two of nine points of it are in view and neither walls nor other things stand before them.
+    Players hide nothing, and what a player holds is seen.
+    """
+    body = facts.bodies[role]
+    eye = np.array([*body.position, body.eye_height])
+    points = np.array([_points_of(thing) for thing in facts.things]).reshape(-1, 9, 3)
+    seen = _in_view(points - eye, body, across, tall) & ~_hidden(facts.things, eye, points)
+    for row, thing in zip(seen, facts.things, strict=True):
+        if not same_room(body.room, thing.room):
+            doors = route(facts, body.position, thing.xy)
+            row &= bool(doors)
+            for door in doors:
+                row &= _through(facts, door, eye, points[thing.index])
+    found = [thing for row, thing in zip(seen, facts.things, strict=True) if row.mean() >= SEEN_SHARE]
+    return sorted(found, key=lambda thing: _off_gaze(np.array(thing.position) - eye, body))
+
+
+def _points_of(thing: Thing) -> list[tuple[float, float, float]]:
+    """The middle of a thing's box and eight points near its corners."""
+    cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
+    x, y, z = thing.position
+    a, b, c = (_INNER * half for half in thing.half_extents)
+    corners = product((-a, a), (-b, b), (-c, c))
+    return [(x, y, z), *((x + u * cos - v * sin, y + u * sin + v * cos, z + w) for u, v, w in corners)]
+
+
+def _gaze(body: Body) -> Points:
+    """Rows forward, left and up of a player's view, [3, 3]."""
+    cy, sy, cp, sp = math.cos(body.yaw), math.sin(body.yaw), math.cos(body.pitch), math.sin(body.pitch)
+    return np.array([[cy * cp, sy * cp, sp], [-sy, cy, 0.0], [-cy * sp, -sy * sp, cp]])
+
+
+def _off_gaze(ray: Points, body: Body) -> float:
+    """The angle between a ray [3] from the eye and the middle of the view."""
+    return math.acos(float(np.clip(ray @ _gaze(body)[0] / np.linalg.norm(ray), -1.0, 1.0)))
+
+
+def _in_view(rays: Points, body: Body, across: float, tall: float) -> NDArray[np.bool_]:
+    """Which of the rays [..., 3] from the eye are in the picture, [...]."""
+    ahead, left, up = np.moveaxis(rays @ _gaze(body).T, -1, 0)
+    wide, high = np.abs(left) <= ahead * math.tan(across / 2), np.abs(up) <= ahead * math.tan(tall / 2)
+    inside: NDArray[np.bool_] = (ahead > 0.0) & wide & high
+    return inside
+
+
+def _hidden(things: Sequence[Thing], eye: Points, points: Points) -> NDArray[np.bool_]:
+    """Which points [N, 9, 3] of the things a part of another thing stands before, [N, 9]."""
+    hidden = np.zeros(points.shape[:2], dtype=bool)
+    for other in things:
+        for part in parts(other):
+            before = _crosses(part, eye, points)
+            before[other.index] = False
+            hidden |= before
+    return hidden
+
+
+def _crosses(box: Thing, eye: Points, points: Points) -> NDArray[np.bool_]:
+    """Do the ways from the eye to the points [..., 3] lead through a box? By the slabs between its faces, [...]."""
+    cos, sin = math.cos(box.yaw), math.sin(box.yaw)
+    own = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])  # into the box's frame
+    start, way = own @ (eye - np.array(box.position)), (points - eye) @ own.T
+    way = np.where(np.abs(way) < 1e-9, 1e-9, way)
+    one, two = (-np.array(box.half_extents) - start) / way, (np.array(box.half_extents) - start) / way
+    enters, leaves = np.minimum(one, two).max(axis=-1), np.maximum(one, two).min(axis=-1)
+    crosses: NDArray[np.bool_] = (enters <= leaves) & (leaves > 0.0) & (enters < 1.0)
+    return crosses
+
+
+def _through(facts: HouseFacts, door: Doorway, eye: Points, points: Points) -> NDArray[np.bool_]:
+    """Which of the ways from the eye to the points [N, 3] lead through a doorway, past both faces of its wall."""
+    a, b = (next(room for room in facts.rooms if room.name == name) for name in door.rooms)
+    across = 0 if a.high[0] <= b.low[0] or b.high[0] <= a.low[0] else 1  # the axis along which one walks through
+    faces = (a.high[across], b.low[across]) if a.high[across] <= b.low[across] else (b.high[across], a.low[across])
+    way = points - eye
+    passes = np.ones(len(points), dtype=bool)
+    for face in faces:
+        share = (face - eye[across]) / np.where(np.abs(way[:, across]) < 1e-9, 1e-9, way[:, across])
+        aside = eye[1 - across] + share * way[:, 1 - across] - door.middle[1 - across]
+        passes &= (share > 0.0) & (share < 1.0) & (np.abs(aside) <= door.width / 2)
+    return passes

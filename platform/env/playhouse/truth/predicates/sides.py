@@ -1,0 +1,54 @@
+"""Left, right, in front and behind: of a player, or of a thing as a player sees it."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from interplay.env.playhouse.truth.facts import XY, Body, Thing
+from interplay.env.playhouse.truth.predicates.geometry import Placed, bearing, edge_distance, spot
+from interplay.env.playhouse.truth.predicates.passages import same_room
+
+Side = Literal["left", "right", "front", "behind"]
+
+OPPOSITE_FACING = math.radians(30)  # off each other's middle, of two who stand face to face
+OPPOSITE_WITHIN = 2.5  # meters between two who stand face to face: a distance at which people talk across a room
+
+
+def in_front(body: Body, point: XY, within: float) -> bool:
+    """Does the body face a point, to within this angle?"""
+    return abs(bearing(body, point)) <= within
+
+
+def side_of_player(body: Body, placed: Placed) -> Side | None:
+    """On which of a player's own sides something is, in quarters of its surroundings; None in another room."""
+    if not same_room(body.room, placed.room):
+        return None
+    turn = bearing(body, spot(placed))
+    return _quarter(math.cos(turn), math.sin(turn), "front", "behind")
+
+
+def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
+    """On which side of `b` the middle of `a` is, to a player who faces as `viewer` does, in quarters around b.
+
+    The front of a thing is the side towards the viewer. None in another room than b, and over its footprint.
+    """
+    (x, y), (u, v) = spot(a), spot(b)
+    over = edge_distance((x, y), b) == 0.0 if isinstance(b, Thing) else (x, y) == (u, v)
+    if over or not same_room(a.room, b.room):
+        return None
+    cos, sin = math.cos(viewer.yaw), math.sin(viewer.yaw)
+    dx, dy = x - u, y - v
+    return _quarter(dx * cos + dy * sin, dy * cos - dx * sin, "behind", "front")
+
+
+def face_to_face(a: Body, b: Body) -> bool:
+    """Do two players stand opposite each other: each facing the other, close enough to talk?"""
+    together = same_room(a.room, b.room) and math.dist(a.position, b.position) <= OPPOSITE_WITHIN
+    return together and in_front(a, b.position, OPPOSITE_FACING) and in_front(b, a.position, OPPOSITE_FACING)
+
+
+def _quarter(ahead: float, left: float, forward: Side, backward: Side) -> Side:
+    if abs(left) >= abs(ahead):
+        return "left" if left > 0.0 else "right"
+    return forward if ahead > 0.0 else backward

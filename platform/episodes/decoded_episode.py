@@ -1,0 +1,120 @@
+"""An episode as one role lived it, row by row, ready to be cut into unrolls."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.world import World
+from interplay.episodes import transcript
+from interplay.episodes.episode import Episode, EpisodeMeta, Mark
+from interplay.episodes.resimulation import resimulate
+
+Clicks = tuple[tuple[int, int], ...]  # (step, sign) of each mark, in order
+
+
+@dataclass(frozen=True)
+class DecodedEpisode:
+    """N steps have N + 1 rows: row t is what the role observed before step t, row N what the last step led to."""
+
+    meta: EpisodeMeta
+    images: NDArray[np.uint8] | None  # [N + 1, H, W, 3]
+    vectors: NDArray[np.float32] | None  # [N + 1, V]
+    heard: Sequence[str]  # [N + 1], the other's last utterance
+    said: Sequence[str]  # [N + 1], the role's own last utterance
+    actions: NDArray[np.int8]  # [N, F, K], the chunk of each step
+    spoke: Sequence[str | None]  # [N], what the role said in each step, None where it was silent
+    env_reward: NDArray[np.float32]  # [N]
+    marks: Mapping[str, Clicks]  # by rater
+
+    @property
+    def rows(self) -> int:
+        """N + 1."""
+        return self.meta.steps + 1
+
+    @property
+    def bytes(self) -> int:
+        """Memory of its arrays."""
+        arrays = (self.images, self.vectors, self.actions, self.env_reward)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+
+def decode_for_role(
+    episode: Episode, role: str, *, marks: Sequence[Mark] = (), world: World | None = None
+) -> DecodedEpisode:
+    """The episode as `role` lived it. What was not stored is drawn again in `world`, whose episode is lost thereby.
+
+    Raises:
+        ValueError: pictures must be drawn and there is no world to draw them in, or it is another one.
+    """
+    if role not in episode.actions:
+        raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
+    images, vectors = _senses(episode, role, world)
+    movement = episode.actions[role]
+    frames = episode.meta.frames_per_step
+    return DecodedEpisode(
+        meta=episode.meta,
+        images=images,
+        vectors=vectors,
+        heard=transcript.heard(episode.meta, role),
+        said=transcript.said(episode.meta, role),
+        actions=np.ascontiguousarray(movement).reshape(episode.meta.steps, frames, movement.shape[1]),
+        spoke=episode.said(role),
+        env_reward=episode.env_reward,
+        marks=_by_rater(marks, frames),
+    )
+
+
+class DecodedCache:
+    """The episodes used last, within a budget of memory. Redrawing an episode is what costs."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._held: OrderedDict[str, DecodedEpisode] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, episode: str, decode: Callable[[str], DecodedEpisode]) -> DecodedEpisode:
+        """The episode, from memory or else from `decode`."""
+        if episode in self._held:
+            self._held.move_to_end(episode)
+            return self._held[episode]
+        decoded = decode(episode)
+        self._held[episode] = decoded
+        self._bytes += decoded.bytes
+        while self._bytes > self._limit:
+            _, oldest = self._held.popitem(last=False)
+            self._bytes -= oldest.bytes
+        return decoded
+
+
+def _senses(
+    episode: Episode, role: str, world: World | None
+) -> tuple[NDArray[np.uint8] | None, NDArray[np.float32] | None]:
+    images, vectors = episode.images.get(role), episode.vectors.get(role)
+    if world is None:
+        if images is None and episode.poses is not None:
+            raise ValueError(
+                f"episode {episode.meta.id} stores no pictures of the {role}; "
+                f"give a {episode.meta.world!r} world to draw them in"
+            )
+        return images, vectors
+    draw = world.spec.image is not None and images is None
+    sense = world.spec.vector > 0 and vectors is None
+    if draw or sense:
+        views = [seen[role] for _, seen, _ in resimulate(world, episode, (role,))]
+        if draw:
+            images = np.stack([view.image for view in views if view.image is not None])
+        if sense:
+            vectors = np.stack([view.vector for view in views if view.vector is not None])
+    return images, vectors
+
+
+def _by_rater(marks: Sequence[Mark], frames_per_step: int) -> dict[str, Clicks]:
+    raters: dict[str, list[tuple[int, int]]] = {}
+    for mark in sorted(marks, key=lambda mark: mark.frame):
+        raters.setdefault(mark.rater, []).append((mark.frame // frames_per_step, mark.sign))
+    return {rater: tuple(clicks) for rater, clicks in raters.items()}

@@ -1,0 +1,235 @@
+"""Streams the episodes of a snapshot as lanes of consecutive windows, and goes on exactly where it stopped.
+
+Every lane takes the next episode of one shared, shuffled order when its own has ended. What a lane delivers depends
+only on the snapshot, the seed and the order of calls, so a cursor of a few numbers is all that a checkpoint needs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interplay.env.world import World
+from interplay.episodes.decoded_episode import DecodedCache, DecodedEpisode, decode_for_role
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
+
+log = logging.getLogger(__name__)
+
+CACHE_BYTES = 512 * 2**20
+
+
+class EpisodeOrder:
+    """An endless order of `count` episodes: epoch after epoch, each a permutation of its own, drawn from the seed.
+
+    Position p lies in epoch p // count. The k-th episode of a rank is at position rank + k * world_size, so that the
+    ranks together go through every epoch once, however many they are.
+    """
+
+    def __init__(self, count: int, seed: int, *, rank: int = 0, world_size: int = 1) -> None:
+        if count < 1:
+            raise ValueError("there is no episode to stream; collect some, or widen the condition of the snapshot")
+        if not 0 <= rank < world_size:
+            raise ValueError(f"rank={rank} is not within world_size={world_size}")
+        self._count, self._seed = count, seed
+        self._rank, self._world_size = rank, world_size
+        self._epoch, self._permutation = -1, np.empty(0, np.int64)
+
+    def position(self, k: int) -> int:
+        """Where the k-th episode of this rank stands in the order."""
+        return self._rank + k * self._world_size
+
+    def at(self, position: int) -> int:
+        """The number of the episode at a position, 0 <= number < count."""
+        epoch, place = divmod(position, self._count)
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._permutation = np.random.default_rng([self._seed, epoch]).permutation(self._count)
+        return int(self._permutation[place])
+
+
+@dataclass(frozen=True)
+class LaneCursor:
+    """Where a lane stands: the position of its episode in the order, and the next row of it."""
+
+    position: int
+    row: int
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where all lanes of a rank stand; JSON-able through `dataclasses.asdict`."""
+
+    snapshot: str  # its hash
+    episodes: int  # how many of its episodes are streamed
+    seed: int
+    rank: int
+    world_size: int
+    taken: int  # k: the rank's episodes handed to lanes so far
+    lanes: tuple[LaneCursor | None, ...]  # None: has not begun
+
+
+@dataclass(frozen=True)
+class EpisodeWindow:
+    """Rows `start` to `stop` (exclusive) of an episode; `position` in the order names this passage through it."""
+
+    episode: DecodedEpisode
+    start: int
+    stop: int
+    position: int
+    cut: bool = False  # begins in the middle of an episode that this lane did not deliver before
+    rater: str | None = None  # whose marks; None: of one of the episode's raters, by the position
+
+
+class EpisodeSource:
+    """The episodes of a snapshot as `role` lived them, decoded. The log names those that cannot be read."""
+
+    def __init__(self, snapshot: Snapshot, world: World | None, role: str, cache_bytes: int) -> None:
+        self.snapshot = snapshot
+        self.unreadable: set[str] = set()
+        self._world, self._role = world, role
+        self._cache = DecodedCache(cache_bytes)
+
+    def get(self, episode: str) -> DecodedEpisode | None:
+        """The episode of this id; None where its file cannot be read."""
+        try:
+            return self._cache.get(episode, self._decode)
+        except (DamagedEpisode, UnknownFormat) as error:
+            if episode not in self.unreadable:
+                log.warning("skipped: %s", error)
+                self.unreadable.add(episode)
+            return None
+
+    def none_of(self, count: int) -> DamagedEpisode:
+        """What to raise where so many episodes in a row could not be read."""
+        return DamagedEpisode(
+            f"none of {count} episodes of {self.snapshot.path} in a row could be read; the log names them"
+        )
+
+    def _decode(self, episode: str) -> DecodedEpisode:
+        marks = self.snapshot.marks([episode])
+        return decode_for_role(self.snapshot.read(episode), self._role, marks=marks, world=self._world)
+
+
+class LaneReader:
+    """`lanes` streams over the episodes of a snapshot that satisfy `where`, as `role` lived them.
+
+    Files that cannot be read are named in the log, skipped, and counted in `unreadable`. Each lane holds its present
+    episode decoded; `cache_bytes` bounds what is held besides.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        lanes: int,
+        seed: int,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        world: World | None = None,
+        role: str = "solver",
+        where: EpisodeFilter | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self._source = EpisodeSource(snapshot, world, role, cache_bytes)
+        self._ids = snapshot.select(where or EpisodeFilter())
+        self._order = EpisodeOrder(len(self._ids), seed, rank=rank, world_size=world_size)
+        self._start = Cursor(snapshot.hash, len(self._ids), seed, rank, world_size, 0, (None,) * lanes)
+        self._taken = 0
+        self._lanes: list[LaneCursor | None] = [None] * lanes
+        self._present: list[DecodedEpisode | None] = [None] * lanes
+
+    @property
+    def unreadable(self) -> set[str]:
+        """The ids of the episodes that were skipped so far."""
+        return self._source.unreadable
+
+    @property
+    def epochs(self) -> float:
+        """How many times this rank has gone through its share of the episodes."""
+        return self._order.position(self._taken) / len(self._ids)
+
+    def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
+        """The lane's next `rows` rows, as pieces of one or more episodes; the following call goes on after them."""
+        return self._deliver(lane, rows, overlap=0)
+
+    def peek(self, lane: int, rows: int) -> list[EpisodeWindow]:
+        """As `next`, but the last row is delivered once more, as the first of the following call.
+
+        An unroll of T steps has T + 1 rows, and its last is the first of the one that follows: ask for T + 1."""
+        return self._deliver(lane, rows, overlap=1)
+
+    def state(self) -> dict[str, Any]:
+        """Where all lanes stand, JSON-able."""
+        return dataclasses.asdict(dataclasses.replace(self._start, taken=self._taken, lanes=tuple(self._lanes)))
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Goes on exactly where the reader stood that gave `state`.
+
+        Raises:
+            ValueError: it read another snapshot, or with another seed, rank or number of lanes.
+        """
+        lanes = tuple(None if lane is None else LaneCursor(**lane) for lane in state["lanes"])
+        cursor = Cursor(**{**state, "lanes": lanes})
+        wanted = dataclasses.replace(self._start, taken=cursor.taken, lanes=cursor.lanes)
+        if cursor != wanted or len(lanes) != len(self._lanes):
+            raise ValueError(
+                f"this cursor is of another stream: it has {_identity(cursor)}, "
+                f"this reader {_identity(self._start)}; resume with the settings of the checkpoint"
+            )
+        self._taken = cursor.taken
+        self._lanes = list(lanes)
+        self._present = [None] * len(lanes)
+
+    def _deliver(self, lane: int, rows: int, *, overlap: int) -> list[EpisodeWindow]:
+        if rows <= overlap:
+            raise ValueError(f"asked for {rows} rows; at least {overlap + 1} are needed to move on")
+        pieces: list[EpisodeWindow] = []
+        missing = rows
+        while missing:
+            episode, cursor = self._standing(lane)
+            stop = min(episode.rows, cursor.row + missing)
+            pieces.append(EpisodeWindow(episode, cursor.row, stop, cursor.position))
+            missing -= stop - cursor.row
+            self._lanes[lane] = LaneCursor(cursor.position, stop)
+        last = pieces[-1]
+        self._lanes[lane] = LaneCursor(last.position, last.stop - overlap)
+        return pieces
+
+    def _standing(self, lane: int) -> tuple[DecodedEpisode, LaneCursor]:
+        """The lane's present episode and its next row: of a new episode where there is none or it has ended."""
+        cursor, episode = self._lanes[lane], self._present[lane]
+        if cursor is not None and episode is None:
+            episode = self._decoded(cursor.position)  # resumed; None once more where its file has been damaged since
+        if cursor is None or episode is None or cursor.row >= episode.rows:
+            episode, cursor = self._following()
+            self._lanes[lane] = cursor
+        self._present[lane] = episode
+        return episode, cursor
+
+    def _following(self) -> tuple[DecodedEpisode, LaneCursor]:
+        """The next readable episode of the order, from its start."""
+        for _ in range(len(self._ids)):
+            position = self._order.position(self._taken)
+            self._taken += 1
+            episode = self._decoded(position)
+            if episode is not None:
+                return episode, LaneCursor(position, 0)
+        raise self._source.none_of(len(self._ids))
+
+    def _decoded(self, position: int) -> DecodedEpisode | None:
+        """The episode at a position, None where its file cannot be read."""
+        return self._source.get(self._ids[self._order.at(position)])
+
+
+def _identity(cursor: Cursor) -> str:
+    return (
+        f"snapshot {cursor.snapshot[:12]}, {cursor.episodes} episodes, seed {cursor.seed}, "
+        f"rank {cursor.rank} of {cursor.world_size}, {len(cursor.lanes)} lanes"
+    )

@@ -1,0 +1,71 @@
+"""Lives through a recorded episode again: every row's views, with the world's truth in step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from interplay.env.world import Action, Start, View, World
+from interplay.episodes import transcript
+from interplay.episodes.episode import Episode
+
+Row = tuple[int, Mapping[str, View], World]
+
+
+def resimulate(world: World, episode: Episode, see: Collection[str]) -> Iterator[Row]:
+    """Yields (row, views of the roles in `see`, world) for each of the N + 1 rows; `world.facts()` is true for it.
+
+    Rows are shown from their poses where the episode has them; otherwise the recorded actions of all roles are
+    executed again from the recorded start. Stored pictures are handed out as they are, others are drawn. The world
+    must have the configuration that it was recorded with, except for what only pictures depend on.
+
+    Raises:
+        ValueError: the world is another one than was recorded.
+    """
+    _check_same_world(world, episode)
+    heard = {role: transcript.heard(episode.meta, role) for role in see}
+    said = {role: transcript.said(episode.meta, role) for role in see}
+    drawn = [role for role in see if role not in episode.images]
+    moments = _shown(world, episode, drawn) if episode.poses is not None else _stepped(world, episode, drawn)
+    for row, fresh in moments:
+        views: dict[str, View] = {}
+        for role in see:
+            view = fresh.get(role)
+            stored = episode.images.get(role)
+            vectors = episode.vectors.get(role)
+            views[role] = View(
+                image=stored[row] if stored is not None else view.image if view is not None else None,
+                vector=vectors[row] if vectors is not None else view.vector if view is not None else None,
+                heard=heard[role][row],
+                said=said[role][row],
+            )
+        yield row, views, world
+
+
+def _shown(world: World, episode: Episode, see: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
+    assert episode.poses is not None
+    world.reset(Start(state=episode.initial_state), see=())
+    for row, poses in enumerate(episode.poses):
+        world.show(poses)
+        yield row, {role: world.view(role) for role in see}
+
+
+def _stepped(world: World, episode: Episode, see: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
+    yield 0, world.reset(Start(state=episode.initial_state), see=see)
+    frames = episode.meta.frames_per_step
+    spoken = {role: episode.said(role) for role in episode.actions}
+    for step in range(episode.meta.steps):
+        actions = {
+            role: Action(movement[step * frames : (step + 1) * frames], spoken[role][step])
+            for role, movement in episode.actions.items()
+        }
+        yield step + 1, world.step(actions, see=see).views
+
+
+def _check_same_world(world: World, episode: Episode) -> None:
+    recorded = (episode.meta.world, episode.meta.world_version)
+    present = (world.spec.name, world.spec.version)
+    if recorded != present:
+        raise ValueError(
+            f"episode {episode.meta.id} was recorded in {recorded[0]} version {recorded[1]}, "
+            f"this world is {present[0]} version {present[1]}; set env={recorded[0]}"
+        )

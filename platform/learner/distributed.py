@@ -1,0 +1,145 @@
+"""Learners side by side, one rank a GPU (or a CPU process), joined by torch.distributed.
+
+    peers = join(rank=r, size=n, address="10.0.0.1:29500", device=torch.device("cuda", 0))
+    learner = Learner(agent, config, dataset_lanes=lanes // n, generator=..., peers=peers)   # same seeds everywhere
+    ...                                                                                      # each with its own lanes
+    peers.close()
+
+Whoever starts the processes chooses the address: a free port of the machine of rank 0, which listens there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+
+from interplay.learner.process_group import ProcessGroup
+
+PATIENCE = 600.0  # seconds that a rank waits for the others in any one exchange
+
+
+class RankLost(RuntimeError):
+    """The ranks do not come together: one has ended, never came, or lags. The message says what to look at."""
+
+
+class DistributedGroup(ProcessGroup):
+    """The process group of this process; see `join`."""
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank = rank
+        self.size = size
+
+    def shares(self, counts: Tensor) -> Tensor:
+        return (counts.double() / self.sum(counts).clamp(min=1)).float()
+
+    def sum(self, values: Tensor) -> Tensor:
+        total = values.detach().clone()
+        self._together("a sum", distributed.all_reduce, total)
+        return total
+
+    def sum_gradients(self, parameters: Iterable[Tensor]) -> None:
+        # Which parameters have a gradient follows from the terms, never from the data, so it is the same everywhere.
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])  # one exchange, not one a parameter
+        self._together("the gradients", distributed.all_reduce, flat)
+        for gradient, summed in zip(gradients, torch.split(flat, [each.numel() for each in gradients]), strict=True):
+            gradient.copy_(summed.view(gradient.shape))
+
+    def gather(self, lanes: Tensor) -> Tensor:
+        wire = {torch.bool: torch.uint8, torch.int16: torch.int32}.get(lanes.dtype, lanes.dtype)  # what backends carry
+        gathered: Tensor = _Gather.apply(lanes.to(wire), self)  # type: ignore[no-untyped-call]  # torch does not annotate it
+        return gathered.to(lanes.dtype)
+
+    def check_same(self, what: str, tensors: Iterable[Tensor]) -> None:
+        own = torch.tensor([_fingerprint(tensor) for tensor in tensors])
+        low, high = own.clone(), own.clone()
+        self._together(f"comparing {what}", distributed.all_reduce, low, distributed.ReduceOp.MIN)
+        self._together(f"comparing {what}", distributed.all_reduce, high, distributed.ReduceOp.MAX)
+        different = int((low != high).sum())
+        if different:
+            raise ValueError(
+                f"{different} of {len(own)} tensors of the {what} are not the same on all {self.size} ranks (this is "
+                f"rank {self.rank}): build and load every rank from the same seeds, settings and checkpoint"
+            )
+
+    def close(self) -> None:
+        """Leaves the group. The others must be done, too."""
+        distributed.destroy_process_group()
+
+    def _together(self, what: str, exchange: Callable[..., Any], *arguments: Any) -> None:
+        try:
+            exchange(*arguments)
+        except RuntimeError as error:  # of which torch's own errors of distributed work are kinds
+            raise RankLost(
+                f"rank {self.rank} of {self.size} could not exchange {what} with the others: another rank has ended "
+                f"or is stuck; its own log says why. ({error})"
+            ) from error
+
+
+def join(
+    *, rank: int, size: int, address: str, device: torch.device | str = "cpu", patience: float = PATIENCE
+) -> DistributedGroup:
+    """Comes together with the other ranks; returns once all are there. One group a process.
+
+    Args:
+        rank: from 0 to size - 1, each once.
+        address: HOST:PORT of rank 0, which listens there.
+        device: of this rank's learner: the CPU (gloo) or a GPU (nccl, and gloo for what stays on the host).
+        patience: seconds that any exchange may take, coming together included; then it fails.
+
+    Raises:
+        ValueError: rank, size or address can not be.
+        RankLost: the others did not come in time.
+    """
+    if not 0 <= rank < size:
+        raise ValueError(f"rank is from 0 to size - 1, got rank={rank} and size={size}")
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(f"address is HOST:PORT of rank 0, as 127.0.0.1:29500, got {address!r}")
+    device = torch.device(device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    try:
+        distributed.init_process_group(
+            "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo",
+            init_method=f"tcp://{address}",
+            rank=rank,
+            world_size=size,
+            timeout=timedelta(seconds=patience),
+        )
+    except RuntimeError as error:
+        # torch names a group by how many there were, and counts those that never came about: the next would be sought
+        # by another name than the others give it.
+        distributed.distributed_c10d._world.group_count = 0
+        raise RankLost(
+            f"rank {rank} of {size} waited {patience:g} s at {address} and the others did not come: see that all are "
+            f"started, that the address is rank 0's, and that its port is free and open. ({error})"
+        ) from error
+    return DistributedGroup(rank, size)
+
+
+class _Gather(torch.autograd.Function):
+    """The lanes of all ranks side by side; backward, the sum of what all ranks' losses say about this rank's lanes."""
+
+    @staticmethod
+    def forward(ctx: Any, lanes: Tensor, ranks: DistributedGroup) -> Tensor:
+        ctx.ranks, ctx.lanes = ranks, lanes.shape[1]
+        parts = [torch.empty_like(lanes, memory_format=torch.contiguous_format) for _ in range(ranks.size)]
+        ranks._together("lanes", distributed.all_gather, parts, lanes.contiguous())
+        return torch.cat(parts, dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        summed = ctx.ranks.sum(gradient.contiguous())
+        return summed[:, ctx.ranks.rank * ctx.lanes :][:, : ctx.lanes], None
+
+
+def _fingerprint(tensor: Tensor) -> int:
+    """56 bits that other values would not have."""
+    values = tensor.detach().cpu().contiguous().numpy().tobytes()
+    return int.from_bytes(hashlib.blake2b(values, digest_size=7).digest())

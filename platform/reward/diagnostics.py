@@ -1,0 +1,131 @@
+"""How good a reward model is on held-out episodes: moments ordered as raters did, returns ordered as the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays
+from interplay.learner.ibt import pair_signs
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of the pairs of moments that raters ordered, by episode [episodes]: how many, and how many are ordered alike.
+
+    Ties count half, as in `ibt_loss`.
+    """
+
+    pairs: NDArray[np.int64]
+    right: NDArray[np.float64]
+
+    @property
+    def accuracy(self) -> float:
+        """The share ordered alike; NaN without pairs."""
+        return float(self.right.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
+
+
+def utilities(
+    model: Agent,
+    episodes: Sequence[Arrays],
+    *,
+    at_once: int = 64,
+    rows: int = 16,
+    beat: Callable[[str], None] = lambda what: None,
+) -> list[Floats]:
+    """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
+
+    Args:
+        at_once, rows: of how many episodes, and how many rows of each, are in one forward.
+        beat: told how far it is before each forward.
+    """
+    found: list[Floats] = []
+    for start in range(0, len(episodes), at_once):
+        batch = episodes[start : start + at_once]
+        where = f"of episodes {start + 1} to {start + len(batch)} of {len(episodes)}"
+        utility = _forward(model, batch, rows, beat, where)
+        found += [utility[: len(arrays["first"]), lane].numpy() for lane, arrays in enumerate(batch)]
+    return found
+
+
+def agreement(utility: Sequence[Floats], episodes: Sequence[Arrays]) -> Agreement:
+    """Holds utilities against the marks that the same episodes carry."""
+    pairs: list[int] = []
+    right: list[float] = []
+    for values, arrays in zip(utility, episodes, strict=True):
+        sign = pair_signs(
+            marks_positive=torch.from_numpy(arrays["positive"]),
+            marks_negative=torch.from_numpy(arrays["negative"]),
+            first=torch.from_numpy(arrays["first"]),
+            valid=torch.ones(arrays["first"].shape, dtype=torch.bool),
+        )[..., 0].numpy()  # [N + 1, N + 1]
+        rise = values[None, :] - values[:, None]  # at [i, j]: U_j - U_i
+        margin = (sign * rise)[sign != 0]
+        pairs.append(len(margin))
+        right.append(float((margin > 0).sum() + 0.5 * (margin == 0).sum()))
+    return Agreement(np.array(pairs, np.int64), np.array(right, np.float64))
+
+
+def returns(utility: Sequence[Floats]) -> NDArray[np.float64]:
+    """The return of each episode, U_end - U_start; [episodes]."""
+    return np.array([float(values[-1] - values[0]) for values in utility])
+
+
+def with_instruction(arrays: Arrays, heard: NDArray[np.int16]) -> Arrays:
+    """The episode as if its setter had said something else; `heard` [L] replaces every instruction that was heard."""
+    changed = arrays["heard"].copy()
+    changed[(changed != 0).any(-1)] = heard
+    return {**arrays, "heard": changed}
+
+
+def instruction(arrays: Arrays) -> NDArray[np.int16]:
+    """The first thing that was heard in an episode, [L]; later ones may be no instructions. Silence where none was."""
+    rows: NDArray[np.int16] = arrays["heard"][:, 0]
+    hears = np.flatnonzero((rows != 0).any(-1))
+    heard: NDArray[np.int16] = rows[hears[0] if len(hears) else -1]
+    return heard
+
+
+def swapped(episodes: Sequence[Arrays]) -> list[Arrays]:
+    """Each episode under the next different instruction of the list; episodes without another stay as they are."""
+    heard = [instruction(arrays) for arrays in episodes]
+    return [with_instruction(arrays, other) for arrays, other in zip(episodes, _others(heard), strict=True)]
+
+
+def _others(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[np.int16]]:
+    for index, own in enumerate(heard):
+        following = (heard[(index + step) % len(heard)] for step in range(1, len(heard)))
+        yield next((other for other in following if not np.array_equal(other, own)), own)
+
+
+def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None], where: str) -> Tensor:
+    """Utilities [longest, episodes], from episodes side by side, so many rows in one forward."""
+    longest = max(len(arrays["first"]) for arrays in batch)
+    found, state = [], model.eval().initial_state(len(batch))
+    for start in range(0, longest, rows):
+        beat(f"measures row {start} {where}")
+        with torch.inference_mode():
+            output, state = model(_joined(model, batch, start, min(start + rows, longest)), state)
+            found.append(output.utility.cpu())
+    return torch.cat(found)
+
+
+def _joined(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> dict[str, Tensor]:
+    """Rows of episodes side by side [stop - start, episodes, ...], shorter ones padded at their end."""
+    joined = {}
+    for key in model.layout.observations(0, 0):
+        first = batch[0][key]
+        block = np.zeros((stop - start, len(batch), *first.shape[2:]), first.dtype)
+        for lane, arrays in enumerate(batch):
+            piece = arrays[key][start:stop, 0]
+            block[: len(piece), lane] = piece
+        joined[key] = torch.from_numpy(block).to(model.device)
+    return joined

@@ -1,0 +1,35 @@
+"""Scores with the reward model of this process, whoever asks, one after the other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from interplay.agent.observation import Arrays
+from interplay.agent.weights import Weights
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll, ScoringModel
+
+ReadVersion = Callable[[str], tuple[Weights, int]]  # the weights and the version of a checkpoint, by its path
+
+
+class LocalScorer:
+    """A `Scorer` without replicas. `read` finds the checkpoints that it is asked to load."""
+
+    def __init__(self, judge: ScoringModel, read: ReadVersion) -> None:
+        self._judge = judge
+        self._read = read
+        self._lock = threading.Lock()  # nothing is scored by half of one version and half of another
+
+    @property
+    def version(self) -> int:
+        return self._judge.version
+
+    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+        with self._lock:
+            return self._judge.judge(arrays, states)
+
+    def load(self, checkpoint: str) -> int:
+        weights, version = self._read(checkpoint)
+        with self._lock:
+            self._judge.load_version(weights, version)
+        return version

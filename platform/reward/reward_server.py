@@ -1,0 +1,262 @@
+"""The reward service for other programs, over HTTP, with the standard library alone.
+
+    GET  /about    JSON: the version of the reward model, the arrays that it wants, the words of its vocabulary
+    POST /score    an .npz in, an .npz out
+    POST /version  JSON {"checkpoint": PATH}: pay with another reward model of the same make from now on
+
+The .npz of a request to score holds the observations of an unroll by name, each [T + 1, b, ...] (`/about` says which,
+their dtypes and the shape of a row), and `last`, bool [T + 1, b]: rows at which an episode has ended. To go on with
+the lanes of an earlier request it also holds `hidden` and `cell`, as they were answered. The answer holds
+
+| key | shape | meaning |
+|---|---|---|
+| reward | float32 [T, b] | what the step between two rows earned; 0 across the boundary of episodes |
+| utility | float32 [T + 1, b] | what the model thinks of each row |
+| hidden, cell | float32 [b, D] | the lanes before row T, which is row 0 of the next request |
+
+and the header X-Reward-Version. Whatever goes wrong is answered as JSON {"error": ...}: 400 where the request is at
+fault, 404 and 405 for what there is not, 413 where it is too large, 500 where the service is, and 503 where nobody is
+left who scores: then the service ends.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Protocol
+
+import numpy as np
+
+from interplay.agent.observation import Arrays, Layout
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+
+logger = logging.getLogger(__name__)
+
+PIECE = 2**16  # bytes
+STATE = ("hidden", "cell")
+
+
+@dataclass(frozen=True)
+class ServeConfig:
+    """Where the reward service listens."""
+
+    host: str = "127.0.0.1"  # this machine only; 0.0.0.0 for all: it asks nobody who they are
+    port: int = 8765  # 0: any that is free
+    largest_mb: int = 512  # of a request
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise ValueError(f"serve.port is from 0 to 65535, got {self.port}")
+        if self.largest_mb < 1:
+            raise ValueError(f"serve.largest_mb is at least 1, got {self.largest_mb}")
+
+
+class Scorer(Protocol):
+    """Who scores: the model in this process, or replicas elsewhere. Asked from several threads."""
+
+    @property
+    def version(self) -> int:
+        """Of the reward model that the next request is scored with."""
+
+    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+        """See `interplay.reward.scoring_model.Judge.judge`."""
+
+    def load(self, checkpoint: str) -> int:
+        """Pays by the model of a checkpoint from now on; returns its version.
+
+        Raises:
+            ValueError: it is not there, or of another make.
+        """
+
+
+class ServiceEnded(RuntimeError):
+    """Nobody is left who scores. The message is why."""
+
+
+class RefusedRequest(ValueError):
+    """The request is at fault."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RewardServer(ThreadingHTTPServer):
+    """Answers each request in a thread of its own."""
+
+    daemon_threads = True
+    ended_by: ServiceEnded | None = None  # once somebody has been told that nobody is left who scores
+
+
+def serve(scorer: Scorer, about: Mapping[str, Any], layout: Layout, width: int, config: ServeConfig) -> RewardServer:
+    """A server that is bound and not yet running: call its `serve_forever`, and `shutdown` from another thread.
+
+    Args:
+        about: what `/about` says besides the version and the arrays.
+        width: D, of the lanes' state.
+
+    Raises:
+        ValueError: the address is taken, or not of this machine.
+    """
+    given = {"scorer": scorer, "about": about, "layout": layout, "width": width}
+    handler = type("Handler", (_Handler,), {**given, "largest": config.largest_mb * 2**20})
+    try:
+        return RewardServer((config.host, config.port), handler)
+    except OSError as error:
+        raise ValueError(
+            f"can't listen at serve.host={config.host} serve.port={config.port} ({error.strerror}); choose others"
+        ) from error
+
+
+def wanted_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
+    """The arrays of a request by name: dtype, and the shape of one row of one lane."""
+    arrays = {**layout.observations(1, 1), "last": np.zeros((1, 1), bool)}
+    return {name: {"dtype": str(array.dtype), "row": list(array.shape[2:])} for name, array in arrays.items()}
+
+
+def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneStates]:
+    """The arrays and lane states of a request to score; `width`: D, of the lanes' state.
+
+    Raises:
+        RefusedRequest: it is no .npz, or its arrays don't fit.
+    """
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as loaded:
+            found = {name: loaded[name] for name in loaded.files}
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
+    wanted = wanted_arrays(layout)
+    problems = [f"{name} is missing" for name in wanted if name not in found]
+    arrays = {name: found[name] for name in wanted if name in found}
+    lead = next((array.shape[:2] for array in arrays.values()), (0, 0))
+    for name, array in arrays.items():
+        dtype, row = wanted[name]["dtype"], tuple(wanted[name]["row"])
+        if str(array.dtype) != dtype or array.shape != (*lead, *row):
+            problems.append(f"{name} is {array.dtype} {list(array.shape)}, not {dtype} [T + 1, b, {str(row)[1:-1]}]")
+    if not problems and (lead[0] < 2 or lead[1] < 1):
+        problems.append(f"there are {lead[0]} rows of {lead[1]} lanes; at least 2 of 1 are needed")
+    given = [name for name in STATE if name in found]
+    if given and given != list(STATE):
+        problems.append(f"of the lanes' state there is only {given[0]}; give hidden and cell, or none")
+    problems += [
+        f"{name} is {found[name].dtype} {list(found[name].shape)}, not float32 [b, D], here {[lead[1], width]}"
+        for name in given
+        if found[name].dtype != np.float32 or found[name].shape != (lead[1], width)
+    ]
+    if problems:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
+    return arrays, LaneStates({name: found[name] for name in STATE} if given else None)
+
+
+def write_answer(judged: ScoredUnroll) -> bytes:
+    """The body of an answer."""
+    assert judged.reward is not None and judged.utility is not None and judged.states.payment is not None
+    file = io.BytesIO()
+    arrays: dict[str, Any] = {"reward": judged.reward, "utility": judged.utility, **judged.states.payment}
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    scorer: Scorer
+    about: Mapping[str, Any]
+    layout: Layout
+    width: int
+    largest: int
+    timeout = 60.0  # seconds that a request may be silent in the middle
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._answer({"/about": self._about})
+
+    def do_POST(self) -> None:
+        self._answer({"/score": self._score, "/version": self._version})
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that it overrides
+        logger.debug(format, *args)
+
+    def _answer(self, known: Mapping[str, Callable[[], None]]) -> None:
+        try:
+            if self.path not in known:
+                there = self.path in ("/about", "/score", "/version")
+                status = HTTPStatus.METHOD_NOT_ALLOWED if there else HTTPStatus.NOT_FOUND
+                raise RefusedRequest(status, f"there is no {self.command} {self.path}; see GET /about")
+            known[self.path]()
+        except RefusedRequest as refused:
+            self._error(refused.status, str(refused))
+        except (BrokenPipeError, ConnectionResetError, TimeoutError) as error:
+            logger.info("whoever asked has gone: %s", error)
+            self.close_connection = True
+        except ServiceEnded as ended:
+            self._end(ended)
+        except Exception as error:
+            logger.exception("a request failed")
+            self._error(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
+
+    def _about(self) -> None:
+        self._send_json(
+            HTTPStatus.OK, {"version": self.scorer.version, "arrays": wanted_arrays(self.layout), **self.about}
+        )
+
+    def _score(self) -> None:
+        arrays, states = read_request(self._body(), self.layout, self.width)
+        judged = self.scorer.score(arrays, states)
+        self._send(HTTPStatus.OK, write_answer(judged), "application/octet-stream", str(judged.version))
+
+    def _version(self) -> None:
+        try:
+            wanted = json.loads(self._body())
+            path = wanted["checkpoint"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, 'send JSON, as {"checkpoint": "PATH"}') from error
+        try:
+            version = self.scorer.load(str(path))
+        except ValueError as error:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, str(error)) from error
+        self._send_json(HTTPStatus.OK, {"version": version})
+
+    def _body(self) -> bytes:
+        try:
+            length = int(self.headers.get("Content-Length", ""))
+        except ValueError as error:
+            raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "say how long the body is: Content-Length") from error
+        if length < 0:  # which would be read to the end of the connection
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"Content-Length is {length}")
+        if length > self.largest:
+            for _ in range(min(length, 2 * self.largest) // PIECE + 1):  # so that it hears the answer
+                length -= len(self.rfile.read(min(PIECE, max(0, length))))
+            told = f"the body has {length} bytes, at most {self.largest} are taken: serve.largest_mb"
+            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
+        return self.rfile.read(length)
+
+    def _end(self, ended: ServiceEnded) -> None:
+        """Whoever asked hears why before the service ends."""
+        assert isinstance(self.server, RewardServer)
+        try:
+            self._error(HTTPStatus.SERVICE_UNAVAILABLE, str(ended))
+        finally:
+            self.server.ended_by = ended
+
+    def _error(self, status: HTTPStatus, message: str) -> None:
+        self.close_connection = True  # its body may not have been read
+        self._send_json(status, {"error": message})
+
+    def _send_json(self, status: HTTPStatus, value: Mapping[str, Any]) -> None:
+        self._send(status, json.dumps(value).encode(), "application/json", None)
+
+    def _send(self, status: HTTPStatus, body: bytes, kind: str, version: str | None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if version is not None:
+            self.send_header("X-Reward-Version", version)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)

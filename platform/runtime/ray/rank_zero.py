@@ -1,0 +1,186 @@
+"""The learner's own rank, the first of several: it hands each of the others its lanes, and all make the same step.
+
+    streams --joined batch--> rank 0 --lanes--> rank 1, rank 2, ...
+                                 '--- gradients ---'
+
+Streams, ledger, metrics and checkpoints are the first rank's, as if it were alone. Where another rank is lost, so is
+the step under way: the learner's process ends too, and its successor goes on from the newest checkpoint with new ranks.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import ray
+import torch
+from ray import ObjectRef
+from ray.exceptions import RayError
+
+from interplay.agent.network import Agent
+from interplay.agent.unroll import Unroll
+from interplay.learner.device import find_device
+from interplay.learner.distributed import PATIENCE, DistributedGroup, RankLost, join
+from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.runtime.rank_worker import RankWorker
+from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.learner_host import STARTS
+from interplay.runtime.ray.placement import RANK
+from interplay.runtime.ray.worker import CONTROL_SECONDS, WorkerHandle, never_ran
+
+Result = TypeVar("Result")
+
+
+def lead(
+    agent: Agent, config: LearnerConfig, *, dataset_lanes: int, generator: torch.Generator, surroundings: LearnerContext
+) -> RankZeroLearner:
+    """A learner of `runtime.learners` ranks, all of which are there when this returns.
+
+    Args:
+        dataset_lanes: of all ranks, which divide them.
+
+    Raises:
+        RankLost: one of them did not come.
+    """
+    size = surroundings.config.learners
+    lanes = dataset_lanes // size
+    make = partial(
+        RankWorker,
+        size=size,
+        config=config,
+        lanes=lanes,
+        random=generator.get_state(),
+        threads=surroundings.config.threads,
+    )
+    parts = [surroundings.host(f"{RANK}-{rank}", partial(make, rank=rank)) for rank in range(1, size)]
+    followers = RankWorkers(parts, surroundings)
+    peers = followers.gather(agent, find_device(config.device))
+    return RankZeroLearner(agent, config, dataset_lanes=lanes, generator=generator, peers=peers, followers=followers)
+
+
+class RankWorkers:
+    """The other ranks. They are asked first and then waited for, while the first rank does the same as they."""
+
+    def __init__(self, parts: Sequence[WorkerHandle], surroundings: LearnerContext) -> None:
+        self._parts = list(parts)
+        self._surroundings = surroundings
+
+    def gather(self, agent: Agent, device: torch.device) -> DistributedGroup:
+        """Starts them with a copy of the agent, and comes together with them."""
+        config, pulse = self._surroundings.config, self._surroundings.pulse
+        shared = ray.put(agent)
+        for part in self._parts:
+            part.start(shared)
+        pulse.waits("for its ranks")
+        self.together("ready", "starts", [()] * len(self._parts), lambda: None)
+        pulse.works(STARTS)
+        address, patience = _free_address(), min(config.stall_limit, PATIENCE)
+        own = partial(join, rank=0, size=1 + len(self._parts), address=address, device=device, patience=patience)
+        return self.together("join", "joins the others", [(address, patience)] * len(self._parts), own)
+
+    def together(self, method: str, what: str, arguments: Sequence[Sequence[Any]], own: Callable[[], Result]) -> Result:
+        """Lets all ranks do something: of the others, each calls `method` with its arguments; the first does `own`.
+
+        Raises:
+            RankLost: one of the others failed, or is gone; why is kept with the crashes.
+            Exception: what `own` raised.
+        """
+        patience = [part.patience for part in self._parts]
+        asked = [part.ask(method, what, *each) for part, each in zip(self._parts, arguments, strict=True)]
+        try:
+            done = own()
+        except RankLost as error:
+            raise RankLost("\n".join([str(error), *self._failed(asked, CONTROL_SECONDS)])) from error
+        failed = self._failed(asked, max(patience))
+        if failed:
+            raise RankLost("\n".join(failed))
+        for part in self._parts:
+            part.made += 1
+        return done
+
+    def _failed(self, asked: Sequence[ObjectRef[Any]], seconds: float) -> list[str]:
+        """Waits for the answers; what went wrong with whom, which is kept with the crashes."""
+        answered = ray.wait(list(asked), num_returns=len(asked), timeout=seconds)[0]
+        failed = []
+        for part, reference in zip(self._parts, asked, strict=True):
+            cause = f"has not answered in {seconds:g} s"
+            if reference in answered:
+                try:
+                    ray.get(reference, timeout=CONTROL_SECONDS)
+                    continue
+                except RayError as error:
+                    cause = f"{type(error).__name__}: {error}"
+            if never_ran(cause):
+                failed.append(f"{part.name} is lost: {cause}")
+                continue
+            around = self._surroundings
+            file = around.crashes.keep(part.name, around.counted + 1, cause, [])
+            failed.append(f"{part.name} is lost, see {file}: {cause.strip().splitlines()[-1]}")
+        return failed
+
+
+class RankZeroLearner(Learner):
+    """Rank 0: a `Learner` that is given the lanes of all ranks, and lets the others do as it does."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        config: LearnerConfig,
+        *,
+        dataset_lanes: int,
+        generator: torch.Generator,
+        peers: DistributedGroup,
+        followers: RankWorkers,
+    ) -> None:
+        super().__init__(agent, config, dataset_lanes=dataset_lanes, generator=generator, peers=peers)
+        self._followers = followers
+
+    def update(self, *, demonstrated: Unroll | None, played: Played | None = None) -> dict[str, float]:
+        own, *others = [_share(demonstrated, played, rank, self.peers.size) for rank in range(self.peers.size)]
+        learn = partial(super().update, demonstrated=own[0], played=own[1])
+        return self._followers.together("update", "learns", others, learn)
+
+    def state(self) -> dict[str, Any]:
+        return self._followers.together("state", "saves", [()] * (self.peers.size - 1), super().state)
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        weights, saved = ray.put(self.weights()), ray.put(dict(state))
+        others = [(weights, saved)] * (self.peers.size - 1)
+        self._followers.together("load", "loads", others, partial(super().load_state, state))
+
+
+def _share(
+    demonstrated: Unroll | None, played: Played | None, rank: int, size: int
+) -> tuple[Unroll | None, Played | None]:
+    """The lanes of one rank."""
+    shown = None if demonstrated is None else _lanes_of(demonstrated, rank, size)
+    if played is None:
+        return shown, None
+    own, gate = _slice_of(played.unroll.lanes, rank, size), played.reference_gate
+    reward = np.ascontiguousarray(played.reward[:, own])
+    gate = None if gate is None else np.ascontiguousarray(gate[:, own])
+    return shown, Played(_lanes_of(played.unroll, rank, size), reward, gate)
+
+
+def _lanes_of(unroll: Unroll, rank: int, size: int) -> Unroll:
+    own = _slice_of(unroll.lanes, rank, size)
+    arrays = {key: np.ascontiguousarray(array[:, own]) for key, array in unroll.arrays.items()}
+    state = {key: np.ascontiguousarray(array[own]) for key, array in unroll.state.items()}
+    return Unroll(arrays, state, unroll.version, unroll.episodes)
+
+
+def _slice_of(lanes: int, rank: int, size: int) -> slice:
+    assert lanes % size == 0, f"{size} ranks can't share {lanes} lanes"  # which the configuration refuses
+    return slice(rank * lanes // size, (rank + 1) * lanes // size)
+
+
+def _free_address() -> str:
+    """HOST:PORT of this machine, at which nobody listens yet."""
+    untyped: Any = ray.util
+    host = untyped.get_node_ip_address()
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return f"{host}:{probe.getsockname()[1]}"

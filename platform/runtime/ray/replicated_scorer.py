@@ -1,0 +1,101 @@
+"""Scores with replicas under Ray, for programs that are not part of a run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+
+from interplay.agent.observation import Arrays
+from interplay.reward.local_scorer import ReadVersion
+from interplay.reward.reward_server import ServiceEnded
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.runtime.config import RuntimeConfig
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.messages import Message
+from interplay.runtime.ray.placement import reserve, wanted_by
+from interplay.runtime.ray.replicas import NoReplicaLeft, Replicas, ScoreRequest
+from interplay.runtime.ray.session import session
+from interplay.runtime.ray.worker import WorkerHandle
+
+NAME = "reward-"
+PAST = 0.1  # seconds after a replica's own patience is over, which is as long: then it is found to be stalled
+
+
+class NoAnswer(RuntimeError):
+    """No replica has answered a request in time."""
+
+
+class ReplicatedScorer:
+    """A `Scorer` in front of replicas, asked from several threads at once."""
+
+    def __init__(self, replicas: Replicas, version: int, read: ReadVersion, time_limit: float) -> None:
+        self.version = version
+        self._replicas = replicas
+        self._read = read
+        self._limit = time_limit
+        self._lock = threading.Lock()  # of the replicas' books; nobody holds it while a replica works
+
+    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+        """See `Judge.judge`.
+
+        Raises:
+            ServiceEnded: no replica is left.
+            PartFailed: replicas went down over it.
+            NoAnswer: none came in time; a replica that has answered nobody is made anew.
+            Exception: what a replica raised over it.
+        """
+        try:
+            return self._score(arrays, states)
+        except NoReplicaLeft as failed:
+            raise ServiceEnded(f"no replica is left that scores: {failed}") from failed
+
+    def _score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+        unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
+        with self._lock:
+            answer: ScoredUnroll | ScoreRequest = self._replicas.ask(unroll, states)
+        ends = time.monotonic() + self._limit + PAST
+        while isinstance(answer, ScoreRequest):
+            if not ray.wait([answer.reference], timeout=max(0.0, ends - time.monotonic()))[0]:
+                with self._lock:
+                    for replica, seconds in self._replicas.stalled():
+                        self._replicas.restart(replica, f"it has not answered for {seconds:.0f} s")
+                    self._replicas.forget(answer)
+                raise NoAnswer(f"no replica has answered in {self._limit:g} s; try again, or give it more replicas")
+            with self._lock:
+                answer = self._replicas.answer(answer)
+        return answer
+
+    def load(self, checkpoint: str) -> int:
+        weights, version = self._read(checkpoint)
+        with self._lock:
+            self._replicas.load_version(weights, version)
+            self.version = version
+        return version
+
+
+@contextmanager
+def replicated(
+    make: Callable[..., Any], version: int, read: ReadVersion, config: RuntimeConfig, crashes: Crashes
+) -> Iterator[ReplicatedScorer]:
+    """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready; they pay by `version`.
+
+    Raises:
+        ClusterError: there is no cluster, or no room in it.
+    """
+    wanted = [
+        each for each in wanted_by(config, actors=False, replicas=True, datasets=False) if each.name.startswith(NAME)
+    ]
+    with session(config, sum(each.resources.cpus for each in wanted)):
+        placement = reserve(wanted, config)
+        parts = [WorkerHandle(each.name, make, placement=placement, crashes=crashes, config=config) for each in wanted]
+        replicas = Replicas(parts, retries=config.reward.retries, strangers=True)
+        replicas.start()
+        try:
+            yield ReplicatedScorer(replicas, version, read, config.patience)
+        finally:
+            placement.release()

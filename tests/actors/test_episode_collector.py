@@ -1,0 +1,202 @@
+"""Episodes recorded side by side: each booking once, ends that linger, recordings that can be lived through again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from street import WORDS, Errand, Street, playing, tiny_agent
+
+from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
+from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
+from interplay.env.world import World
+from interplay.episodes.dialogue import dialogue
+from interplay.episodes.episode import Episode
+from interplay.episodes.resimulation import resimulate
+from interplay.players.setter import ScriptedSetter, SetterConfig
+from interplay.players.solver import SolverConfig
+
+PERFECT = SolverConfig(skill=1.0)
+CONFIG = RecordingConfig(steps=14, linger=3)
+
+
+def bookings(count: int, kinds: Mapping[str, float] | None = None, **more: Any) -> list[EpisodeRequest]:
+    config = SetterConfig(kinds=kinds or {}, delay_steps=(0, 2), **more)
+    return [
+        EpisodeRequest(seed, ("train", "heldout")[seed % 3 == 0], ScriptedSetter(config, np.random.default_rng(seed)))
+        for seed in range(count)
+    ]
+
+
+def made(
+    booked: list[EpisodeRequest],
+    lanes: int = 3,
+    seat: SolverSeat | None = None,
+    config: RecordingConfig = CONFIG,
+    **world: Any,
+) -> list[tuple[EpisodeRequest, Episode]]:
+    worlds = [Street(**world) for _ in range(lanes)]
+    seat = seat or ScriptedSeat(PERFECT, lanes, np.random.default_rng(0))
+    maker = EpisodeCollector(worlds=worlds, seat=seat, config=config, world_config={"ends_at": None}, round=2)
+    return list(maker.make(booked))
+
+
+def agent_seat(lanes: int) -> AgentSeat:
+    return AgentSeat(playing(tiny_agent(Street()), lanes), checkpoint="runs/x")
+
+
+def assert_lived_through_again(episode: Episode, world: World | None = None) -> None:
+    """By its actions the same moments come as its poses show, and the same is heard and said."""
+    world = world or Street()
+    solver = world.spec.solver
+    by_pose = [views[solver] for _, views, _ in resimulate(world, episode, (solver,))]
+    assert episode.poses is not None
+    for row, views, there in resimulate(world, replace(episode, poses=None), (solver,)):
+        np.testing.assert_array_equal(there.poses(), episode.poses[row])
+        np.testing.assert_array_equal(views[solver].image, by_pose[row].image)
+        assert (views[solver].heard, views[solver].said) == (by_pose[row].heard, by_pose[row].said)
+
+
+def asked(episode: Episode) -> tuple[int, Errand]:
+    """The step in which the task was asked, and the task."""
+    frame, fields = episode.meta.tasks[0]
+    return frame // 2, Errand(**fields)
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 8])
+def test_each_booking_is_recorded_once(lanes: int) -> None:
+    booked = bookings(7)
+    found = made(booked, lanes)
+    assert sorted(booking.seed for booking, _ in found) == list(range(7))
+    for booking, episode in found:
+        assert (episode.meta.seed, episode.meta.split, episode.meta.round) == (booking.seed, booking.split, 2)
+        assert episode.meta.world_config == {"ends_at": None}
+        assert len(episode.meta.tasks) == 1
+        assert episode.meta.players["solver"] == {"kind": "scripted", "skill": "1"}
+        assert_lived_through_again(episode)
+
+
+def test_an_episode_starts_from_its_booking_in_whatever_lane() -> None:
+    by_seed = [{b.seed: e for b, e in made(bookings(6), lanes)} for lanes in (1, 4)]
+    for seed in range(6):
+        one, other = by_seed[0][seed], by_seed[1][seed]
+        assert one.initial_state == other.initial_state
+        assert one.meta.tasks == other.meta.tasks
+
+
+def test_a_walk_ends_some_steps_after_it_is_done() -> None:
+    for _, episode in made(bookings(8, {"walk": 1.0})):
+        assert episode.poses is not None
+        step, task = asked(episode)
+        places = episode.poses[step + 1 :, 2]
+        done = step + 1 + int(np.flatnonzero(np.abs(places - task.goal) < 1)[0])
+        assert episode.meta.steps == min(done + CONFIG.linger, CONFIG.steps)
+        assert places[-1] == task.goal
+
+
+def test_a_question_ends_some_steps_after_its_answer() -> None:
+    for _, episode in made(bookings(8, {"count": 1.0})):
+        step, _ = asked(episode)
+        answers = [u for u in episode.meta.utterances if u.role == "solver"]
+        assert [u.text for u in answers] == ["two"]
+        assert answers[0].frame == 2 * (step + 1)  # heard after the asking step, answered in the next
+        assert episode.meta.steps == step + 2 + CONFIG.linger
+
+
+def test_what_takes_too_long_is_cut() -> None:
+    assert {episode.meta.steps for _, episode in made(bookings(5), config=RecordingConfig(4, 30))} == {4}
+
+
+def test_the_world_may_end_an_episode() -> None:
+    assert {e.meta.steps for _, e in made(bookings(5), config=RecordingConfig(30, 30), ends_at=5)} == {5}
+
+
+def test_agents_are_recorded_as_agents() -> None:
+    found = made(bookings(6), seat=agent_seat(3))
+    assert sorted(booking.seed for booking, _ in found) == list(range(6))
+    spoken = []
+    for _, episode in found:
+        assert episode.meta.players["solver"] == {"kind": "agent", "checkpoint": "runs/x"}
+        assert episode.meta.control["solver"] == [(0, "agent")]
+        assert_lived_through_again(episode)
+        spoken += [u.text for u in episode.meta.utterances if u.role == "solver"]
+    assert spoken and all(word in WORDS for text in spoken for word in text.split())
+
+
+def test_an_agent_sees_each_episode_from_its_start() -> None:
+    """Recorded one after another in one lane, or each alone with the same random state: the first step is the same."""
+    seat = agent_seat(1)
+    seat._playing.policy.greedy = True
+    together = {b.seed: e for b, e in made(bookings(4), lanes=1, seat=seat)}
+    for booking in bookings(4):
+        alone = agent_seat(1)
+        alone._playing.policy.greedy = True
+        (_, episode), *_ = made([booking], lanes=1, seat=alone)
+        other = together[booking.seed]
+        np.testing.assert_array_equal(episode.actions["solver"], other.actions["solver"])
+        assert episode.meta.utterances == other.meta.utterances
+
+
+def test_fewer_bookings_than_worlds_are_enough() -> None:
+    for seat in (ScriptedSeat(PERFECT, 4, np.random.default_rng(0)), agent_seat(4)):
+        assert [booking.seed for booking, _ in made(bookings(1), lanes=4, seat=seat)] == [0]
+    assert made([], lanes=2) == []
+
+
+TALK = RecordingConfig(steps=90, linger=3)
+
+
+def test_several_tasks_are_recorded_with_their_ends() -> None:
+    for _, episode in made(bookings(5, tasks=30, pause=(2, 2), thanks=("hello",)), config=TALK):
+        found = dialogue(episode.meta)
+        assert len(found) > 5 and episode.meta.steps == TALK.steps
+        assert_lived_through_again(episode)
+        assert [task.how for task in found[:-1]] == ["done"] * (len(found) - 1)
+        heard = [(u.frame // 2, u.text) for u in episode.meta.utterances if u.role == "setter"]
+        assert [step for step, text in heard if text != "hello"] == [task.step for task in found]
+        assert {step for step, text in heard if text == "hello"} <= {task.ended for task in found}
+        for task, following in pairwise(found):
+            assert task.ended is not None and task.step < task.ended < following.step == task.ended + 3
+        assert_done_when_ended(episode)
+
+
+def assert_done_when_ended(episode: Episode) -> None:
+    """Walkers stand where they were asked to when the setter is content, and had stood there for a row."""
+    assert episode.poses is not None
+    said = episode.said("solver")
+    for task in dialogue(episode.meta):
+        errand = Errand(**task.fields)
+        if task.ended is not None:
+            places = episode.poses[task.ended - 1 : task.ended + 1, 2]
+            assert (places == errand.goal).all() if errand.answer is None else task.answers(said) == ["two"]
+
+
+def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
+    seat = ScriptedSeat(SolverConfig(skill=0.0, gives_up=1.0, gives_up_after=(0, 0), mistakes_task=0.0), 3,
+                        np.random.default_rng(0))  # fmt: skip
+    for _, episode in made(bookings(4, {"walk": 1.0}, tasks=30, patience=(20, 20)), seat=seat, config=TALK):
+        found = dialogue(episode.meta)
+        assert len(found) >= 3
+        for task in found:
+            if task.how == "given up":
+                assert task.ended == task.step + 20
+        assert "given up" in {task.how for task in found}
+
+
+def test_an_episode_ends_after_the_last_of_its_tasks() -> None:
+    for _, episode in made(bookings(6, {"count": 1.0}, tasks=2, pause=(1, 1)), config=TALK):
+        first, last = dialogue(episode.meta)
+        # Heard after the asking step, answered in the next; the setter hears it in the one after that.
+        assert (first.ended, last.step) == (first.step + 2, first.step + 4)
+        assert last.ended is None and episode.meta.steps == last.step + 2 + TALK.linger
+
+
+def test_a_dialogue_is_the_same_in_whatever_lane() -> None:
+    by_seed = [{b.seed: e for b, e in made(bookings(5, tasks=9), lanes, config=TALK)} for lanes in (1, 4)]
+    for seed in range(5):
+        one, other = by_seed[0][seed], by_seed[1][seed]
+        assert one.meta.tasks == other.meta.tasks and one.meta.endings == other.meta.endings

@@ -1,0 +1,90 @@
+"""Windows around marks: each holds its mark after its first row, every mark comes up, and a cursor goes on exactly."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from corridor import Corridor, play
+
+from interplay.episodes.episode import Mark
+from interplay.episodes.lane_reader import EpisodeWindow
+from interplay.episodes.marked_windows import MarkedWindowReader
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.store import EpisodeStore
+
+STEPS = [12, 30, 3, 9]
+MARKED = {0: ((2, "ann"), (11, "ann")), 1: ((20, "bob"),), 2: ((0, "ann"),)}  # episode: (step, rater); 3 has none
+
+
+def name(number: int) -> str:
+    return f"{number:028x}"
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Snapshot:
+    store = EpisodeStore(tmp_path)
+    for number, steps in enumerate(STEPS):
+        episode = play(Corridor(), seed=number, steps=steps)[0]
+        store.append(dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, id=name(number))))
+    frames = Corridor().spec.frames_per_step
+    store.add_marks(
+        [Mark(name(number), who, step * frames, 1) for number, marks in MARKED.items() for step, who in marks]
+    )
+    return store.snapshot("run")
+
+
+def drawn(reader: MarkedWindowReader, times: int, rows: int = 5) -> list[list[EpisodeWindow]]:
+    return [reader.next(0, rows) for _ in range(times)]
+
+
+def test_every_window_shows_a_mark_of_its_rater_after_its_first_row(snapshot: Snapshot) -> None:
+    for pieces in drawn(MarkedWindowReader(snapshot, 0, world=Corridor()), 60):
+        assert sum(piece.stop - piece.start for piece in pieces) == 5
+        first = pieces[0]  # the last of several may be cut too short for that
+        clicks = first.episode.marks[str(first.rater)]
+        assert first.cut and any(first.start < step + 1 < first.stop for step, _ in clicks)
+        assert first.episode.meta.id != name(3)
+
+
+def test_marks_come_up_equally_often_and_at_every_place(snapshot: Snapshot) -> None:
+    windows = [pieces[0] for pieces in drawn(MarkedWindowReader(snapshot, 1, world=Corridor()), 400)]
+    counts = Counter(piece.episode.meta.id for piece in windows)
+    assert counts[name(0)] > 1.5 * counts[name(1)] > 0
+    assert {piece.start for piece in windows if piece.episode.meta.id == name(1)} == {17, 18, 19, 20}
+
+
+def test_short_episodes_are_followed_by_another_window(snapshot: Snapshot) -> None:
+    for pieces in drawn(MarkedWindowReader(snapshot, 0, world=Corridor()), 20, rows=8):
+        if pieces[0].episode.meta.id == name(2):
+            assert (pieces[0].start, pieces[0].stop) == (0, 4) and len(pieces) > 1
+            break
+    else:
+        pytest.fail("the short episode never came up")
+
+
+def test_a_cursor_goes_on_exactly(snapshot: Snapshot) -> None:
+    reader = MarkedWindowReader(snapshot, 5, world=Corridor())
+    drawn(reader, 7)
+    state = json.loads(json.dumps(reader.state()))
+    resumed = MarkedWindowReader(snapshot, 5, world=Corridor())
+    resumed.load_state(state)
+    places = [[(p.episode.meta.id, p.start, p.stop, p.position) for p in w] for w in drawn(reader, 9)]
+    assert [[(p.episode.meta.id, p.start, p.stop, p.position) for p in w] for w in drawn(resumed, 9)] == places
+
+
+def test_a_cursor_of_other_windows_is_refused(snapshot: Snapshot) -> None:
+    with pytest.raises(ValueError, match="resume with the settings of the checkpoint"):
+        MarkedWindowReader(snapshot, 5, world=Corridor()).load_state(
+            MarkedWindowReader(snapshot, 6, world=Corridor()).state()
+        )
+
+
+def test_without_marks_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    store = EpisodeStore(tmp_path)
+    store.append(play(Corridor(), seed=0, steps=4)[0])
+    with pytest.raises(ValueError, match="mark some first: interplay mark"):
+        MarkedWindowReader(store.snapshot("run"), 0, world=Corridor())

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from corridor import ROLES, Corridor, play
+
+from interplay.env.world import Action, Start
+from interplay.episodes import transcript
+from interplay.episodes.recorder import EpisodeRecorder
+from interplay.episodes.resimulation import resimulate
+
+
+@pytest.mark.parametrize("poses", [True, False])
+def test_every_row_comes_back_as_it_was_seen(poses: bool) -> None:
+    episode, views, facts = play(Corridor(poses=poses), seed=5, steps=30)
+    other = Corridor(poses=poses)
+    rows = 0
+    for row, again, world in resimulate(other, episode, see=ROLES):
+        assert world.facts() == facts[row]
+        for role in ROLES:
+            assert again[role].heard == views[row][role].heard
+            assert again[role].said == views[row][role].said
+            np.testing.assert_array_equal(again[role].image, views[row][role].image)
+            np.testing.assert_array_equal(again[role].vector, views[row][role].vector)
+        rows += 1
+    assert rows == 31
+
+
+def test_stored_pictures_are_not_drawn_again() -> None:
+    episode = play(Corridor(poses=False), seed=5)[0]
+    world = Corridor(poses=False)
+    assert len(list(resimulate(world, episode, see=["solver"]))) == 11
+    assert world.drawn == 0
+
+
+def test_another_world_is_refused() -> None:
+    episode = play(Corridor(), seed=5)[0]
+    world = Corridor()
+    object.__setattr__(world.spec, "version", 2)
+    with pytest.raises(ValueError, match="version 1, this world is corridor version 2"):
+        next(resimulate(world, episode, see=()))
+
+
+def test_a_mission_that_nobody_said_is_kept() -> None:
+    episode, views, _ = play(Corridor(mission="reach the end"), seed=2, steps=20)
+    assert views[0]["solver"].heard == "reach the end"
+    assert transcript.heard(episode.meta, "solver") == [seen["solver"].heard for seen in views]
+
+
+def test_who_steers_is_kept_as_runs() -> None:
+    world = Corridor()
+    recorder = EpisodeRecorder(world, players={"solver": {"kind": "agent"}})
+    views = world.reset(Start(seed=1))
+    recorder.begin(seed=1, views=views)
+    for who in ["agent", "agent", "human", "human", "agent"]:
+        recorder.record({}, world.step({}), steers={"solver": who})
+    episode = recorder.finish()
+    assert episode.meta.control["solver"] == [(0, "agent"), (8, "human"), (16, "agent")]
+    assert episode.actions["setter"].shape == (20, 1)
+    assert (episode.actions["setter"] == 1).all()  # no entry among the actions: at rest
+
+
+def test_a_recorder_says_what_it_misses() -> None:
+    world = Corridor(poses=False)
+    recorder = EpisodeRecorder(world, players={})
+    with pytest.raises(ValueError, match="call begin"):
+        recorder.finish()
+    recorder.begin(seed=1, views=world.reset(Start(seed=1)))
+    with pytest.raises(ValueError, match="at least one step"):
+        recorder.finish()
+    blind = world.step({"setter": Action(world.spec.rest())}, see=["setter"])
+    with pytest.raises(ValueError, match="solver's image"):
+        recorder.record({}, blind)

@@ -1,0 +1,47 @@
+"""Contact sheets hold every kind of thing, each told from the others, and only the Playhouse has them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from interplay.env import registry
+from interplay.env.playhouse.house.catalog import CATEGORIES, FURNITURE, OBJECTS
+from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.render.showroom import thing_alone
+from interplay.launch import contact_sheets
+
+KINDS = ("objects", "furniture", "houses")
+CONFIG = PlayhouseConfig()
+
+
+def test_every_category_and_every_house_has_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contact_sheets, "HOUSES", 3)
+    world = registry.make("playhouse", image=[24, 32])
+    paths = contact_sheets.draw_contact_sheets(world, seed=1, folder=tmp_path / "catalog")
+    row = contact_sheets.ENLARGED * 24 + contact_sheets.CAPTION
+    rows = {name: sum(Image.open(p).height // row for p in paths if p.name.startswith(name)) for name in KINDS}
+    assert rows == {"objects": len(OBJECTS), "furniture": len(FURNITURE), "houses": 3}
+    assert all(Image.open(path).height <= contact_sheets.ROWS * row for path in paths)
+
+
+def test_a_world_without_things_is_refused(tmp_path: Path) -> None:
+    world = registry.make("gymnasium", id="CartPole-v1")
+    with pytest.raises(ValueError, match="has no catalog"):
+        contact_sheets.draw_contact_sheets(world, seed=1, folder=tmp_path)
+
+
+def test_no_two_kinds_of_things_look_alike() -> None:
+    """From 3 m, large and from the side: the pictures of any two differ in at least five pixels."""
+    pictures = {
+        name: thing_alone(CONFIG, name, "yellow", "large", 3.0, math.radians(250.0)).astype(int) for name in CATEGORIES
+    }
+    names = list(pictures)
+    for n, one in enumerate(names):
+        for other in names[:n]:
+            differs = np.abs(pictures[one] - pictures[other]).max(axis=2) > 40
+            assert differs.sum() >= 5, (one, other)

@@ -1,0 +1,133 @@
+"""Two ranks, each a process with half of the lanes, learn what one learner with all lanes does."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from ranked import LANES, UPDATES, earned, learner, shown
+from street import Street, tiny_agent
+
+from interplay.agent.network import Agent
+from interplay.learner.distributed import RankLost, join
+from interplay.learner.learner import Learner
+
+SIZE = 2
+HERE = Path(__file__).parent
+
+
+def free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], str]:
+    """What each rank wrote down, and what the first said once the other was gone."""
+    folder, address = tmp_path_factory.mktemp("ranks"), free_address()
+    places = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(HERE / "ranked.py"), str(rank), str(SIZE), address, str(folder)],
+            env={**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(SIZE)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 3], "\n".join(said)
+    told = [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(SIZE)]
+    return told, (folder / "lost.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def alone() -> tuple[Learner, list[dict[str, float]], dict[str, torch.Tensor]]:
+    """One learner with all lanes; its metrics, and the gradients of its first update."""
+    agent = tiny_agent(Street(), utility=True)
+    one, metrics, gradients = learner(agent, LANES), [], {}
+    for number in range(UPDATES):
+        metrics.append(one.update(demonstrated=shown(agent, number), played=earned(agent, number)))
+        if number == 0:
+            gradients = {name: parameter.grad.clone() for name, parameter in agent.named_parameters()}  # type: ignore[union-attr]
+    return one, metrics, gradients
+
+
+def test_the_halves_count_unlike(alone: Any) -> None:
+    """Otherwise the average of the ranks' means would do."""
+    agent: Agent = alone[0].agent
+    arrays, half = shown(agent, 0).arrays, slice(0, LANES // 2)
+    for counts in (arrays["cloned"], arrays["spoke"], arrays["positive"], (arrays["heard"] != 0).any(-1)):
+        assert counts[:, half].sum() != counts.sum() / 2
+
+
+def test_gradients_are_those_of_all_lanes_at_once(ranks: Any, alone: Any) -> None:
+    for told in ranks[0]:
+        assert told["gradients"].keys() == alone[2].keys()
+        for name, gradient in alone[2].items():
+            torch.testing.assert_close(told["gradients"][name], gradient, rtol=1e-4, atol=2e-6, msg=name)
+
+
+def test_metrics_are_those_of_all_lanes(ranks: Any, alone: Any) -> None:
+    for number in range(UPDATES):
+        one, other = (told[f"metrics {number}"] for told in ranks[0])
+        assert one == other
+        assert one.keys() == alone[1][number].keys()
+        # Adam divides by the gradient's size, so a rounding grows from one update to the next.
+        tolerance = (2e-5, 5e-3, 2e-2)[number]
+        for name, value in alone[1][number].items():
+            assert one[name] == pytest.approx(value, rel=tolerance, abs=tolerance / 10), (number, name)
+
+
+def test_ranks_stay_the_same_bit_for_bit(ranks: Any) -> None:
+    one, other = ranks[0]
+    assert one["weights"].keys() == other["weights"].keys()
+    assert all(torch.equal(one["weights"][name], other["weights"][name]) for name in one["weights"])
+    for mine, theirs in zip(one["state"]["dataset_state"], other["state"]["dataset_state"], strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_what_ranks_saved_goes_on_alone(ranks: Any, alone: Any) -> None:
+    """Every rank's state holds the lanes of all, so a run may go on with another number of ranks."""
+    saved = ranks[0][1]["state"]
+    for of_ranks, of_one in zip(saved["dataset_state"], alone[0].state()["dataset_state"], strict=True):
+        assert of_ranks.shape == of_one.shape
+        torch.testing.assert_close(of_ranks, of_one, rtol=0, atol=0.05)
+    agent = tiny_agent(Street(), utility=True)
+    agent.load_state_dict(ranks[0][0]["weights"])
+    resumed = learner(agent, LANES)
+    resumed.load_state(saved)
+    assert resumed.updates == UPDATES
+    assert resumed.update(demonstrated=shown(agent, 7), played=earned(agent, 7))["loss"] > 0
+    with pytest.raises(ValueError, match=r"of 4 dataset lanes, here are 1 x 3"):
+        learner(agent, 3).load_state(saved)
+
+
+def test_ranks_that_start_apart_are_refused(ranks: Any) -> None:
+    assert all("of the agent are not the same on all 2 ranks" in told["apart"] for told in ranks[0])
+
+
+def test_a_rank_that_died_ends_the_others(ranks: Any) -> None:
+    assert "rank 0 of 2" in ranks[1]
+    assert "another rank has ended or is stuck" in ranks[1]
+
+
+def test_a_rank_that_never_comes_is_not_waited_for_forever() -> None:
+    with pytest.raises(RankLost, match=r"waited 1 s at .* and the others did not come"):
+        join(rank=0, size=2, address=free_address(), patience=1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"rank": 2}, "rank is from 0 to size - 1"), ({"address": "here"}, "address is HOST:PORT")],
+)
+def test_ranks_that_cannot_be_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        join(**{"rank": 0, "size": 2, "address": "127.0.0.1:1", **changed})

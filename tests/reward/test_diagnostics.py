@@ -1,0 +1,108 @@
+"""How good a reward model is: moments ordered as raters did, returns, and instructions swapped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from street import TINY, Street, tiny_agent
+
+from interplay.agent.observation import Arrays, Layout
+from interplay.agent.unroll import allocate_demonstrated
+from interplay.reward.diagnostics import agreement, instruction, returns, swapped, utilities, with_instruction
+
+LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+
+
+def episode(steps: int, seed: int = 0, heard: int = 4) -> Arrays:
+    """One episode [steps + 1, 1, ...] whose setter is heard from row 2 on."""
+    rng = np.random.default_rng(seed)
+    arrays = allocate_demonstrated(LAYOUT, steps, 1)
+    arrays["first"][0], arrays["last"][-1] = True, True
+    arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
+    arrays["heard"][2:, 0, :2] = heard, 3
+    return arrays
+
+
+def test_utilities_are_those_of_each_episode_alone() -> None:
+    """Side by side and padded, in batches of two, as one by one."""
+    model = tiny_agent(Street(), utility=True)
+    episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
+    found = utilities(model, episodes, at_once=2)
+    assert [len(utility) for utility in found] == [7, 4, 10, 5, 5]
+    for arrays, utility in zip(episodes, found, strict=True):
+        observations = {key: torch.from_numpy(arrays[key]) for key in LAYOUT.observations(0, 0)}
+        with torch.no_grad():
+            output, _ = model(observations, model.initial_state(1))
+        assert output.utility is not None
+        np.testing.assert_allclose(utility, output.utility[:, 0].numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 5, 16])
+def test_utilities_in_pieces_are_those_in_one(rows: int) -> None:
+    """However long the episodes are, no forward holds more rows than it may, and each is told of before."""
+    model, told, seen = tiny_agent(Street(), utility=True), list[str](), list[int]()
+    episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
+    expected = utilities(model, episodes, rows=100)
+    model.register_forward_pre_hook(lambda _, given: seen.append(len(given[0]["first"])))
+    found = utilities(model, episodes, at_once=3, rows=rows, beat=told.append)
+    assert max(seen) <= rows and sum(seen) == 10 + 5
+    assert len(told) == len(seen) and told[0] == "measures row 0 of episodes 1 to 3 of 5"
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def slow_agreement(utility: np.ndarray, arrays: Arrays) -> tuple[int, float]:
+    pairs, right = 0, 0.0
+    for i in range(len(utility)):
+        for j in range(i + 1, len(utility)):
+            good = arrays["positive"][i + 1 : j + 1, 0].any()
+            bad = arrays["negative"][i + 1 : j + 1, 0].any()
+            if good != bad:
+                pairs += 1
+                rise = utility[j] - utility[i] if good else utility[i] - utility[j]
+                right += 0.5 if rise == 0 else float(rise > 0)
+    return pairs, right
+
+
+def test_agreement_equals_a_slow_count() -> None:
+    rng, episodes, utility = np.random.default_rng(1), [], []
+    for steps in (5, 9, 3, 7):
+        arrays = episode(steps)
+        arrays["positive"][:, 0] = rng.random(steps + 1) < 0.3
+        arrays["negative"][:, 0] = rng.random(steps + 1) < 0.2
+        episodes.append(arrays)
+        utility.append(rng.integers(4, size=steps + 1).astype(np.float32))  # with ties, which count half
+    episodes.append(episode(4))
+    utility.append(np.zeros(5, np.float32))
+    found = agreement(utility, episodes)
+    expected = [slow_agreement(u, arrays) for u, arrays in zip(utility, episodes, strict=True)]
+    assert list(zip(found.pairs.tolist(), found.right.tolist(), strict=True)) == expected
+    assert (found.right % 1 == 0.5).any()
+    assert found.pairs[-1] == 0 and found.pairs[:-1].all()
+    assert found.accuracy == pytest.approx(sum(r for _, r in expected) / sum(p for p, _ in expected))
+    assert np.isnan(agreement(utility[-1:], episodes[-1:]).accuracy)
+
+
+def test_a_return_is_the_rise_of_utility() -> None:
+    assert returns([np.array([1, 5, 3], np.float32), np.array([0.5], np.float32)]).tolist() == [2.0, 0.0]
+
+
+def test_another_instruction_is_heard_where_one_was_heard() -> None:
+    arrays = episode(5)
+    kept = {key: array.copy() for key, array in arrays.items()}
+    other = np.array([7, 8, 3, 0, 0], np.int16)
+    changed = with_instruction(arrays, other)
+    assert (changed["heard"][:2] == 0).all() and (changed["heard"][2:, 0] == other).all()
+    assert instruction(changed).tolist() == other.tolist()
+    for key, array in kept.items():
+        np.testing.assert_array_equal(arrays[key], array)
+        if key != "heard":
+            assert changed[key] is arrays[key]
+
+
+def test_swapping_gives_each_episode_the_next_different_instruction() -> None:
+    episodes = [episode(4, heard=word) for word in (4, 4, 5, 6)]
+    assert [int(instruction(arrays)[0]) for arrays in swapped(episodes)] == [5, 5, 6, 4]
+    alike = [episode(4, heard=4) for _ in range(3)]
+    assert [int(instruction(arrays)[0]) for arrays in swapped(alike)] == [4, 4, 4]

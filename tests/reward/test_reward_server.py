@@ -1,0 +1,237 @@
+"""The reward service over HTTP: it answers what the model says, and tells every wrong request what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from street import TINY, Street, tiny_agent
+
+from interplay.agent.observation import Arrays, Layout
+from interplay.agent.unroll import allocate_played
+from interplay.agent.weights import weights_of
+from interplay.reward.local_scorer import LocalScorer
+from interplay.reward.reward_server import STATE, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
+from interplay.reward.scoring_model import LaneStates, ScoredUnroll, ScoringModel
+from interplay.reward.service import RewardService
+
+LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+STEPS, LANES = 4, 2
+OTHER = weights_of(tiny_agent(Street(), utility=True, seed=5))
+
+
+def read(path: str) -> tuple[dict[str, Any], int]:
+    if path != "other":
+        raise ValueError(f"no checkpoint at {path}")
+    return OTHER, 17
+
+
+@dataclass(frozen=True)
+class Client:
+    """Asks the server."""
+
+    port: int
+
+    def ask(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes, str | None]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        found = answer.status, answer.read(), answer.getheader("X-Reward-Version")
+        connection.close()
+        return found
+
+    def score(self, arrays: Arrays) -> tuple[dict[str, Any], str | None]:
+        status, body, version = self.ask("POST", "/score", packed(arrays))
+        assert status == 200, body
+        with np.load(io.BytesIO(body)) as loaded:
+            return dict(loaded), version
+
+    def refused(self, method: str, path: str, body: bytes = b"") -> tuple[int, str]:
+        status, answer, _ = self.ask(method, path, body)
+        return status, json.loads(answer)["error"]
+
+
+@contextmanager
+def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
+    config = ServeConfig(port=0, largest_mb=1)
+    server = serve(scorer, {"vocabulary": []}, LAYOUT, TINY.lstm, config)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server, Client(server.server_address[1])
+    server.shutdown()
+    thread.join(60)
+    server.server_close()
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    judge = ScoringModel(service=RewardService(tiny_agent(Street(), utility=True)), reference=None, version=3)
+    with running(LocalScorer(judge, read)) as (_, asks):
+        yield asks
+
+
+def packed(arrays: Arrays) -> bytes:
+    file = io.BytesIO()
+    plain: dict[str, Any] = dict(arrays)
+    np.savez(file, **plain)
+    return file.getvalue()
+
+
+def states(lanes: int, width: int) -> Arrays:
+    """The state of so many lanes, of a model of this width."""
+    return {name: np.zeros((lanes, width), np.float32) for name in STATE}
+
+
+def unroll(seed: int = 0) -> Arrays:
+    rng = np.random.default_rng(seed)
+    arrays = allocate_played(LAYOUT, STEPS, LANES)
+    arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
+    arrays["last"][2, 1] = arrays["first"][3, 1] = True
+    return {name: arrays[name] for name in [*LAYOUT.observations(0, 0), "last"]}
+
+
+def test_it_answers_what_the_model_says_and_goes_on_with_its_lanes(client: Client) -> None:
+    service = RewardService(tiny_agent(Street(), utility=True))
+    first = service.score(unroll(0), service.initial_state(LANES))
+    second = service.score(unroll(1), first.state)
+    answer, version = client.score(unroll(0))
+    np.testing.assert_array_equal(answer["reward"], first.reward)
+    np.testing.assert_array_equal(answer["utility"], first.utility)
+    assert version == "3"
+    going_on, _ = client.score({**unroll(1), **{name: answer[name] for name in STATE}})
+    np.testing.assert_array_equal(going_on["reward"], second.reward)
+    afresh, _ = client.score(unroll(1))
+    assert not np.array_equal(afresh["utility"], second.utility)
+
+
+def test_another_version_pays_from_the_next_request_on(client: Client) -> None:
+    before, _ = client.score(unroll())
+    status, body, _ = client.ask("POST", "/version", b'{"checkpoint": "other"}')
+    assert (status, json.loads(body)) == (200, {"version": 17})
+    after, version = client.score(unroll())
+    assert version == "17" and not np.array_equal(before["utility"], after["utility"])
+    assert json.loads(client.ask("GET", "/about")[1])["version"] == 17
+    client.ask("POST", "/version", b'{"checkpoint": "elsewhere"}')  # which is refused
+    assert json.loads(client.ask("GET", "/about")[1])["version"] == 17
+
+
+def test_it_says_what_it_wants(client: Client) -> None:
+    status, body, _ = client.ask("GET", "/about")
+    about = json.loads(body)
+    assert status == 200 and about["version"] == 3
+    assert about["arrays"]["image"] == {"dtype": "uint8", "row": list(Street().spec.image or ())}
+    assert set(about["arrays"]) == set(unroll())
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"image": np.zeros((STEPS + 1, LANES), np.uint8)}, "image is uint8 [5, 2], not uint8 [T + 1, b, "),
+        ({"last": np.zeros((STEPS + 1, LANES), np.int8)}, "last is int8"),
+        ({"hidden": np.zeros((LANES, 4), np.float32)}, "give hidden and cell, or none"),
+        (
+            states(LANES + 1, TINY.lstm),
+            f"hidden is float32 [3, {TINY.lstm}], not float32 [b, D], here [2, {TINY.lstm}]",
+        ),
+        (states(LANES, 4), f"cell is float32 [2, 4], not float32 [b, D], here [2, {TINY.lstm}]"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told: str) -> None:
+    status, said = client.refused("POST", "/score", packed({**unroll(), **changed}))
+    assert status == 400 and told in said, said
+
+
+def test_what_is_missing_is_named(client: Client) -> None:
+    lacking = {name: array for name, array in unroll().items() if name not in ("image", "last")}
+    status, said = client.refused("POST", "/score", packed(lacking))
+    assert status == 400 and "image is missing" in said and "last is missing" in said
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "told"),
+    [
+        ("POST", "/score", b"nonsense", 400, "no .npz"),
+        ("POST", "/score", b"x" * (2**20 + 1), 413, "serve.largest_mb"),
+        ("GET", "/", b"", 404, "see GET /about"),
+        ("GET", "/score", b"", 405, "there is no GET /score"),
+        ("POST", "/version", b"[]", 400, "send JSON"),
+        ("POST", "/version", b'{"checkpoint": "nowhere"}', 400, "no checkpoint at nowhere"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    client: Client, method: str, path: str, body: bytes, status: int, told: str
+) -> None:
+    got, said = client.refused(method, path, body)
+    assert got == status and told in said
+    assert client.score(unroll())[1] == "3"  # and it still serves
+
+
+def test_objects_are_never_unpickled(client: Client) -> None:
+    status, said = client.refused("POST", "/score", packed({**unroll(), "first": np.array([{}], object)}))
+    assert status == 400 and "no .npz of plain arrays" in said
+
+
+class Gone:
+    """A scorer whose last replica has been given up."""
+
+    version = 3
+
+    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+        raise ServiceEnded("no replica is left that scores: the GPU is full")
+
+    def load(self, checkpoint: str) -> int:
+        raise AssertionError(checkpoint)
+
+
+def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> None:
+    with running(Gone()) as (server, asks):
+        assert server.ended_by is None
+        for _ in range(2):  # until it has ended
+            status, said = asks.refused("POST", "/score", packed(unroll()))
+            assert (status, said) == (503, "no replica is left that scores: the GPU is full")
+    ends = time.monotonic() + 60
+    while server.ended_by is None and time.monotonic() < ends:
+        time.sleep(0.01)  # it is set once the answer is on its way
+    assert str(server.ended_by) == said
+
+
+def test_a_judge_keeps_nothing_between_requests() -> None:
+    judge = ScoringModel(
+        service=RewardService(tiny_agent(Street(), utility=True)), reference=tiny_agent(Street()), version=1
+    )
+    first = judge.judge(unroll(0), LaneStates())
+    judge.judge(unroll(1), first.states)
+    again = judge.judge(unroll(0), LaneStates())
+    np.testing.assert_array_equal(first.reward, again.reward)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(first.gate, again.gate)  # type: ignore[arg-type]
+    assert first.gate is not None and first.gate.shape == (STEPS + 1, LANES)
+    with pytest.raises(ValueError, match="no utility head"):
+        judge.load_version(weights_of(tiny_agent(Street())), 2)
+
+
+def test_the_request_that_the_page_about_clusters_shows_is_answered(client: Client) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+    (shown,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert str(ServeConfig().port) in shown
+    names: dict[str, Any] = {}
+    exec(shown.replace(str(ServeConfig().port), str(client.port)), names)
+    assert names["scored"]["reward"].shape == (8, 2)
+
+
+def test_a_length_below_nothing_is_refused(client: Client) -> None:
+    connection = HTTPConnection("127.0.0.1", client.port, timeout=20)
+    connection.putrequest("POST", "/score")
+    connection.putheader("Content-Length", "-1")
+    connection.endheaders()
+    assert connection.getresponse().status == 400

@@ -1,0 +1,66 @@
+"""A cluster that a run starts for itself lets nobody else in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from interplay.runtime.cluster_token import MODE, TOKEN, keep_others_out
+
+STRANGER = """
+import sys
+from ray._raylet import GcsClient
+GcsClient(address=sys.argv[1])
+"""
+HOST = """
+import os, subprocess, sys
+from interplay.runtime.cluster_token import keep_others_out
+keep_others_out(None)
+import ray
+from interplay.runtime.ray.session import patiently
+here = {"num_cpus": 1, "include_dashboard": False, "log_to_driver": False, "object_store_memory": 80 * 2**20}
+started = patiently(lambda: ray.init(**here), 240)
+stranger = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+for environment in (os.environ, stranger):
+    command = [sys.executable, "-c", sys.argv[1], started.address_info["gcs_address"]]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
+        print("in" if done.returncode == 0 else done.stderr[-2000:])
+    except subprocess.TimeoutExpired:
+        print("timeout")
+ray.shutdown()
+"""
+
+
+def test_a_stranger_is_not_let_in() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment["RAY_USAGE_STATS_ENABLED"] = "0"
+    done = subprocess.run(
+        [sys.executable, "-c", HOST, STRANGER], env=environment, capture_output=True, text=True, timeout=1200
+    )
+    assert done.returncode == 0, done.stderr
+    friend, _, stranger = done.stdout.partition("\n")
+    assert friend == "in"
+    assert "InvalidAuthToken" in stranger
+
+
+@pytest.mark.parametrize(
+    ("address", "set_up", "imported"),
+    [("auto", {}, ()), (None, {MODE: "disabled"}, ()), (None, {}, ("ray",))],
+)
+def test_what_others_have_set_up_is_left_alone(
+    address: str | None, set_up: dict[str, str], imported: tuple[str, ...]
+) -> None:
+    environment = dict(set_up)
+    keep_others_out(address, environment, imported)
+    assert environment == set_up
+
+
+def test_each_cluster_has_a_token_of_its_own() -> None:
+    first, second = dict[str, str](), dict[str, str]()
+    keep_others_out(None, first, ())
+    keep_others_out(None, second, ())
+    assert first[MODE] == "token" and len(first[TOKEN]) == 64 and first[TOKEN] != second[TOKEN]

@@ -1,0 +1,124 @@
+"""One network for many actors: joined requests are answered as each alone, with the weights that each asks for."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+from street import Street, tiny_agent
+
+from interplay.agent.network import Agent
+from interplay.agent.remote_policy import DECIDED, DecisionRequest, DecisionResponse
+from interplay.agent.weights import Weights, weights_of
+from interplay.runtime.inference_model import InferenceModel, VersionGone
+
+LONG = 60.0
+
+
+def weights(seed: int) -> Weights:
+    return {name: weight.copy() for name, weight in weights_of(tiny_agent(Street(), seed=seed)).items()}
+
+
+def deciding(*versions: int) -> InferenceModel:
+    made = InferenceModel(tiny_agent(Street(), seed=99))
+    for version in versions:
+        made.publish(version, weights(version), versions)
+    return made
+
+
+def request(agent: Agent, seed: int, lanes: int, version: int = 1, greedy: bool = False) -> DecisionRequest:
+    rng = np.random.default_rng(seed)
+    observations = agent.layout.observations(1, lanes)
+    for name, array in observations.items():
+        if array.dtype == np.float32:
+            array[:] = rng.normal(size=array.shape)
+        elif name == "image":
+            array[:] = rng.integers(0, 256, array.shape)
+    hidden, cell = rng.normal(size=(2, lanes, agent.config.lstm)).astype(np.float32)
+    random = torch.Generator().manual_seed(seed).get_state().numpy()
+    return DecisionRequest(observations, hidden, cell, random, version, greedy)
+
+
+def alike(one: DecisionResponse, other: DecisionResponse) -> None:
+    """The same choices and the same random state; numbers within the rounding of a larger product of matrices."""
+    for name in DECIDED:
+        mine, theirs = one.decided[name], other.decided[name]
+        if mine.dtype == np.float32:
+            np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5, err_msg=name)
+        else:
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+    np.testing.assert_array_equal(one.random, other.random)
+    np.testing.assert_allclose(one.hidden, other.hidden, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(one.cell, other.cell, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_joined_requests_are_answered_as_each_alone(greedy: bool) -> None:
+    agent = tiny_agent(Street())
+    service = deciding(1)
+    requests = [request(agent, seed, lanes, greedy=greedy) for seed, lanes in enumerate((3, 1, 5, 2))]
+    answers = service.decide(requests)
+    spoke = 0
+    for each, answer in zip(requests, answers, strict=True):
+        (alone,) = service.decide([each])
+        alike(answer, alone)
+        assert answer.hidden.shape == (each.lanes, agent.config.lstm)
+        spoke += int(answer.decided["speak"].sum())
+        assert np.array_equal(answer.random, each.random) == greedy  # who draws nothing keeps its state
+    assert spoke > 0 or greedy
+
+
+def test_each_version_decides_with_its_own_weights() -> None:
+    agent = tiny_agent(Street())
+    service = deciding(1, 2, 3)
+    values = [service.decide([request(agent, 0, 2, version)])[0].decided["value"] for version in (1, 2, 3)]
+    for version, value in zip((1, 2, 3), values, strict=True):
+        alone = deciding(version).decide([request(agent, 0, 2, version)])[0]
+        np.testing.assert_array_equal(value, alone.decided["value"])
+    assert not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2])
+
+
+def test_versions_that_nobody_wants_are_dropped_and_their_room_is_used_again() -> None:
+    agent = tiny_agent(Street())
+    service = deciding(1, 2)
+    service.publish(3, weights(3), [2])
+    assert service.versions == [2, 3]
+    with pytest.raises(VersionGone, match=r"version 1 .* dropped, there are \[2, 3\]"):
+        service.decide([request(agent, 0, 2, version=1)])
+    with pytest.raises(VersionGone):
+        service.await_version(1, LONG)
+    before = service.decide([request(agent, 0, 2, version=2)])[0]
+    service.publish(4, weights(4), [2, 3])  # takes the room of version 1
+    after = service.decide([request(agent, 0, 2, version=2)])[0]
+    np.testing.assert_array_equal(before.decided["value"], after.decided["value"])
+    fresh = deciding(4).decide([request(agent, 0, 2, version=4)])[0]
+    found = service.decide([request(agent, 0, 2, version=4)])[0]
+    np.testing.assert_array_equal(fresh.decided["value"], found.decided["value"])
+
+
+def test_a_request_waits_for_its_version() -> None:
+    service = deciding(1)
+    came = threading.Event()
+
+    def wait() -> None:
+        service.await_version(2, LONG)
+        came.set()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    assert not came.is_set()
+    service.publish(2, weights(2), [])
+    assert came.wait(LONG)
+    thread.join(LONG)
+
+
+def test_a_version_that_does_not_come_is_told() -> None:
+    with pytest.raises(TimeoutError, match="version 2 of the weights"):
+        deciding(1).await_version(2, 0.01)
+
+
+def test_weights_of_another_agent_are_refused() -> None:
+    with pytest.raises(ValueError, match="of another agent"):
+        deciding(1).publish(2, {"nothing": np.zeros(3, np.float32)}, [1])

@@ -1,0 +1,116 @@
+"""What a process prints is kept as it is printed, and its end can be told from the words of those before it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interplay.runtime import worker_log
+from interplay.runtime.crashes import Crashes
+from interplay.runtime.worker_log import WorkerLog
+
+# Prints from Python, from beneath it, and from a library in C, and is gone at once.
+SPEAKS = """
+import ctypes, os, signal, sys
+from pathlib import Path
+from interplay.runtime.worker_log import Printed
+
+Printed(Path(sys.argv[1]), "actor-0").catch()
+os.chdir("/")
+print("from a plugin", flush=True)
+print("to stderr", file=sys.stderr)
+os.write(2, b"from beneath\\n")
+ctypes.CDLL(None).perror(b"from C")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def said(folder: Path, text: str) -> WorkerLog:
+    """What a part has printed, in one life after the other."""
+    kept = WorkerLog(folder, "actor-0")
+    kept.begin()
+    with kept.file.open("a") as opened:
+        opened.write(text)
+    return kept
+
+
+def test_a_killed_process_has_left_its_last_words(tmp_path: Path) -> None:
+    kept = said(tmp_path, "")
+    ended = subprocess.run([sys.executable, "-c", SPEAKS, str(tmp_path)], capture_output=True, timeout=120, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert ended.stdout == ended.stderr == b""
+    lines = kept.last().splitlines()
+    assert lines[:3] == ["from a plugin", "to stderr", "from beneath"] and lines[3].startswith("from C: ")
+
+
+def test_the_words_of_an_earlier_life_are_kept_and_not_taken_for_its_own(tmp_path: Path) -> None:
+    said(tmp_path, "the first life\n")
+    assert said(tmp_path, "").last() == ""
+    assert said(tmp_path, "the third life\n=== a rule\n").last() == "the third life\n=== a rule"
+    text = (tmp_path / "actor-0.txt").read_text()
+    assert text.count(" actor-0 starts\n") == 3 and "the first life" in text
+
+
+def test_only_the_end_is_told(tmp_path: Path) -> None:
+    kept = said(tmp_path, "".join(f"line {index} {'x' * 1000}\n" for index in range(100)))
+    lines = kept.last().splitlines()
+    assert [line.split()[1] for line in lines] == [str(index) for index in range(80, 100)]
+    assert {len(line) for line in lines} == {worker_log.WIDEST}
+
+
+def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_log, "LONGEST", 1000)
+    kept = said(tmp_path, "old\n" * 100)
+    before = kept.file.read_text()
+    kept.shorten()
+    assert kept.file.read_text() == before  # it is not too long yet
+    with kept.file.open("a") as opened:
+        for index in range(300):
+            opened.write(f"{index}\n")
+            opened.flush()
+            kept.shorten()
+            assert kept.file.stat().st_size <= 1000 + len("300\n")
+    assert kept.last().splitlines()[-3:] == ["297", "298", "299"]
+    assert "old" not in kept.file.read_text()
+
+
+def test_a_file_that_somebody_has_removed_is_no_reason_to_end(tmp_path: Path) -> None:
+    kept = said(tmp_path, "words\n")
+    kept.file.unlink()
+    kept.shorten()
+    assert kept.last() == ""
+
+
+def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = said(tmp_path, "words\n" * 1000)
+
+    def fails(path: Path, length: int) -> None:
+        raise OSError(errno.ESTALE, "stale file handle")
+
+    monkeypatch.setattr(worker_log, "LONGEST", 1000)
+    monkeypatch.setattr(os, "truncate", fails)
+    kept.shorten()
+    assert kept.last().endswith("words")
+
+
+def test_a_part_starts_where_nothing_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "said").write_text("in the way")
+    WorkerLog(tmp_path / "said", "actor-0").begin()
+    assert f"{tmp_path / 'said' / 'actor-0.txt'} can't be written" in caplog.text
+
+
+def test_a_crash_ends_with_what_was_printed_last(tmp_path: Path) -> None:
+    crashes = Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0)
+    said(tmp_path / "said", "\x1b[31mthe arm is out of reach\x1b[0m\n")
+    file = crashes.keep("actor-0", 1, "it was killed", [])
+    ends = f"it was killed\nThe last that actor-0 printed ({tmp_path}/said/actor-0.txt):\nthe arm is out of reach"
+    assert file.read_text().strip().endswith(ends)
+    assert str(crashes.given_up("actor-0", "it was killed", file)).endswith(ends)
+    said(tmp_path / "said", "")  # the next life, which has printed nothing
+    assert crashes.keep("actor-0", 2, "it raised", []).read_text().strip().endswith("\nit raised")
