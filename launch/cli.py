@@ -15,6 +15,7 @@ from typing import NoReturn
 import torch
 from rich.console import Console
 
+from interplay.env.renamed_settings import new_value
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
@@ -92,7 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name == "sweep":
         return _sweep(overrides)
     if name not in VERBS:
-        sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
+        new = new_value("verb", name)
+        if new is not None:
+            sys.stderr.write(f"interplay: the verb {name!r} is now called {new!r}; type: interplay {new}\n")
+        else:
+            sys.stderr.write(f"interplay: there is no verb {name!r}.{did_you_mean(name, list(VERBS))}\n\n{_usage()}")
         return 2
     preset = ["experiment=demo"] if name == "demo" and not _chosen("experiment", overrides) else []
     try:

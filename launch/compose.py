@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from interplay.agent.sizes import SIZES
 from interplay.env import registry
-from interplay.env.settings import SettingsError, build_config, did_you_mean
+from interplay.env.settings import SettingsError, build_config, did_you_mean, renamed_value, unknown_setting
 from interplay.stages.config import Config
 
 GROUPS = ("env", "agent", "runtime", "experiment")
@@ -85,18 +85,20 @@ def _translated(overrides: Sequence[str]) -> list[str]:
         elif key == "env" and value not in _choices("env"):
             known = sorted({*registry.names(), *_choices("env")})
             if value not in known:
-                raise SettingsError([f"env: no world is called {value!r}.{did_you_mean(value, known)}"])
+                unknown = f"no world is called {value!r}.{did_you_mean(value, known)}"
+                raise SettingsError([f"env: {renamed_value(key, value) or unknown}"])
             translated += ["env=plugin", f"++env.name={value}"]
         elif key in GROUPS:
             choices = _choices(key)
             if value not in choices and (key, value) != ("experiment", "null"):
-                raise SettingsError([f"{key}: there is no {value!r}.{did_you_mean(value, choices)}"])
+                unknown = f"there is no {value!r}.{did_you_mean(value, choices)}"
+                raise SettingsError([f"{key}: {renamed_value(key, value) or unknown}"])
             translated.append(override)
         else:
             sections = [field.name for field in fields(Config)]
             if key in sections:
                 raise SettingsError([f"{key} is a section; set one of its fields, as {key}.NAME={value}"])
-            raise SettingsError([f"{key}: unknown setting.{did_you_mean(key, {*GROUPS, *sections})}"])
+            raise SettingsError([f"{key}: {unknown_setting(key, {*GROUPS, *sections})}"])
     return translated
 
 

@@ -1,12 +1,67 @@
-"""Settings that have been renamed: the old name of a field, and what to type instead.
+"""Old names of settings, of their values and of task kinds.
 
-Old names are refused, never accepted, so that a configuration says what it does.
+Typed old names are refused with the new name, never accepted, so that a command says what it does. Settings stored by
+older runs (`config.json`, `stage.json`, checkpoints, episodes) are translated when they are read.
+
+To rename something, add one line below, sorted. The forms of a key:
+
+    "old": "new"                    a field of any group; only where no group has a field called `old` any more
+    "group.old": "new"              a field of one group; `group` may itself be a dotted path
+    "field=old": "new"              a value of a field, or of one entry of its list; also "group.field=old"
+    "verb=old": "new"               a verb of the command line
+
+The fields `kinds` and `limits` hold task kinds: their old names are in `RENAMED_TASK_KINDS`, which stored episodes use.
 """
 
 from __future__ import annotations
 
-# Old field name -> new field name. The group is not part of it: no group may reuse an old name for something else.
+from collections.abc import Mapping
+from typing import Any
+
 RENAMED_SETTINGS: dict[str, str] = {
     "colours": "colors",
     "unique_colours": "unique_colors",
+    "verb=catalogue": "catalog",
 }
+
+RENAMED_TASK_KINDS: dict[str, str] = {}
+
+_KIND_FIELDS = ("kinds", "limits")
+
+
+def new_name(path: str) -> str | None:
+    """The dotted path that a setting's old dotted path is now called; None where the path is not an old one."""
+    *groups, field = path.split(".")
+    new = _longest_match([*groups, field])
+    if new is None and groups and groups[-1] in _KIND_FIELDS:
+        new = RENAMED_TASK_KINDS.get(field)
+    return None if new is None else ".".join([*groups, new])
+
+
+def new_value(path: str, value: Any) -> str | None:
+    """What the value `value` of the setting at `path` is now called; None where it is not an old one."""
+    if not isinstance(value, str):
+        return None
+    *groups, field = path.partition("[")[0].split(".")
+    new = _longest_match([*groups, f"{field}={value}"])
+    return RENAMED_TASK_KINDS.get(value) if new is None and field in _KIND_FIELDS else new
+
+
+def with_current_names(stored: Any, path: str = "") -> Any:
+    """Stored settings, a nest of mappings, lists and plain values, with every old name replaced. `path` is theirs."""
+    if isinstance(stored, Mapping):
+        translated = {}
+        for key, value in stored.items():
+            where = f"{path}.{key}" if path else str(key)
+            where = new_name(where) or where
+            translated[where.rpartition(".")[2]] = with_current_names(value, where)
+        return translated
+    if isinstance(stored, list | tuple):
+        return [with_current_names(value, path) for value in stored]
+    return new_value(path, stored) or stored
+
+
+def _longest_match(parts: list[str]) -> str | None:
+    """The entry of the table for the longest ending of a dotted path."""
+    endings = (".".join(parts[start:]) for start in range(len(parts)))
+    return next((RENAMED_SETTINGS[ending] for ending in endings if ending in RENAMED_SETTINGS), None)

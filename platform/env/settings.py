@@ -14,6 +14,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
+from interplay.env.renamed_settings import new_name, new_value
+
 Config = TypeVar("Config")
 
 
@@ -45,6 +47,20 @@ def build_config(of: type[Config], settings: Mapping[str, Any], name: str = "") 
         raise SettingsError(problems.found)
     assert isinstance(config, of)
     return config
+
+
+def unknown_setting(path: str, known: Collection[str]) -> str:
+    """The message about a setting that does not exist: its new name where it has been renamed, else the nearest one."""
+    new = new_name(path)
+    if new is not None:
+        return f"is now called {new}: type {new}=..."
+    return f"unknown setting.{did_you_mean(path.rpartition('.')[2], known)}"
+
+
+def renamed_value(path: str, value: Any) -> str | None:
+    """The message about a value that has been renamed; None where it has not."""
+    new = new_value(path, value)
+    return None if new is None else f"{value!r} is now called {new!r}: type {new}"
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
@@ -79,7 +95,7 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: 
     before = len(problems.found)
     for key in settings:
         if key not in known:
-            problems.add(_join(where, str(key)), f"unknown setting.{did_you_mean(str(key), known)}")
+            problems.add(_join(where, str(key)), unknown_setting(_join(where, str(key)), known))
     values = {} if base is None else {key: getattr(base, key) for key in known}
     for key, entry in known.items():
         if key in settings:
@@ -138,6 +154,9 @@ def _convert_plain(hint: Any, value: Any, where: str, problems: _Problems) -> An
     if hint is Path and isinstance(value, str | Path):
         return Path(value)
     if hint in (bool, str) and isinstance(value, hint):
+        old = renamed_value(where, value)
+        if old is not None:
+            problems.add(where, old)
         return value
     if hint is type(None) and value is None:
         return None
@@ -168,7 +187,8 @@ def _convert_choice(hint: Any, value: Any, where: str, problems: _Problems) -> A
     if value in choices:
         return value
     hint_at = did_you_mean(value, [str(choice) for choice in choices]) if isinstance(value, str) else ""
-    problems.add(where, f"expected {_described(hint)}, got {value!r}.{hint_at}")
+    old = renamed_value(where, value)
+    problems.add(where, old or f"expected {_described(hint)}, got {value!r}.{hint_at}")
     return _WRONG
 
 

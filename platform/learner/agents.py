@@ -11,6 +11,7 @@ from typing import Any
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
+from interplay.env.renamed_settings import with_current_names
 from interplay.env.settings import build_config
 from interplay.env.world import WorldSpec
 from interplay.episodes.vocabulary import Vocabulary
@@ -37,7 +38,7 @@ def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
     """
     different = []
     for part in ("agent", "world"):
-        theirs, ours = checkpoint.description[part], wanted[part]
+        theirs, ours = with_current_names(checkpoint.description[part], part), wanted[part]
         different += [
             f"{part}.{key} is {theirs.get(key)!r} there, {ours.get(key)!r} here"
             for key in sorted({*theirs, *ours})
@@ -56,8 +57,8 @@ def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
 
 def described(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Vocabulary]:
     """What a checkpoint says of its agent, for whoever needs no network."""
-    config = build_config(AgentConfig, description["agent"], "agent")
-    world = build_config(WorldSpec, description["world"], "world")
+    config = build_config(AgentConfig, with_current_names(description["agent"], "agent"), "agent")
+    world = build_config(WorldSpec, with_current_names(description["world"], "world"), "world")
     layout = Layout(world, config.utterance_length, config.actions_per_step)
     return config, layout, Vocabulary.from_json(description["vocabulary"])
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.actors.row_writer import RowWriter
+from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import Image, World
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode
@@ -49,7 +50,7 @@ def replay(config: Config) -> Path:
     need_encoder()
     found = find_recording(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
     episode = found.episode
-    recorded = {"name": episode.meta.world, **episode.meta.world_config}
+    recorded = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
     run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))
     world = run.make_world()
     utility = _utility(run, world, episode)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from interplay.env import registry
+from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
 from interplay.runtime.crashes import Crashes, config_hash
@@ -180,7 +181,8 @@ class StageFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         settings = json.loads(json.dumps(settings))  # tuples become lists, as they will when read back
         before = self.record()
-        changed = _differences(_lasting(before["settings"]), _lasting(settings)) if before else []
+        old = with_current_names(before.get("settings", {}))
+        changed = _differences(_lasting(old), _lasting(settings)) if before else []
         if changed:
             raise StageConflict(
                 f"{self.path} was begun with other settings ({', '.join(changed)}). Go on with the old ones, or give "
@@ -260,7 +262,7 @@ def _same_world(root: Path, config: Config) -> None:
     file = root / "config.json"
     if not file.exists() or not any((root / "store" / "episodes").glob("*/*.npz")):
         return
-    before, now = read_json(file)["env"], json.loads(json.dumps(dict(config.env)))
+    before, now = with_current_names(read_json(file)["env"], "env"), json.loads(json.dumps(dict(config.env)))
     # A setting that is newer than the run had its default's effect then, so only what both name is compared.
     changed = _differences({key: before[key] for key in before if key in now}, {k: now[k] for k in now if k in before})
     if changed:

@@ -1,0 +1,104 @@
+"""Old names are refused with the new ones when typed, and translated when read from the files of older runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from tiny_runs import copied, interplay, opened, refused, tiny
+
+from interplay.env import renamed_settings
+from interplay.env.renamed_settings import RENAMED_SETTINGS, new_name, with_current_names
+from interplay.env.settings import SettingsError
+from interplay.launch.cli import VERBS
+from interplay.launch.compose import compose
+from interplay.stages.run import StageConflict, StageFolder
+
+
+def problems(*typed: str) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        compose(typed)
+    return caught.value.problems
+
+
+def paths(settings: Mapping[str, object], group: str = "") -> Iterator[str]:
+    for name, value in settings.items():
+        yield f"{group}.{name}"
+        if isinstance(value, Mapping):
+            yield from paths(value, f"{group}.{name}")
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED_SETTINGS.items())
+def test_each_entry_names_something_that_exists_and_hides_nothing(old: str, new: str) -> None:
+    known = [*paths(asdict(compose([]))), *paths(asdict(compose(["env=gymnasium"])))]
+    if old.startswith("verb="):
+        assert new in VERBS and old.removeprefix("verb=") not in VERBS
+    elif "=" in old:
+        assert any(path.endswith(f".{old.partition('=')[0]}") for path in known)
+    else:
+        assert any(path.endswith(f".{new}") for path in known), f"no setting is called {new}"
+        assert not any(path.endswith(f".{old}") for path in known), f"{old} is the name of a setting"
+
+
+def test_the_table_is_sorted() -> None:
+    assert list(RENAMED_SETTINGS) == sorted(RENAMED_SETTINGS)
+
+
+def test_old_names_are_refused_with_the_new_ones_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    renamed = {"reward=score": "ibt", "actor.strides": "steps", "experiment=tiny": "demo", "trainer": "runtime"}
+    monkeypatch.setattr(renamed_settings, "RENAMED_SETTINGS", {**RENAMED_SETTINGS, **renamed})
+    monkeypatch.setattr(renamed_settings, "RENAMED_TASK_KINDS", {"fetch": "bring"})
+    assert problems(
+        "env.unique_colours=true",
+        "reinforce.actor.strides=8",
+        "reinforce.reward=score",
+        "collect.setter.kinds={fetch: 1}",
+        "evaluate.kinds=[go, fetch]",
+        "trainer.threads=2",
+    ) == (
+        "env.unique_colours: is now called env.unique_colors: type env.unique_colors=...",
+        "trainer: is now called runtime: type runtime=...",
+        "collect.setter.kinds: 'fetch' is now called 'bring': type bring",
+        "reinforce.actor.strides: is now called reinforce.actor.steps: type reinforce.actor.steps=...",
+        "reinforce.reward: 'score' is now called 'ibt': type ibt",
+        "evaluate.kinds[1]: 'fetch' is now called 'bring': type bring",
+    )
+    assert problems("experiment=tiny") == ("experiment: 'tiny' is now called 'demo': type demo",)
+
+
+def test_an_old_verb_is_refused_with_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused("catalogue", [], capsys, code=2).endswith("now called 'catalog'; type: interplay catalog\n")
+
+
+def test_only_the_group_of_an_entry_is_renamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        renamed_settings, "RENAMED_SETTINGS", {"dataset.blocks": "buffers", "dataset": "demonstrations"}
+    )
+    assert new_name("clone.dataset.blocks") == "clone.dataset.buffers"
+    assert new_name("agent.blocks") is None
+    stored = {"clone": {"dataset": {"blocks": 2}}, "agent": {"blocks": [1, 2]}}
+    assert with_current_names({"clone": {"dataset": 1}}) == {"clone": {"demonstrations": 1}}
+    monkeypatch.setattr(renamed_settings, "RENAMED_SETTINGS", {"dataset.blocks": "buffers"})
+    assert with_current_names(stored) == {"clone": {"dataset": {"buffers": 2}}, "agent": {"blocks": [1, 2]}}
+
+
+def test_a_stage_recorded_under_old_names_is_the_same_stage(tmp_path: Path) -> None:
+    folder = StageFolder(tmp_path / "clone")
+    folder.begin({"env": {"unique_colors": True}, "seed": 1}).save()
+    record = folder.record()
+    record["settings"]["env"] = {"unique_colours": True}
+    (folder.path / "stage.json").write_text(json.dumps(record))
+    folder.begin({"env": {"unique_colors": True}, "seed": 1})
+    with pytest.raises(StageConflict, match=r"env\.unique_colors: True -> False"):
+        folder.begin({"env": {"unique_colors": False}, "seed": 1})
+
+
+def test_a_run_written_under_old_names_is_read(cloned: Path, tmp_path: Path) -> None:
+    settings = tiny(copied(cloned, tmp_path))
+    config = opened(settings).root / "config.json"
+    config.write_text(config.read_text().replace("unique_colors", "unique_colours"))
+    interplay("collect", settings)
+    assert "unique_colours" not in config.read_text()
