@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
@@ -15,8 +14,7 @@ import numpy as np
 
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.material import ReportMaterial
-from interplay.evaluation.sections import SECTIONS
-from interplay.evaluation.stylesheet import STYLESHEET
+from interplay.evaluation.report_page import render_page
 
 REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
 
@@ -35,7 +33,7 @@ def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportMate
     run_dir.mkdir(parents=True, exist_ok=True)
     document = {**summary, RESULTS: results(material)}
     _write(run_dir / SUMMARY, json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
-    _write(run_dir / REPORT, page(material))
+    _write(run_dir / REPORT, render_page(material))
     return run_dir / REPORT
 
 
@@ -57,18 +55,6 @@ def results(material: ReportMaterial) -> dict[str, Any]:
             if len(point.training) and len(point.heldout)
         ],
     }
-
-
-def page(material: ReportMaterial) -> str:
-    """The whole report as one HTML document without scripts and without outside requests."""
-    body = "".join(section(material) for section in SECTIONS)
-    title = html.escape(material.title)
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{STYLESHEET}</style></head>'
-        f"<body><main><h1>{title}</h1>{body}</main></body></html>\n"
-    )
 
 
 def plain(value: Any) -> Any:

@@ -28,8 +28,9 @@ from interplay.evaluation.material import (
     UtilityTrace,
 )
 from interplay.evaluation.probes import Film, Probe, ProbeResult
-from interplay.evaluation.report import page, plain, write_report
+from interplay.evaluation.report import plain, write_report
 from interplay.evaluation.report import results as results_of
+from interplay.evaluation.report_page import render_page
 
 VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
 
@@ -114,7 +115,7 @@ class Balance(HTMLParser):
 
 @pytest.fixture(scope="module")
 def whole() -> str:
-    return page(material())
+    return render_page(material())
 
 
 def test_the_page_is_balanced_and_asks_nothing_of_the_network(whole: str) -> None:
@@ -134,6 +135,29 @@ def test_what_people_said_can_not_become_markup(whole: str) -> None:
     assert "size: &lt;nano&gt;" in whole
 
 
+def test_a_script_in_any_text_is_inert() -> None:
+    attack = "<img src=x onerror=alert(1)>"
+    strip = Filmstrip(attack, attack, attack, [picture(9)], [attack])
+    trace = UtilityTrace(attack, attack, np.array([0.0, 1.0]), 0.5, said=[(1, attack)], pictures=[(0, picture(1))])
+    named = replace(probes(0.4, 0.8), names={"go": attack, "BC": attack}, chance={"go": Chance(0, 0.1, {attack: 0.5})})
+    shown = render_page(
+        ReportMaterial(
+            title=attack,
+            config=attack,
+            filmstrips=[strip],
+            traces=[trace],
+            probes=named,
+            answer_rewards={attack: [0.5]},
+            stages=[StageRecord(attack, 1.0, {attack: attack})],
+            machine={attack: attack},
+            curves={attack: {attack: Curve(np.arange(3.0), np.arange(3.0))}},
+            throughput=[Throughput(attack, 1.0, {attack: 0.5})],
+        )
+    )
+    assert "<img src=x" not in shown
+    assert shown.count("&lt;img src=x onerror=alert(1)&gt;") > 20
+
+
 def test_figures_take_their_ink_from_the_page(whole: str) -> None:
     assert "var(--ink)" in whole
     assert "#102030" not in whole
@@ -141,7 +165,7 @@ def test_figures_take_their_ink_from_the_page(whole: str) -> None:
 
 
 def test_nothing_run_is_said_section_by_section() -> None:
-    empty = page(ReportMaterial())
+    empty = render_page(ReportMaterial())
     assert empty.count("Not run.") == 9
     assert empty.count('class="card missing"') == 5
     assert all(found.verdict is None for found in orderings.orderings(ReportMaterial()))
@@ -180,7 +204,7 @@ def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
     for finding in findings.headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
         assert "no clear difference, as too few episodes differ for the sign test (p = 0.25)" in finding.sentence
     assert "95% interval of the ratio 1.33 to ∞" in findings.headlines(few)[0].sentence
-    assert "<td>0.25</td>" in page(few)
+    assert "<td>0.25</td>" in render_page(few)
     even = ReportMaterial(probes=probes(0.5, 0.5))
     assert "too few" not in findings.headlines(even)[0].sentence
 
@@ -188,7 +212,7 @@ def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
 def test_nothing_against_nothing_has_no_ratio() -> None:
     none = ReportMaterial(probes=probes(0.0, 0.0))
     assert "no clear difference (95% interval of the ratio –)" in findings.headlines(none)[0].sentence
-    assert "1.00 to 1.00" not in page(none)
+    assert "1.00 to 1.00" not in render_page(none)
 
 
 def test_half_of_the_time_forgets_later_successes() -> None:
@@ -203,7 +227,7 @@ def test_a_task_only_one_agent_played_is_shown_but_not_compared() -> None:
     more = replace(both, success_step={**both.success_step, "scripted": {"count": np.array([1.0])}})
     assert more.tasks == ("go", "lift", "count")
     assert more.compared == ("go", "lift")
-    assert page(ReportMaterial(probes=more)).count("<td>not run</td>") == 4 + 3  # agents and tasks; findings
+    assert render_page(ReportMaterial(probes=more)).count("<td>not run</td>") == 4 + 3  # agents and tasks; findings
 
 
 def test_every_task_must_be_won_for_a_yes() -> None:
@@ -279,7 +303,7 @@ def test_plain_refuses_what_json_can_not_say() -> None:
 
 
 def test_the_same_material_writes_the_same_page(whole: str) -> None:
-    assert page(material()) == whole
+    assert render_page(material()) == whole
 
 
 def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
@@ -322,7 +346,7 @@ def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
 def test_the_report_shows_what_each_task_yields_without_listening() -> None:
     levels = {"go": Chance(0.02, 0.31), "lift": Chance(0.0, 0.4, {"yes": 0.55, "no": 0.45})}
     results = replace(probes(0.4, 0.8), chance=levels, limits={"lift": 24})
-    shown = page(ReportMaterial(probes=results))
+    shown = render_page(ReportMaterial(probes=results))
     assert "<th>at rest</th><th>at random</th><th>commonest answer</th>" in shown
     assert "<td>2%</td><td>31%</td><td>–</td>" in shown
     assert "<td>0%</td><td>40%</td><td>yes: 55%</td>" in shown

@@ -1,0 +1,272 @@
+"""The report as one HTML document: fills `templates/report.html.j2` with tables and figures of the results."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from PIL import Image as Pillow
+
+from interplay.env.world import Image
+from interplay.evaluation import figures, findings, orderings
+from interplay.evaluation.figures import Drawing
+from interplay.evaluation.findings import percent, span, times
+from interplay.evaluation.material import Chance, ProbeResults, ReportMaterial, RewardModelResults, UtilityTrace
+
+FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
+
+
+def render_page(material: ReportMaterial) -> str:
+    """Renders the whole report, without scripts and without requests to the network.
+
+    Every text is escaped (Jinja's autoescape), because instructions and answers are written by people.
+    """
+    probes = material.probes
+    return _environment().get_template("report.html.j2").render(
+        material=material,
+        headlines=findings.headlines(material),
+        orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(material)],
+        probes=_probes(probes) if probes is not None and probes.tasks else None,
+        reward_curve=_reward_curve(material),
+        traces=[_trace(trace) for trace in material.traces],
+        answers=_answers(material),
+        reward_model=_reward_model(material.reward_model) if material.reward_model is not None else None,
+        learning={
+            stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
+            for stage, metrics in material.curves.items()
+        },
+        throughput=[
+            (
+                item.stage,
+                f"{item.steps_per_second:,.0f}",
+                ", ".join(f"{activity} {percent(share)}" for activity, share in item.shares.items()),
+            )
+            for item in material.throughput
+        ],
+        stages=_stages(material),
+    )  # fmt: skip
+
+
+def png_url(picture: Image) -> str:
+    """A uint8 [H, W, 3] picture as a PNG in a data URL, at its own size; the browser enlarges it."""
+    file = io.BytesIO()
+    Pillow.fromarray(picture).save(file, "PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["png_url"] = png_url
+    return environment
+
+
+def _probes(probes: ProbeResults) -> dict[str, Any]:
+    agents = list(probes.success_step)
+    return {
+        "chance": probes.chance,
+        "candidate": probes.name(probes.candidate),
+        "baseline": probes.name(probes.baseline),
+        "legend": [
+            (probes.name(agent), color) for agent, color in zip(agents, figures.COLORS, strict=False)
+        ],
+        "bars": _success_bars(probes),
+        "curves": _success_curves(probes),
+        "share_head": (
+            "task", *map(probes.name, agents), "at rest", "at random", "commonest answer", "n",
+        ),
+        "share_rows": _share_rows(probes),
+        "comparison_rows": _comparison_rows(probes),
+    }  # fmt: skip
+
+
+def _success_bars(probes: ProbeResults) -> Drawing:
+    shares = findings.shares(probes)
+    counts = [share.n for bars in shares.values() for share in bars.values()]
+    return figures.grouped_bars(
+        {
+            probes.name(task): {probes.name(agent): share for agent, share in bars.items()}
+            for task, bars in shares.items()
+        },
+        {probes.name(task): level.guessing for task, level in probes.chance.items()},
+        "Success by task",
+        f"Share of probe episodes solved within {_limits(probes)}; whiskers: Wilson's "
+        f"95% interval; dashed: guessing; n = {_range(counts)} episodes a task, the same for every agent.",
+    )
+
+
+def _success_curves(probes: ProbeResults) -> list[Drawing]:
+    panels = {"All tasks": probes.tasks} if len(probes.tasks) > 1 else {}
+    panels |= {probes.name(task): (task,) for task in probes.tasks}
+    drawings = []
+    for title, tasks in panels.items():
+        curves = findings.curves(probes, tasks)
+        drawings.append(figures.success_curves(
+            {probes.name(agent): curve for agent, curve in curves.items()},
+            title,
+            f"n = {_range([curve.n for curve in curves.values()])} episodes an agent; bands: Wilson's 95% interval at "
+            "each step.",
+        ))  # fmt: skip
+    return drawings
+
+
+def _share_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
+    rows = []
+    for task, bars in findings.shares(probes).items():
+        cells = [
+            f"{percent(bars[agent].value)} ({100 * bars[agent].low:.0f}–{100 * bars[agent].high:.0f})"
+            if agent in bars
+            else "not run"
+            for agent in probes.success_step
+        ]
+        counts = [share.n for share in bars.values()]
+        rows.append((probes.name(task), *cells, *_chance_cells(probes.chance.get(task)), _range(counts)))
+    return rows
+
+
+def _chance_cells(chance: Chance | None) -> tuple[str, str, str]:
+    if chance is None:
+        return "–", "–", "–"
+    commonest = f"{chance.commonest[0]}: {percent(chance.commonest[1])}" if chance.commonest else "–"
+    return percent(chance.resting), percent(chance.random), commonest
+
+
+def _comparison_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
+    """Candidate against baseline: each task on its own, then the joint movement tasks."""
+    single = [findings.compare(probes, (task,)) for task in probes.compared]
+    found = {item.tasks: item for item in (*single, findings.joint_comparison(probes)) if item is not None}
+    return [
+        (
+            " + ".join(probes.name(task) for task in item.tasks),
+            times(item.ratio.value),
+            span(item.ratio),
+            f"{100 * item.difference.value:+.0f} points",
+            span(item.difference, points=True),
+            f"{item.p_value:.2g}",
+            str(item.difference.n),
+        )
+        for item in found.values()
+    ]
+
+
+def _limits(probes: ProbeResults) -> str:
+    """The common time limit, and those of the tasks whose limit differs."""
+    others = "; ".join(
+        f"{probes.name(task)}: {probes.limit(task) * probes.seconds_per_step:.1f} s"
+        for task in probes.tasks
+        if probes.limit(task) != probes.steps
+    )
+    return f"{probes.steps * probes.seconds_per_step:.1f} s{f' ({others})' if others else ''}"
+
+
+def _reward_curve(material: ReportMaterial) -> Drawing | None:
+    if not material.reward_points:
+        return None
+    counts = [len(sample) for point in material.reward_points for sample in (point.training, point.heldout)]
+    return figures.reward_curve(
+        material.reward_points,
+        "Return of an episode, as the reward model sees it",
+        f"Means with bands of two standard errors; n = {_range(counts)} episodes a point.",
+    )
+
+
+def _trace(trace: UtilityTrace) -> dict[str, Any]:
+    pictures = sorted(trace.pictures, key=lambda shot: shot[0])
+    lettered = list(zip(pictures, FRAME_LETTERS, strict=False))
+    drawing = figures.utility_trace(
+        trace,
+        [(row, letter) for (row, _), letter in lettered],
+        "",
+        f"Utility U after each of {len(trace.utility) - 1} steps; the reward of a step is its rise. "
+        f"{len(trace.marks)} marks by the rater"
+        + ("; letters: where the pictures above were taken." if lettered else "."),
+    )
+    frames = [(picture, f"{letter}  {row * trace.seconds_per_step:.1f} s") for (row, picture), letter in lettered]
+    return {"title": trace.title, "instruction": trace.instruction, "frames": frames, "drawing": drawing}
+
+
+def _answers(material: ReportMaterial) -> Drawing | None:
+    rewards = findings.answer_rewards(material)
+    if not rewards:
+        return None
+    listed = ", ".join(f"{kind} n = {estimate.n}" for kind, estimate in rewards.items())
+    return figures.reward_bars(
+        rewards, "Reward after an answer", f"Mean reward of the step; whiskers: bootstrapped 95%; {listed}."
+    )
+
+
+def _reward_model(results: RewardModelResults) -> dict[str, Any]:
+    found = findings.reward_model_figures(results)
+    pairs, swap = found.pair_accuracy, found.swap_loss
+    success = results.success.astype(bool)
+    samples = {"solved": results.returns[success], "failed": results.returns[~success]}
+    rows = [
+        (
+            "pairs ordered as the rater marked them",
+            percent(pairs.value),
+            span(pairs, share=True),
+            f"{pairs.n} episodes",
+        ),
+        ("AUC of return against true success", _number(found.auc), "", f"{len(results.returns)} episodes"),
+        ("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"),
+    ]
+    histograms = [
+        figures.histograms(
+            {name: sample for name, sample in samples.items() if len(sample)},
+            "Return, solved or failed",
+            "modeled return",
+            "Solved or failed in truth; held-out episodes.",
+        ),
+        figures.histograms(
+            {"own instruction": results.returns, "swapped": results.swapped_returns},
+            "Return, instruction swapped",
+            "modeled return",
+            "The same episodes, with the instruction of another episode.",
+        ),
+    ]
+    return {"rows": rows, "histograms": histograms}
+
+
+def _stages(material: ReportMaterial) -> list[tuple[str, str, str]]:
+    rows = [
+        (
+            stage.name,
+            _duration(stage.seconds),
+            ", ".join(f"{key} {_cell(value)}" for key, value in stage.numbers.items()),
+        )
+        for stage in material.stages
+    ]
+    return [*rows, ("all", _duration(sum(stage.seconds for stage in material.stages)), "")] if rows else []
+
+
+def _cell(value: float | int | str) -> str:
+    if isinstance(value, float | np.floating):
+        return _number(float(value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _range(counts: Sequence[int]) -> str:
+    """Sample sizes as text: "50", or "48 to 50" where they differ."""
+    low, high = min(counts, default=0), max(counts, default=0)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"
