@@ -57,7 +57,7 @@ def attempt(world: Playhouse, task: Task, limit: int) -> int | None:
             actions[world.spec.roles[0]] = partner.act(world)
         if (utterance := actions[world.spec.solver].utterance) is not None:
             said.append(utterance)
-        world.step(actions, see=())
+        world.step(actions, observers=())
         if task.success(world.facts(), said):
             return step
         if task.answer is not None and said:
@@ -68,7 +68,7 @@ def attempt(world: Playhouse, task: Task, limit: int) -> int | None:
 def ask(row: Row, world: Playhouse, seed: int, cue: str, modifier: str | None, limit: int) -> None:
     """Adds one house to a row."""
     row.houses += 1
-    world.reset(Start(seed=seed), see=())
+    world.reset(Start(seed=seed), observers=())
     try:
         task = world.tasks().ask(cue, modifier, np.random.default_rng((seed, len(row.name))))
     except InfeasibleTask:
@@ -104,7 +104,7 @@ def variety(world: Playhouse, first: int, draws: int) -> tuple[int, int]:
     source = PlayhouseTasks
     asked: list[str] = []
     for seed in range(first, first + draws):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         rng = np.random.default_rng(seed)
         cue = source.cues[int(rng.integers(len(source.cues)))]
         modifier = source.modifiers[int(rng.integers(len(source.modifiers)))] if rng.random() < 0.5 else None

@@ -175,7 +175,7 @@ class Players:
 
 def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
     """So many random steps in the house of this seed."""
-    world.reset(Start(seed=seed), see=())
+    world.reset(Start(seed=seed), observers=())
     simulation, rng, watch = world.simulation, np.random.default_rng(seed), Watch(world)
     players, data = Players(world, rng), simulation.data
     lost: list[str] = []
@@ -183,7 +183,7 @@ def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
     fastest = 0.0
     started = time.perf_counter()
     for step in range(steps):
-        world.step(players.act(), see=())
+        world.step(players.act(), observers=())
         grasps += sum(hand.holds is not None for hand in simulation.hands)
         spent += sum(hand.spent for hand in simulation.hands)
         lost += [f"{name} at step {step}" for name in watch.wrong()]

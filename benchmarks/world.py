@@ -42,7 +42,7 @@ DEMO = PlayhouseConfig(
     unique_colors=True,
     image=(48, 64),
     setter_visible=False,
-    deeds=False,
+    track_contacts=False,
 )
 FULL = PlayhouseConfig()
 SMOOTH = PlayhouseConfig(antialias=True)
@@ -84,28 +84,30 @@ def wander(world: Playhouse, seed: int = 0) -> Iterator[dict[str, Action]]:
         yield actions
 
 
-def steps(name: str, goal: float | None, config: PlayhouseConfig, see: tuple[str, ...], share: float = 1.0) -> Row:
+def steps(
+    name: str, goal: float | None, config: PlayhouseConfig, observers: tuple[str, ...], share: float = 1.0
+) -> Row:
     """Steps of 8 frames, over several houses, with views for these roles."""
     rows = []
     for seed in range(5):
         world = Playhouse(config)
         world.reset(Start(seed=seed))
         actions = wander(world, seed)
-        rows.append(measure(name, goal, lambda w=world, a=actions: w.step(next(a), see), 150, share))  # type: ignore[misc]
+        rows.append(measure(name, goal, lambda w=world, a=actions: w.step(next(a), observers), 150, share))  # type: ignore[misc]
     return Row(name, float(np.mean([r.best for r in rows])), float(np.mean([r.median for r in rows])), goal)
 
 
-def frames_with_every_view(name: str, goal: float, see: tuple[str, ...]) -> Row:
+def frames_with_every_view(name: str, goal: float, observers: tuple[str, ...]) -> Row:
     """A frame and its views, when every single frame is drawn: an eighth of a bare step, and the pictures."""
     bare = steps(name, None, FULL, (), share=1 / 8)
-    pictures = views(name, None, see)
+    pictures = views(name, None, observers)
     return Row(name, bare.best + pictures.best, bare.median + pictures.median, goal)
 
 
 def views(
     name: str,
     goal: float | None,
-    see: tuple[str, ...],
+    observers: tuple[str, ...],
     size: tuple[int, int] | None = None,
     config: PlayhouseConfig = FULL,
 ) -> Row:
@@ -114,14 +116,14 @@ def views(
         world = Playhouse(config)
         world.reset(Start(seed=seed))
         height, width = size or world.config.image
-        draw = lambda w=world, h=height, v=width: [w.picture(role, h, v) for role in see]  # noqa: E731
+        draw = lambda w=world, h=height, v=width: [w.picture(role, h, v) for role in observers]  # noqa: E731
         rows.append(measure(name, goal, draw, 40 if size else 200))
     return Row(name, float(np.mean([r.best for r in rows])), float(np.mean([r.median for r in rows])), goal)
 
 
 def resets(config: PlayhouseConfig, name: str) -> Row:
     world, seeds = Playhouse(config), itertools.count(100)
-    return measure(f"new house ({name})", 10.0, lambda: world.reset(Start(seed=next(seeds)), see=()), 60)
+    return measure(f"new house ({name})", 10.0, lambda: world.reset(Start(seed=next(seeds)), observers=()), 60)
 
 
 def restores() -> Row:
@@ -129,7 +131,7 @@ def restores() -> Row:
     world.reset(Start(seed=3))
     world.step(next(wander(world)))
     start = Start(state=world.state())
-    return measure("restore in the same house", 0.3, lambda: world.reset(start, see=()), 200)
+    return measure("restore in the same house", 0.3, lambda: world.reset(start, observers=()), 200)
 
 
 def resident() -> Row:
@@ -197,7 +199,7 @@ def where_time_goes() -> Iterator[Share]:
     try:
         for seed in range(5):
             world = Playhouse(FULL)
-            world.reset(Start(seed=seed), see=())
+            world.reset(Start(seed=seed), observers=())
             actions = wander(world, seed)
             for _ in range(PROFILED):
                 watch.around(world.step, "the rest of a step")(next(actions), ("solver",))

@@ -59,7 +59,7 @@ class Errand(Task):
     def progress(self, facts: Any) -> float:
         return 0.0 if self.answer else 1.0 - abs(self.goal - facts["solver"]) / LENGTH
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         return self
 
     def expert(self, world: World) -> Expert:
@@ -120,7 +120,7 @@ class Street(World):
         self.at = dict.fromkeys(ROLES, 0)
         self.said = dict.fromkeys(ROLES, "")
 
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
         if start.state is not None:
             saved = json.loads(start.state)
             self.clock, self.at, self.said = saved["clock"], saved["at"], saved["said"]
@@ -128,9 +128,9 @@ class Street(World):
             rng = np.random.default_rng(start.seed)
             self.clock, self.said = 0, dict.fromkeys(ROLES, "")
             self.at = {role: int(rng.integers(LENGTH)) for role in ROLES}
-        return self._views(see)
+        return self._views(observers)
 
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         bins = np.array([component.bins for component in self.spec.movement], np.int8)
         for role, action in actions.items():
             wanted = (FRAMES, len(bins))
@@ -144,7 +144,7 @@ class Street(World):
             if action.utterance is not None:
                 self.said[role] = action.utterance
         self.clock += 1
-        return Outcome(self._views(see), done=self.clock == self.ends_at, env_reward=self.at["solver"] / LENGTH)
+        return Outcome(self._views(observers), done=self.clock == self.ends_at, env_reward=self.at["solver"] / LENGTH)
 
     def state(self) -> bytes:
         return json.dumps({"clock": self.clock, "at": self.at, "said": self.said}).encode()
@@ -170,8 +170,8 @@ class Street(World):
         other = ROLES[1 - ROLES.index(role)]
         return View(image if self.spec.image else None, vector, heard=self.said[other], said=self.said[role])
 
-    def _views(self, see: Collection[str] | None) -> Mapping[str, View]:
-        return {role: self.view(role) for role in (ROLES if see is None else see)}
+    def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
+        return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
 def tiny_agent(world: Street, *, seed: int = 0, utility: bool = False, config: AgentConfig = TINY) -> Agent:

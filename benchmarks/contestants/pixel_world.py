@@ -42,7 +42,7 @@ class Watch(Task):
     def progress(self, facts: int) -> float:
         return facts / EPISODE
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         return self
 
     def expert(self, world: World) -> Expert:
@@ -89,17 +89,17 @@ class PixelWorld(World):
         self._pixels = Pixels(config.work, config.wait)
         self._view = View()
 
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
         seed = start.seed if start.seed is not None else json.loads(start.state or b"{}")["seed"]
         self._view = View(self._pixels.reset(seed))
         if start.state is not None:
             self._pixels.steps = json.loads(start.state)["steps"]
-        return self._views(see)
+        return self._views(observers)
 
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         picture, reward, over = self._pixels.step(int(actions[SOLVER].movement[0, 0]))
         self._view = View(picture)
-        return Outcome(self._views(see), over, reward)
+        return Outcome(self._views(observers), over, reward)
 
     def state(self) -> bytes:
         return json.dumps({"seed": self._pixels.at, "steps": self._pixels.steps}).encode()
@@ -110,8 +110,8 @@ class PixelWorld(World):
     def tasks(self) -> TaskSource:
         return Watching()
 
-    def _views(self, see: Collection[str] | None) -> Mapping[str, View]:
-        return dict.fromkeys(self.spec.roles if see is None else see, self._view)
+    def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
+        return dict.fromkeys(self.spec.roles if observers is None else observers, self._view)
 
 
 entry = WorldEntry(PixelWorld, PixelConfig)

@@ -93,7 +93,7 @@ class EpisodeCollector:
         if booking is None:
             return False
         lane = self._lanes[index]
-        views = lane.world.reset(Start(seed=booking.seed), see=self._see)
+        views = lane.world.reset(Start(seed=booking.seed), observers=self._see)
         lane.recorder = EpisodeRecorder(
             lane.world,
             players={
@@ -109,7 +109,7 @@ class EpisodeCollector:
         lane.over_at = None
         booking.setter.begin(lane.world, self._setter)
         setter = booking.setter
-        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.open)
+        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.open_task)
         return True
 
     def _step(self, index: int, action: Action) -> None:
@@ -117,15 +117,15 @@ class EpisodeCollector:
         assert lane.booking is not None
         assert lane.recorder is not None
         setter = lane.booking.setter
-        before, ending = setter.asked, setter.ending
+        before, ending = setter.tasks_asked, setter.ending
         actions = {self._solver: action, self._setter: setter.act(View(), lane.world)}
         if setter.ending is not None and ending is None:
             lane.recorder.end_task(setter.ending)
-        if setter.task is not None and setter.asked > before:
+        if setter.task is not None and setter.tasks_asked > before:
             lane.recorder.ask(setter.task.to_json())
         if action.utterance is not None:
-            setter.hear(action.utterance)
-        outcome = lane.world.step(actions, see=self._see)
+            setter.on_utterance(action.utterance)
+        outcome = lane.world.step(actions, observers=self._see)
         lane.recorder.record(actions, outcome)
         lane.step += 1
         self._seat.see(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
@@ -138,12 +138,16 @@ class EpisodeCollector:
         lane = self._lanes[index]
         assert lane.booking is not None
         setter = lane.booking.setter
-        if not setter.finished or setter.open is None:  # there is more to come
+        if not setter.finished or setter.open_task is None:  # there is more to come
             return False
-        answered = setter.open.answer is not None and bool(setter.said)
-        return answered or self._seat.finished(index) or setter.open.success(lane.world.facts(), setter.said)
+        answered = setter.open_task.answer is not None and bool(setter.solver_utterances)
+        return (
+            answered
+            or self._seat.finished(index)
+            or setter.open_task.success(lane.world.facts(), setter.solver_utterances)
+        )
 
 
 def heard_only(views: Mapping[str, View], setter: ScriptedSetter) -> View:
     """The view of a solver for whom no picture was drawn: what it has heard."""
-    return View(heard=setter.heard_last)
+    return View(heard=setter.last_utterance)

@@ -142,7 +142,7 @@ class SetterReplayActor:
         """The lane's next episode, at its start."""
         lane = self._lanes[index]
         episode = self._episodes.draw()
-        lane.views = lane.world.reset(Start(state=episode.initial_state), see=(self._solver,))
+        lane.views = lane.world.reset(Start(state=episode.initial_state), observers=(self._solver,))
         self._seat(lane, episode)
         lane.row, lane.ended = 0, False
         self._playing.begin(index)
@@ -150,7 +150,7 @@ class SetterReplayActor:
 
     def _restore(self, index: int, saved: Mapping[str, Any]) -> None:
         lane = self._lanes[index]
-        lane.views = lane.world.reset(Start(state=saved["world"]), see=(self._solver,))
+        lane.views = lane.world.reset(Start(state=saved["world"]), observers=(self._solver,))
         self._seat(lane, self._episodes.get(saved["episode"]))
         assert lane.setter is not None
         for _ in range(saved["row"]):
@@ -179,7 +179,7 @@ class SetterReplayActor:
         setter = lane.world.spec.roles[0]
         if setter != self._solver:
             actions[setter] = lane.setter.act(lane.views.get(setter, View()), lane.world)
-        outcome = lane.world.step(actions, see=(self._solver,))
+        outcome = lane.world.step(actions, observers=(self._solver,))
         if action.utterance is not None:
             lane.agenda.hear(lane.row, action.utterance)
         lane.views = outcome.views

@@ -163,16 +163,18 @@ class WorldConformance(ABC):
     def test_only_wanted_views_are_made(self) -> None:
         with self._world() as world:
             solver = world.spec.solver
-            assert set(world.reset(Start(seed=self.seeds[0]), see=(solver,))) == {solver}, "reset makes what `see` says"
-            assert set(world.step({}, see=(solver,)).views) == {solver}, "step makes what `see` says"
-            assert set(world.step({}, see=()).views) == set(), "nobody looks"
+            assert set(world.reset(Start(seed=self.seeds[0]), observers=(solver,))) == {solver}, (
+                "reset makes what `observers` says"
+            )
+            assert set(world.step({}, observers=(solver,)).views) == {solver}, "step makes what `observers` says"
+            assert set(world.step({}, observers=()).views) == set(), "nobody looks"
 
     def test_looking_changes_nothing(self) -> None:
         with self._world() as seen, self._world() as unseen:
             rngs = np.random.default_rng(4), np.random.default_rng(4)
-            for world, see, rng in ((seen, None, rngs[0]), (unseen, (), rngs[1])):
-                world.reset(Start(seed=self.seeds[0]), see=see)
-                _last(_play(world, self.steps, rng, see))
+            for world, observers, rng in ((seen, None, rngs[0]), (unseen, (), rngs[1])):
+                world.reset(Start(seed=self.seeds[0]), observers=observers)
+                _last(_play(world, self.steps, rng, observers))
             assert seen.state() == unseen.state(), "a world goes the same way whether it is looked at or not"
 
     def test_a_foreign_state_is_refused(self) -> None:
@@ -196,15 +198,15 @@ class WorldConformance(ABC):
         with self._world() as world:
             for kind in self._kinds(world):
                 task = self._sample(world, kind)
-                confused = task.confused(world, np.random.default_rng(0))
-                assert confused.instruction == task.instruction, f"{kind}: what was asked stays what was asked"
-                self._check_expert(world, confused.expert(world), f"{kind}, misunderstood")
+                misread = task.misread(world, np.random.default_rng(0))
+                assert misread.instruction == task.instruction, f"{kind}: what was asked stays what was asked"
+                self._check_expert(world, misread.expert(world), f"{kind}, misunderstood")
 
     def test_every_cue_leads_to_tasks_that_say_so(self) -> None:
         with self._world() as world:
             world.reset(Start(seed=self.seeds[0]))
             source = world.tasks()
-            _refused(partial(source.ask, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
+            _refused(partial(source.sample_by_cue, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
             tasks = [self._ask(world, cue) for cue in source.cues]
             assert any(tasks) or not source.cues, "no cue leads to anything"
             for cue, task in zip(source.cues, tasks, strict=True):
@@ -243,8 +245,8 @@ class WorldConformance(ABC):
     def _kinds(self, world: World) -> tuple[str, ...]:
         world.reset(Start(seed=self.seeds[0]))
         source = world.tasks()
-        assert set(self.ruled_out) <= set(source.on_request), "only kinds on request can be ruled out"
-        kinds = dict.fromkeys((*source.kinds, *source.probes, *source.on_request))
+        assert set(self.ruled_out) <= set(source.optional_kinds), "only kinds on request can be ruled out"
+        kinds = dict.fromkeys((*source.kinds, *source.probes, *source.optional_kinds))
         return tuple(kind for kind in kinds if kind not in self.ruled_out)
 
     def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
@@ -262,7 +264,7 @@ class WorldConformance(ABC):
         for seed in range(tries):
             world.reset(Start(seed=seed))
             try:
-                return world.tasks().ask(cue, None, np.random.default_rng(seed))
+                return world.tasks().sample_by_cue(cue, None, np.random.default_rng(seed))
             except InfeasibleTask:
                 continue
         return None
@@ -281,15 +283,17 @@ class WorldConformance(ABC):
         for _ in range(self.steps):
             action = expert.act(world)
             assert action.utterance is None or world.spec.utterances, f"{what}: the expert speaks in a mute world"
-            if world.step({world.spec.solver: action}, see=()).done or expert.finished:
+            if world.step({world.spec.solver: action}, observers=()).done or expert.finished:
                 return
 
 
-def _play(world: World, steps: int, rng: np.random.Generator, see: Collection[str] | None = None) -> Iterator[Outcome]:
+def _play(
+    world: World, steps: int, rng: np.random.Generator, observers: Collection[str] | None = None
+) -> Iterator[Outcome]:
     """Random play of every role until the episode ends, at most `steps`; half of the chunks are at rest."""
     for _ in range(steps):
         actions = {role: Action(_random(world.spec, rng), _babble(world.spec, rng)) for role in world.spec.roles}
-        outcome = world.step(actions, see)
+        outcome = world.step(actions, observers)
         yield outcome
         if outcome.done:
             return

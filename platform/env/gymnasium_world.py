@@ -77,15 +77,15 @@ class GymnasiumWorld(World):
         self._seen: tuple[Image | None, NDArray[np.float32] | None] = (None, None)
         self._facts = GymnasiumFacts("", 0.0, False, 0)
 
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
         if start.state is not None:
             self._restore(start.state)
         else:
             assert start.seed is not None
             self._begin(start.seed)
-        return self._views(see)
+        return self._views(observers)
 
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         if self._seed is None or self._facts.done:
             raise ValueError("there is no episode under way; call reset(Start(seed=...)) first")
         bins = self._checked(actions)
@@ -93,7 +93,7 @@ class GymnasiumWorld(World):
         for role, action in actions.items():
             if action.utterance is not None:
                 self._said[role] = action.utterance
-        return Outcome(self._views(see), self._facts.done, reward, {"truncated": True} if truncated else {})
+        return Outcome(self._views(observers), self._facts.done, reward, {"truncated": True} if truncated else {})
 
     def state(self) -> bytes:
         saved = {
@@ -180,10 +180,10 @@ class GymnasiumWorld(World):
         movement = actions[SOLVER].movement if SOLVER in actions else self.spec.rest()
         return [int(chosen) for chosen in movement[0]]
 
-    def _views(self, see: Collection[str] | None) -> Mapping[str, View]:
+    def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
         image, vector = self._seen
         heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
-        wanted = self.spec.roles if see is None else see
+        wanted = self.spec.roles if observers is None else observers
         return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
 
 

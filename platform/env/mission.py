@@ -74,7 +74,7 @@ class Mission(Task):
     def progress(self, facts: GymnasiumFacts) -> float:
         return float(self.success(facts, ()))
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         instead = self.guide.mistake(world, rng)
         return self if instead is None else Mission(self.instruction, self.above, self.guide, instead)
 

@@ -54,7 +54,7 @@ class Task(ABC):
         return 1 if same_words(self.answer, utterance) else -1
 
     @abstractmethod
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """What a solver who misunderstood would do instead: another object, or a plausible wrong answer. Returns the
         task itself where nothing can be mistaken. `instruction` stays what was asked."""
 
@@ -82,10 +82,12 @@ class TaskSource(ABC):
 
     kinds: tuple[str, ...]  # what a setter may ask for
     probes: tuple[str, ...]  # the kinds that evaluation measures
-    on_request: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
+    optional_kinds: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
     cues: tuple[str, ...] = ()  # what setters are told to ask for, each of which leads to one kind of task or another
     modifiers: tuple[str, ...] = ()  # what setters may be told to observe in their words, whatever they ask for
-    limits: Mapping[str, int] = MappingProxyType({})  # steps that a probe is given, of kinds that take longer than most
+    step_limits: Mapping[str, int] = MappingProxyType(
+        {}
+    )  # steps that a probe is given, of kinds that take longer than most
 
     @abstractmethod
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
@@ -96,7 +98,7 @@ class TaskSource(ABC):
             ValueError: an unknown kind.
         """
 
-    def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
+    def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         """A task as by `sample`, of whatever kind this cue leads to, in words that satisfy the modifier, if any.
 
         The task carries both, so that what was recorded can be told apart by them.
@@ -105,10 +107,10 @@ class TaskSource(ABC):
             InfeasibleTask: nothing here can be asked so.
             ValueError: an unknown cue or modifier.
         """
-        self.check(cue, modifier)
-        raise NotImplementedError(f"{type(self).__name__} names cues, and has to define `ask`")
+        self.check_cue(cue, modifier)
+        raise NotImplementedError(f"{type(self).__name__} names cues, and has to define `sample_by_cue`")
 
-    def check(self, cue: str, modifier: str | None = None) -> None:
+    def check_cue(self, cue: str, modifier: str | None = None) -> None:
         """Raises ValueError, naming what is allowed, for a cue or modifier that these tasks do not know."""
         for what, name, known in (("cue", cue, self.cues), ("modifier", modifier, self.modifiers)):
             if name is not None and name not in known:

@@ -120,19 +120,19 @@ class World(ABC):
     spec: WorldSpec
 
     @abstractmethod
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
-        """Begins an episode and returns the views of the roles in `see` (all roles where None).
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
+        """Begins an episode and returns the views of the roles in `observers` (all roles where None).
 
         Raises:
             ValueError: `start.state` was not saved by this world at this version and configuration.
         """
 
     @abstractmethod
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         """Runs `spec.frames_per_step` frames. A role without an entry in `actions` rests in silence.
 
         An utterance is heard by the others in the views of this very step's outcome. Views are made only for the
-        roles in `see`: pictures are what costs.
+        roles in `observers`: pictures are what costs.
 
         Raises:
             ValueError: a movement of the wrong shape, a bin out of range, or an unknown role.

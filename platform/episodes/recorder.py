@@ -186,6 +186,6 @@ def _present(views: Mapping[str, View], role: str, part: str) -> NDArray[Any]:
     if array is None:
         raise ValueError(
             f"the {role}'s {part} must be recorded, but the views hold {sorted(views)} without it; "
-            f"put {role!r} into `see`, or leave it out of `record`"
+            f"put {role!r} into `observers`, or leave it out of `record`"
         )
     return array

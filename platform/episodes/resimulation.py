@@ -11,8 +11,8 @@ from interplay.episodes.episode import Episode
 Row = tuple[int, Mapping[str, View], World]
 
 
-def resimulate(world: World, episode: Episode, see: Collection[str]) -> Iterator[Row]:
-    """Yields (row, views of the roles in `see`, world) for each of the N + 1 rows; `world.facts()` is true for it.
+def resimulate(world: World, episode: Episode, observers: Collection[str]) -> Iterator[Row]:
+    """Yields (row, views of the roles in `observers`, world) for each of the N + 1 rows, `world.facts()` in step.
 
     Rows are shown from their poses where the episode has them; otherwise the recorded actions of all roles are
     executed again from the recorded start. Stored pictures are handed out as they are, others are drawn. The world
@@ -22,13 +22,13 @@ def resimulate(world: World, episode: Episode, see: Collection[str]) -> Iterator
         ValueError: the world is another one than was recorded.
     """
     _check_same_world(world, episode)
-    heard = {role: transcript.heard(episode.meta, role) for role in see}
-    said = {role: transcript.said(episode.meta, role) for role in see}
-    drawn = [role for role in see if role not in episode.images]
+    heard = {role: transcript.heard(episode.meta, role) for role in observers}
+    said = {role: transcript.said(episode.meta, role) for role in observers}
+    drawn = [role for role in observers if role not in episode.images]
     moments = _shown(world, episode, drawn) if episode.poses is not None else _stepped(world, episode, drawn)
     for row, fresh in moments:
         views: dict[str, View] = {}
-        for role in see:
+        for role in observers:
             view = fresh.get(role)
             stored = episode.images.get(role)
             vectors = episode.vectors.get(role)
@@ -41,16 +41,16 @@ def resimulate(world: World, episode: Episode, see: Collection[str]) -> Iterator
         yield row, views, world
 
 
-def _shown(world: World, episode: Episode, see: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
+def _shown(world: World, episode: Episode, observers: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
     assert episode.poses is not None
-    world.reset(Start(state=episode.initial_state), see=())
+    world.reset(Start(state=episode.initial_state), observers=())
     for row, poses in enumerate(episode.poses):
         world.show(poses)
-        yield row, {role: world.view(role) for role in see}
+        yield row, {role: world.view(role) for role in observers}
 
 
-def _stepped(world: World, episode: Episode, see: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
-    yield 0, world.reset(Start(state=episode.initial_state), see=see)
+def _stepped(world: World, episode: Episode, observers: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
+    yield 0, world.reset(Start(state=episode.initial_state), observers=observers)
     frames = episode.meta.frames_per_step
     spoken = {role: episode.said(role) for role in episode.actions}
     for step in range(episode.meta.steps):
@@ -58,7 +58,7 @@ def _stepped(world: World, episode: Episode, see: Collection[str]) -> Iterator[t
             role: Action(movement[step * frames : (step + 1) * frames], spoken[role][step])
             for role, movement in episode.actions.items()
         }
-        yield step + 1, world.step(actions, see=see).views
+        yield step + 1, world.step(actions, observers=observers).views
 
 
 def _check_same_world(world: World, episode: Episode) -> None:

@@ -85,16 +85,16 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
     Raises:
         ValueError: the world has no probes, does not know a kind, or hardly ever allows one.
     """
-    world.reset(Start(seed=config.seed), see=())  # some worlds know what they ask only once an episode stands
+    world.reset(Start(seed=config.seed), observers=())  # some worlds know what they ask only once an episode stands
     tasks = world.tasks()
-    offered = (*tasks.probes, *tasks.on_request)
+    offered = (*tasks.probes, *tasks.optional_kinds)
     kinds = config.kinds or tasks.probes
     if not kinds:
         raise ValueError(f"{world.spec.name} offers no probe tasks, so there is nothing to evaluate on")
     for name, given in (("kinds", kinds), ("limits", config.limits)):
         if unknown := sorted(set(given) - set(offered)):
             raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
-    limits = {kind: config.limits.get(kind, max(config.steps, tasks.limits.get(kind, 0))) for kind in kinds}
+    limits = {kind: config.limits.get(kind, max(config.steps, tasks.step_limits.get(kind, 0))) for kind in kinds}
     return [
         _draw(world, config.seed, number, kind, index, limits[kind])
         for number, kind in enumerate(kinds)
@@ -107,7 +107,7 @@ def _draw(world: World, seed: int, number: int, kind: str, index: int, limit: in
     for attempt in range(TRIES):
         rng = np.random.default_rng([seed, number, index, attempt])
         house = int(rng.integers(2**31))
-        world.reset(Start(seed=house), see=())
+        world.reset(Start(seed=house), observers=())
         try:
             task = world.tasks().sample(kind, rng)
         except InfeasibleTask as error:
@@ -168,7 +168,7 @@ class ProbePlayer:
         if probe is None:
             return False
         lane = self._lanes[index]
-        views = lane.world.reset(Start(seed=probe.seed), see=self._see)
+        views = lane.world.reset(Start(seed=probe.seed), observers=self._see)
         task = lane.world.tasks().load(probe.task)
         lane.probe, lane.task, lane.step, lane.said = probe, task, 0, []
         pictured = bool(self._see) and lane.world.spec.image is not None
@@ -188,7 +188,7 @@ class ProbePlayer:
             actions[self._setter] = Action(lane.world.spec.rest(), lane.task.instruction)
         elif action.utterance is not None:
             lane.said.append(action.utterance)
-        outcome = lane.world.step(actions, see=self._see)
+        outcome = lane.world.step(actions, observers=self._see)
         lane.step += 1
         view = outcome.views.get(self._solver, View(heard=lane.task.instruction))
         self._keep(lane, view)

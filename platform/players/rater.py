@@ -24,7 +24,7 @@ class RaterConfig:
     marks_undoing: bool = False  # a task that is done no longer is a slip, however small the fall of progress
     chatter: float = 0.0  # chance that what is said to no purpose is marked as a slip
     bored_after: int = 0  # steps without any mark after which it marks a slip: nothing comes of it; 0: never
-    bias: RaterPopulation = field(default_factory=RaterPopulation)  # how far raters differ from all this
+    population: RaterPopulation = field(default_factory=RaterPopulation)  # how far raters differ from all this
 
     def __post_init__(self) -> None:
         wrong = []

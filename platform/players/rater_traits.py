@@ -23,7 +23,7 @@ class RaterPopulation:
     def __post_init__(self) -> None:
         wrong = [f"{name}={spread}" for name, spread in vars(self).items() if spread < 0]
         if wrong:
-            raise ValueError(f"rater.bias: {', '.join(wrong)}: spreads are not negative")
+            raise ValueError(f"rater.population: {', '.join(wrong)}: spreads are not negative")
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class RaterTraits:
     delay_steps: int = 0  # beside the usual
 
 
-def temper(bias: RaterPopulation, rng: np.random.Generator) -> RaterTraits:
+def sample_traits(population: RaterPopulation, rng: np.random.Generator) -> RaterTraits:
     """The traits of a rater, drawn once; `rng` is the rater's own. No trait depends on the spread of another."""
     strict, kind, inattentive, slow = rng.standard_normal(4)
-    kindness = bias.kindness * kind
+    kindness = population.kindness * kind
     return RaterTraits(
-        threshold_factor=float(np.exp(bias.strictness * strict)),
+        threshold_factor=float(np.exp(population.strictness * strict)),
         overlooks_slips=_share(kindness),
         overlooks_progress=_share(-kindness),
-        misses=_share(bias.inattention * inattentive),
-        delay_steps=max(0, round(bias.slowness * slow)),
+        misses=_share(population.inattention * inattentive),
+        delay_steps=max(0, round(population.slowness * slow)),
     )
 
 

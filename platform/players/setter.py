@@ -25,19 +25,17 @@ REPEATS = 5  # draws after which it asks again what it has asked before
 class SetterConfig:
     """What is asked, when, and how often."""
 
-    by: Literal["kinds", "cues"] = (
-        "kinds"  # draw what to ask by the kinds of tasks, or by the cues that people are given
-    )
+    sample_by: Literal["kinds", "cues"] = "kinds"  # sample tasks by their kind, or by the cues given to people
     kinds: Mapping[str, float] = field(default_factory=dict)  # weight of each; empty: the world's usual ones, all alike
     cues: Mapping[str, float] = field(default_factory=dict)  # the same of cues; empty: all of the world's
     modifiers: Mapping[str, float] = field(default_factory=dict)  # the same of what its words satisfy beside a cue
-    modified: float = 0.0  # chance that a task by a cue also follows a modifier
+    modifier_chance: float = 0.0  # chance that a task by a cue also follows a modifier
     delay_steps: Span = (0, 2)  # least and most steps before it first speaks
     tasks: int = 1  # at most, in an episode; the last one stays open to the episode's end
     patience: Span = (60, 100)  # steps without progress after which a task is given up, and the next thing asked
-    content_after: int = 2  # steps for which a task must stay done for the setter to be content
+    confirm_steps: int = 2  # steps for which a task must stay done for the setter to be content
     pause: Span = (2, 6)  # steps between the end of a task and the next one
-    chained: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
+    chain_chance: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
     thanks: tuple[str, ...] = ()  # one of them is said when a task is done, or a question answered right
     thanks_chance: float = 0.5
     never_mind: tuple[str, ...] = ()  # one of them is said when a task is given up
@@ -52,10 +50,10 @@ class SetterConfig:
             least, most = getattr(self, name)
             if not 0 <= least <= most:
                 wrong.append(f"{name}=({least}, {most}): give (least, most) with 0 <= least <= most")
-        for name in ("modified", "chained", "thanks_chance"):
+        for name in ("modifier_chance", "chain_chance", "thanks_chance"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 wrong.append(f"{name}={getattr(self, name)}: a chance from 0 to 1")
-        wrong += [f"{n}={getattr(self, n)}: at least 1" for n in ("tasks", "content_after") if getattr(self, n) < 1]
+        wrong += [f"{n}={getattr(self, n)}: at least 1" for n in ("tasks", "confirm_steps") if getattr(self, n) < 1]
         if wrong:
             raise ValueError("setter: " + "; ".join(wrong))
 
@@ -63,7 +61,7 @@ class SetterConfig:
 class ScriptedSetter(Player):
     """Asks one thing after another, and stands still unless a task takes two.
 
-    Who drives the worlds calls `hear` for what the solver said in a step, after `act` of that step.
+    Who drives the worlds calls `on_utterance` for what the solver said in a step, after `act` of that step.
 
     Raises (from `act`):
         InfeasibleTask: nothing it may ask for is possible in this world as the episode begins.
@@ -85,7 +83,7 @@ class ScriptedSetter(Player):
         utterance = None
         if self._may_end:
             utterance = self._attend(world)
-        if utterance is None and self.open is None and not self.finished and self._step >= self._speaks_at:
+        if utterance is None and self.open_task is None and not self.finished and self._step >= self._speaks_at:
             utterance = self._ask(world)
             movement = world.spec.rest()
         else:
@@ -93,26 +91,28 @@ class ScriptedSetter(Player):
         self._step += 1
         return Action(movement, utterance)
 
-    def hear(self, utterance: str) -> None:
+    def on_utterance(self, utterance: str) -> None:
         """The solver said this in the step that `act` was last called for."""
-        if self.open is not None and self.asked_step != self._step - 1:  # who speaks meanwhile has not heard it yet
-            self.said.append(utterance)
+        if (
+            self.open_task is not None and self.asked_step != self._step - 1
+        ):  # who speaks meanwhile has not heard it yet
+            self.solver_utterances.append(utterance)
 
     @property
-    def open(self) -> Task | None:
+    def open_task(self) -> Task | None:
         """What it wants done at present; None before it has asked, and between two tasks."""
         return self.task if self.ending is None else None
 
     @property
     def finished(self) -> bool:
         """It has asked for all that it may ask: the rest is up to the solver."""
-        return self.asked >= self._config.tasks
+        return self.tasks_asked >= self._config.tasks
 
-    def choose(self, world: World) -> Task:
+    def sample_task(self, world: World) -> Task:
         """A task as the settings want it, drawn now."""
         config = self._config
-        if config.by == "cues":
-            return choose_by_cue(world, config.cues, config.modifiers, config.modified, self._rng)
+        if config.sample_by == "cues":
+            return choose_by_cue(world, config.cues, config.modifiers, config.modifier_chance, self._rng)
         return choose_by_kind(world, config.kinds, self._rng)
 
     def _forget(self) -> None:
@@ -120,10 +120,10 @@ class ScriptedSetter(Player):
         self._speaks_at = 0
         self.task: Task | None = None  # what it asked last; None until then
         self.asked_step: int | None = None  # the step in which it asked that
-        self.asked = 0  # how many tasks so far
-        self.said: list[str] = []  # by the solver, since it heard the task
+        self.tasks_asked = 0  # how many tasks so far
+        self.solver_utterances: list[str] = []  # by the solver, since it heard the task
         self.ending: str | None = None  # how the task ended: DONE, WRONG or GIVEN_UP; None while it is open
-        self.heard_last = ""  # what the solver has last heard from it
+        self.last_utterance = ""  # what the solver has last heard from it
         self._before: set[str] = set()  # instructions of this episode
         self._patience = 0  # steps
         self._best = 0.0  # the progress that it has seen
@@ -133,7 +133,7 @@ class ScriptedSetter(Player):
 
     @property
     def _may_end(self) -> bool:
-        return self.open is not None and not self.finished
+        return self.open_task is not None and not self.finished
 
     def _ask(self, world: World) -> str | None:
         try:
@@ -143,44 +143,44 @@ class ScriptedSetter(Player):
                 raise
             self._speaks_at = self._step + 1 + self._within(self._config.pause)  # the house may soon allow it
             return None
-        self.task, self.asked_step, self.ending, self.said = task, self._step, None, []
-        self.asked += 1
+        self.task, self.asked_step, self.ending, self.solver_utterances = task, self._step, None, []
+        self.tasks_asked += 1
         self._before.add(task.instruction)
         self._content = 0
         self._partner = task.partner(world)
         if not self.finished:
             self._patience = self._within(self._config.patience)
             self._best, self._hoped_at = task.progress(world.facts()), self._step
-        self.heard_last = task.instruction
+        self.last_utterance = task.instruction
         return task.instruction
 
     def _new(self, world: World) -> Task:
         """What it has not asked before, if a few draws find it: nobody asks the same question again and again."""
-        task = self.choose(world)
+        task = self.sample_task(world)
         for _ in range(REPEATS):
             if task.instruction not in self._before:
                 break
             with suppress(InfeasibleTask):  # then what was drawn before will do
-                task = self.choose(world)
+                task = self.sample_task(world)
         return task
 
     def _attend(self, world: World) -> str | None:
         """Ends the task where it is done, answered or has taken too long; what is said to that, or None."""
         assert self.task is not None
         facts = world.facts()
-        done = self.task.success(facts, self.said)
+        done = self.task.success(facts, self.solver_utterances)
         self._content = self._content + 1 if done else 0
         if (progress := self.task.progress(facts)) > self._best + ADVANCE:
             self._best, self._hoped_at = progress, self._step
-        if self.task.answer is not None and self.said:
+        if self.task.answer is not None and self.solver_utterances:
             self.ending = DONE if done else WRONG
-        elif self._content >= self._config.content_after:
+        elif self._content >= self._config.confirm_steps:
             self.ending = DONE
         elif self._step >= self._hoped_at + self._patience:
             self.ending = GIVEN_UP
         else:
             return None
-        if self.ending == DONE and self._config.chained and self._rng.random() < self._config.chained:
+        if self.ending == DONE and self._config.chain_chance and self._rng.random() < self._config.chain_chance:
             self._speaks_at = self._step + 1
             return None
         self._speaks_at = self._step + 1 + self._within(self._config.pause)
@@ -190,8 +190,8 @@ class ScriptedSetter(Player):
         texts = {DONE: self._config.thanks, GIVEN_UP: self._config.never_mind}.get(ending, ())
         if not texts or (ending == DONE and self._rng.random() >= self._config.thanks_chance):
             return None
-        self.heard_last = texts[int(self._rng.integers(len(texts)))]
-        return self.heard_last
+        self.last_utterance = texts[int(self._rng.integers(len(texts)))]
+        return self.last_utterance
 
     def _within(self, span: Span) -> int:
         return int(self._rng.integers(span[0], span[1] + 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -19,36 +19,33 @@ class SolverConfig:
     """Chances of each mistake in a task, for skill 0; a solver of skill s makes it with (1 - s) of the chance."""
 
     skill: float = 0.5  # 0..1; 1 makes no mistakes
-    mistakes_task: float = 0.55  # sets about another thing than was asked
-    notices: float = 0.4  # of those, how many see their mistake and turn to the right thing; not scaled by skill
-    notices_after: Span = (6, 14)
-    gives_up: float = 0.2  # stops before it is done
-    gives_up_after: Span = (4, 14)
-    dithers: float = 0.6  # moves about at random for a while
-    dithers_from: Span = (0, 10)
-    dithers_for: Span = (2, 5)
-    slips: float = 0.4  # rests for a step, and so drops what it holds
-    slips_at: Span = (4, 16)
-    answers_wrong: float = 0.35  # gives a plausible wrong answer
-    says_nothing: float = 0.1  # gives no answer
-    strays: float = 0.0  # goes off and does something that nobody asked for, for a while
-    strays_from: Span = (4, 30)
-    strays_for: Span = (6, 20)
-    blurts: float = 0.0  # answers a question at once, without looking
-    chatters: float = 0.0  # says something to no purpose
-    chatters_at: Span = (2, 20)
+    misread_chance: float = 0.55  # sets about another thing than was asked
+    notice_chance: float = 0.4  # of those, how many see their mistake and turn to the right thing; not scaled by skill
+    notice_steps: Span = (6, 14)
+    give_up_chance: float = 0.2  # stops before it is done
+    give_up_steps: Span = (4, 14)
+    wander_chance: float = 0.6  # moves about at random for a while
+    wander_start: Span = (0, 10)
+    wander_length: Span = (2, 5)
+    drop_chance: float = 0.4  # rests for a step, and so drops what it holds
+    drop_steps: Span = (4, 16)
+    wrong_answer_chance: float = 0.35  # gives a plausible wrong answer
+    no_answer_chance: float = 0.1  # gives no answer
+    distraction_chance: float = 0.0  # goes off and does something that nobody asked for, for a while
+    distraction_start: Span = (4, 30)
+    distraction_length: Span = (6, 20)
+    guess_chance: float = 0.0  # answers a question at once, without looking
+    chatter_chance: float = 0.0  # says something to no purpose
+    chatter_steps: Span = (2, 20)
     chatter: tuple[str, ...] = ("okay", "done", "here")
 
     def __post_init__(self) -> None:
-        chances = (
-            *("skill", "mistakes_task", "notices", "gives_up", "dithers", "slips", "answers_wrong", "says_nothing"),
-            *("strays", "blurts", "chatters"),
-        )
+        chances = ("skill", *(field.name for field in fields(self) if field.name.endswith("_chance")))
         wrong = [f"{n}={getattr(self, n)}" for n in chances if not 0.0 <= getattr(self, n) <= 1.0]
         if wrong:
             raise ValueError(f"solver: {', '.join(wrong)}: give chances between 0 and 1")
-        if self.chatters and not self.chatter:
-            raise ValueError("solver: chatter is empty; give at least one thing to say, or chatters=0")
+        if self.chatter_chance and not self.chatter:
+            raise ValueError("solver: chatter is empty; give at least one thing to say, or chatter_chance=0")
 
 
 @dataclass(frozen=True)
@@ -67,16 +64,16 @@ class _Plan:
 class ScriptedSolver(Player):
     """Does what the setter asked, once it has heard it.
 
-    `asked`: what the setter wants at present, None before it has asked and between two tasks: a scripted player knows
-    the truth.
+    `current_task` returns the setter's open task, None before the first one and between two tasks: a scripted player
+    may read the truth.
     """
 
     kind = "scripted"
 
-    def __init__(self, config: SolverConfig, rng: np.random.Generator, asked: Callable[[], Task | None]) -> None:
+    def __init__(self, config: SolverConfig, rng: np.random.Generator, current_task: Callable[[], Task | None]) -> None:
         self._config = config
         self._rng = rng
-        self._asked = asked
+        self._current_task = current_task
         self._task: Task | None = None  # what it was asked
         self._meant: Task | None = None  # what it takes that for
         self._errand: Expert | None = None  # what it does of its own accord
@@ -88,7 +85,7 @@ class ScriptedSolver(Player):
         self._task, self._expert, self._plan = None, None, None
 
     def act(self, view: View, world: World) -> Action:
-        task = self._asked()
+        task = self._current_task()
         if task is not None and task is not self._task and view.heard:
             self._set_out(task, world)
         if self._task is None or self._expert is None or self._plan is None:
@@ -106,7 +103,7 @@ class ScriptedSolver(Player):
         """It believes that it has done what was asked, or has given up."""
         if self._expert is None or self._plan is None:
             return False
-        wanted = self._asked()
+        wanted = self._current_task()
         if wanted is not None and wanted is not self._task:
             return False  # what it has finished is something else
         correcting = self._plan.corrected is not None and self._steps <= self._plan.corrected
@@ -140,40 +137,46 @@ class ScriptedSolver(Player):
     def _set_out(self, task: Task, world: World) -> None:
         self._task, self._steps = task, 0
         config = self._config
-        wrong = self._errs(config.mistakes_task if task.answer is None else config.answers_wrong)
-        notices = self._rng.random() < config.notices and task.answer is None
-        self._meant = task.confused(world, self._rng) if wrong else task
+        wrong = self._errs(config.misread_chance if task.answer is None else config.wrong_answer_chance)
+        notices = self._rng.random() < config.notice_chance and task.answer is None
+        self._meant = task.misread(world, self._rng) if wrong else task
         self._expert = self._meant.expert(world)
         self._plan = _Plan(
-            corrected=self._within(config.notices_after) if wrong and notices else None,
-            gives_up=self._within(config.gives_up_after) if self._errs(config.gives_up) and not task.answer else None,
+            corrected=self._within(config.notice_steps) if wrong and notices else None,
+            gives_up=self._within(config.give_up_steps)
+            if self._errs(config.give_up_chance) and not task.answer
+            else None,
             dithers=self._dithering(),
-            slips=self._within(config.slips_at) if self._errs(config.slips) else None,
-            silent=self._errs(config.says_nothing) and task.answer is not None,
+            slips=self._within(config.drop_steps) if self._errs(config.drop_chance) else None,
+            silent=self._errs(config.no_answer_chance) and task.answer is not None,
             strays=self._straying(task),
             remark=self._untimely(task, world),
         )
 
     def _dithering(self) -> range:
-        if not self._errs(self._config.dithers):
+        if not self._errs(self._config.wander_chance):
             return range(0)
-        start = self._within(self._config.dithers_from)
-        return range(start, start + self._within(self._config.dithers_for))
+        start = self._within(self._config.wander_start)
+        return range(start, start + self._within(self._config.wander_length))
 
     # What follows takes nothing from the random numbers of all other mistakes where it never happens.
 
     def _straying(self, task: Task) -> range:
-        if not self._config.strays or task.answer is not None or not self._errs(self._config.strays):
+        if (
+            not self._config.distraction_chance
+            or task.answer is not None
+            or not self._errs(self._config.distraction_chance)
+        ):
             return range(0)
-        start = self._within(self._config.strays_from)
-        return range(start, start + self._within(self._config.strays_for))
+        start = self._within(self._config.distraction_start)
+        return range(start, start + self._within(self._config.distraction_length))
 
     def _untimely(self, task: Task, world: World) -> tuple[int, str] | None:
         config = self._config
-        if config.blurts and task.answer is not None and self._errs(config.blurts):
-            return 0, task.confused(world, self._rng).answer or task.answer
-        if config.chatters and self._errs(config.chatters):
-            return self._within(config.chatters_at), config.chatter[int(self._rng.integers(len(config.chatter)))]
+        if config.guess_chance and task.answer is not None and self._errs(config.guess_chance):
+            return 0, task.misread(world, self._rng).answer or task.answer
+        if config.chatter_chance and self._errs(config.chatter_chance):
+            return self._within(config.chatter_steps), config.chatter[int(self._rng.integers(len(config.chatter)))]
         return None
 
     def _of_its_own(self, world: World) -> Expert | None:

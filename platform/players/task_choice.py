@@ -27,17 +27,17 @@ def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -
             f"{world.spec.name} states nothing that a setter could ask for; say what is wanted, as "
             "'env.instruction=balance the pole', or choose a world with tasks, as env=playhouse"
         )
-    known = (*tasks.kinds, *tasks.on_request)
+    known = (*tasks.kinds, *tasks.optional_kinds)
     weights = _known(world, "kinds", kinds, known, usual=tasks.kinds)
     return _feasible(world, weights, lambda kind: tasks.sample(kind, rng), rng)
 
 
 def choose_by_cue(
-    world: World, cues: KindWeights, modifiers: KindWeights, modified: float, rng: np.random.Generator
+    world: World, cues: KindWeights, modifiers: KindWeights, modifier_chance: float, rng: np.random.Generator
 ) -> Task:
     """A task by a cue drawn by its weight; where nothing can be asked by it here, by another.
 
-    With the chance `modified` its words satisfy a modifier, drawn by its weight, where any can be satisfied. Empty
+    With probability `modifier_chance` its words satisfy a modifier, drawn by weight, if any can be satisfied. Empty
     weights: all that the world has, all alike.
 
     Raises:
@@ -46,17 +46,19 @@ def choose_by_cue(
     """
     tasks = world.tasks()
     if not tasks.cues:
-        raise ValueError(f"{world.spec.name} has no cues to ask by: set setter.by=kinds, or choose env=playhouse")
+        raise ValueError(
+            f"{world.spec.name} has no cues to ask by: set setter.sample_by=kinds, or choose env=playhouse"
+        )
     weights = _known(world, "cues", cues, tasks.cues, usual=tasks.cues)
     manners = _known(world, "modifiers", modifiers, tasks.modifiers, usual=tasks.modifiers)
 
     def ask(cue: str) -> Task:
-        if manners and rng.random() < modified:
+        if manners and rng.random() < modifier_chance:
             try:
-                return _feasible(world, manners, lambda modifier: tasks.ask(cue, modifier, rng), rng)
+                return _feasible(world, manners, lambda modifier: tasks.sample_by_cue(cue, modifier, rng), rng)
             except InfeasibleTask:
                 pass  # what can't be said in any such manner is said in plain words
-        return tasks.ask(cue, None, rng)
+        return tasks.sample_by_cue(cue, None, rng)
 
     return _feasible(world, weights, ask, rng)
 

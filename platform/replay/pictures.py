@@ -24,10 +24,10 @@ def pictures(world: World, episode: Episode, height: int, width: int) -> Iterato
         ValueError: the world has no pictures, or is another one than was recorded.
     """
     solver = world.spec.solver
-    see = (solver,) if world.spec.image is not None else ()
-    for _, views, present in resimulate(world, episode, see):
+    observers = (solver,) if world.spec.image is not None else ()
+    for _, views, present in resimulate(world, episode, observers):
         drawn = dict(present.portrait(height, width))
-        seen = views[solver].image if see else None
+        seen = views[solver].image if observers else None
         if solver not in drawn and seen is not None:
             drawn[solver] = seen
         if solver not in drawn and drawn:

@@ -127,12 +127,12 @@ def _answers(
     for episode in heldout.decoded:
         if not episode.meta.tasks or not episode.rows > 2:
             continue
-        world.reset(Start(state=snapshot.read(episode.meta.id).initial_state), see=())
+        world.reset(Start(state=snapshot.read(episode.meta.id).initial_state), observers=())
         for asked in dialogue(episode.meta):
             task = world.tasks().load(asked.fields)
             step = _answers_at(episode, asked) if task.answer is not None else None
             if task.answer is not None and step is not None:
-                wrong = task.confused(world, rng).answer or ""
+                wrong = task.misread(world, rng).answer or ""
                 questions.append(_Question(task.kind, episode, step, task.answer, wrong))
     everything = sorted({answer for one in questions for answer in (one.right, one.wrong)})
     found: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}

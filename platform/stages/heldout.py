@@ -70,7 +70,7 @@ def succeeded(world: World, episode: Episode) -> bool:
     asked = dialogue(episode.meta)
     said = episode.said(world.spec.solver)
     done = []
-    for row, _, present in resimulate(world, episode, see=()):
+    for row, _, present in resimulate(world, episode, observers=()):
         for task in asked:
             if task.judged == row:
                 done.append(present.tasks().load(task.fields).success(present.facts(), task.answers(said)))

@@ -13,7 +13,7 @@ from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.readable_episodes import iter_readable
 from interplay.episodes.resimulation import resimulate
 from interplay.players.rater import RaterConfig, ScriptedRater
-from interplay.players.rater_traits import temper
+from interplay.players.rater_traits import sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_stream
 from interplay.stages.run import WORKS, Run
@@ -71,7 +71,9 @@ def _mark(run: Run) -> None:
 
 def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:
     rng = numpy_stream(run.seed, STAGE, rater, episode.meta.seed)
-    person = ScriptedRater(config, rng, temper(config.bias, numpy_stream(run.seed, STAGE, rater, "temper")))
+    person = ScriptedRater(
+        config, rng, sample_traits(config.population, numpy_stream(run.seed, STAGE, rater, "temper"))
+    )
     return list(watch(world, episode, rater, person))
 
 
@@ -81,7 +83,7 @@ def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> 
     waiting = deque(dialogue(episode.meta))
     present: DialogueTask | None = None
     number = 0
-    for row, _, there in resimulate(world, episode, see=()):
+    for row, _, there in resimulate(world, episode, observers=()):
         if present is not None and present.step < row <= present.judged:
             step = row - 1
             utterance = said[step] if step > present.step else None  # who speaks with the setter has not heard it yet

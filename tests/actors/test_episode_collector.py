@@ -176,7 +176,7 @@ def assert_done_when_ended(episode: Episode) -> None:
 
 
 def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
-    seat = ScriptedSeat(SolverConfig(skill=0.0, gives_up=1.0, gives_up_after=(0, 0), mistakes_task=0.0), 3,
+    seat = ScriptedSeat(SolverConfig(skill=0.0, give_up_chance=1.0, give_up_steps=(0, 0), misread_chance=0.0), 3,
                         np.random.default_rng(0))  # fmt: skip
     for _, episode in made(bookings(4, {"walk": 1.0}, tasks=30, patience=(20, 20)), seat=seat, config=TALK):
         found = dialogue(episode.meta)

@@ -329,7 +329,7 @@ HOUSE = {"rooms": (1, 1), "furniture": (0, 0), "objects": (2, 3), "image": (16, 
 def house_episode(world: World, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": "scripted"}})
-    recorder.begin(seed=seed, views=world.reset(Start(seed=seed), see=("solver",)))
+    recorder.begin(seed=seed, views=world.reset(Start(seed=seed), observers=("solver",)))
     bins = [component.bins for component in world.spec.movement]
     for step in range(4):
         if step == 1:
@@ -340,7 +340,7 @@ def house_episode(world: World, seed: int) -> Any:
             "setter": Action(moves["setter"], "walk to one" if step == 1 else None),
             "solver": Action(moves["solver"]),
         }
-        recorder.record(actions, world.step(actions, see=("solver",)))
+        recorder.record(actions, world.step(actions, observers=("solver",)))
     return recorder.finish()
 
 
@@ -361,7 +361,7 @@ def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
     resumed, _ = actor()
     begun = straight.unroll()
     for lane, name in enumerate(begun.episodes):
-        start = world.reset(Start(state=snapshot.read(name).initial_state), see=("solver",))["solver"]
+        start = world.reset(Start(state=snapshot.read(name).initial_state), observers=("solver",))["solver"]
         np.testing.assert_array_equal(begun.arrays["image"][0, lane], start.image)
     assert_on_policy(agent, begun)
     resumed.load_state(through_a_file(straight.state()))

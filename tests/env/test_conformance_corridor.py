@@ -45,7 +45,7 @@ def test_its_expert_and_its_mistake_go_to_opposite_ends() -> None:
     for misheard in (False, True):
         world.reset(Start(seed=0))
         task = world.tasks().sample("walk", np.random.default_rng(0))
-        expert = (task.confused(world, np.random.default_rng(0)) if misheard else task).expert(world)
+        expert = (task.misread(world, np.random.default_rng(0)) if misheard else task).expert(world)
         while not expert.finished:
             world.step({"solver": expert.act(world)})
         assert task.success(world.facts(), []) is not misheard
@@ -61,17 +61,17 @@ def breaks(name: str) -> Callable[[Any], type[World]]:
 
 
 @breaks("reset")
-def what_was_said_outlives_the_episode(self: Any, start: Start, see: Any = None) -> Any:
+def what_was_said_outlives_the_episode(self: Any, start: Start, observers: Any = None) -> Any:
     said = self.said
-    views = self.honest.reset(self, start, see)
+    views = self.honest.reset(self, start, observers)
     self.said = said if start.state is None else self.said
-    return self.views(see) if start.state is None else views
+    return self.views(observers) if start.state is None else views
 
 
 @breaks("reset")
-def any_state_is_welcome(self: Any, start: Start, see: Any = None) -> Any:
+def any_state_is_welcome(self: Any, start: Start, observers: Any = None) -> Any:
     known = start.state is None or b"corridor" in start.state
-    return self.honest.reset(self, start if known else Start(seed=0), see)
+    return self.honest.reset(self, start if known else Start(seed=0), observers)
 
 
 @breaks("state")
@@ -80,40 +80,40 @@ def a_state_forgets_the_words(self: Any) -> bytes:
 
 
 @breaks("step")
-def everything_is_accepted(self: Any, actions: Any, see: Any = None) -> Outcome:
+def everything_is_accepted(self: Any, actions: Any, observers: Any = None) -> Outcome:
     kept = {role: action for role, action in actions.items() if role in self.spec.roles}
     valid = {
         role: replace(action, movement=np.clip(np.resize(action.movement, (1, 1)), 0, 2))
         for role, action in kept.items()
     }
-    outcome: Outcome = self.honest.step(self, valid, see)
+    outcome: Outcome = self.honest.step(self, valid, observers)
     return outcome
 
 
 @breaks("step")
-def silence_erases_words(self: Any, actions: Any, see: Any = None) -> Outcome:
+def silence_erases_words(self: Any, actions: Any, observers: Any = None) -> Outcome:
     spoken = {role: Action(self.spec.rest(), "") for role in self.spec.roles} | dict(actions)
-    outcome: Outcome = self.honest.step(self, spoken, see)
+    outcome: Outcome = self.honest.step(self, spoken, observers)
     return outcome
 
 
 @breaks("step")
-def nobody_chooses_who_looks(self: Any, actions: Any, see: Any = None) -> Outcome:
+def nobody_chooses_who_looks(self: Any, actions: Any, observers: Any = None) -> Outcome:
     outcome: Outcome = self.honest.step(self, actions, None)
     return outcome
 
 
 @breaks("step")
-def looking_pushes(self: Any, actions: Any, see: Any = None) -> Outcome:
-    outcome: Outcome = self.honest.step(self, actions, see)
-    self.at = 0 if see is not None and not see else self.at
+def looking_pushes(self: Any, actions: Any, observers: Any = None) -> Outcome:
+    outcome: Outcome = self.honest.step(self, actions, observers)
+    self.at = 0 if observers is not None and not observers else self.at
     return outcome
 
 
 @breaks("step")
-def chance_decides(self: Any, actions: Any, see: Any = None) -> Outcome:
+def chance_decides(self: Any, actions: Any, observers: Any = None) -> Outcome:
     drift = Action(np.random.default_rng().integers(0, 3, (1, 1)).astype(np.int8))
-    outcome: Outcome = self.honest.step(self, {"solver": drift} | dict(actions), see)
+    outcome: Outcome = self.honest.step(self, {"solver": drift} | dict(actions), observers)
     self.honest.step(self, {"solver": drift})
     return outcome
 

@@ -23,7 +23,7 @@ def gym_world(name: str, **settings: Any) -> World:
 def carry_out(world: World, task: Task) -> bool:
     """Lets the task's expert play to the end; was the mission done?"""
     expert = task.expert(world)
-    while not world.step({"solver": expert.act(world)}, see=()).done:
+    while not world.step({"solver": expert.act(world)}, observers=()).done:
         if expert.finished:
             break
     return task.success(world.facts(), [])
@@ -45,7 +45,7 @@ def test_a_misled_babyai_solver_goes_elsewhere() -> None:
     done = []
     for seed in range(10):
         world.reset(Start(seed=seed))
-        task = world.tasks().sample("mission", rng).confused(world, rng)
+        task = world.tasks().sample("mission", rng).misread(world, rng)
         assert task.to_json()["instead"]["kind"] in ("box", "ball", "key")
         done.append(carry_out(world, world.tasks().load(task.to_json())))
     assert sum(done) <= 4  # it may touch the right thing on its way
@@ -58,7 +58,7 @@ def test_a_mistake_is_never_what_the_mission_could_mean(name: str) -> None:
     for seed in range(20):
         world.reset(Start(seed=seed))
         task = world.tasks().sample("mission", rng)
-        instead = task.confused(world, rng).to_json().get("instead", {"kind": "nothing", "color": "nothing"})
+        instead = task.misread(world, rng).to_json().get("instead", {"kind": "nothing", "color": "nothing"})
         kinds = [kind for kind in ("box", "ball", "key") if kind in task.instruction]
         colors = [color for color in COLOR_NAMES if color in task.instruction]
         fits_kind = not kinds or instead["kind"] in kinds
@@ -71,7 +71,7 @@ def test_misleading_leaves_the_mission_as_it_was() -> None:
     world.reset(Start(seed=3))
     rng = np.random.default_rng(0)
     task = world.tasks().sample("mission", rng)
-    task.confused(world, rng).expert(world)
+    task.misread(world, rng).expert(world)
     assert carry_out(world, task)
 
 

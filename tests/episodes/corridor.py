@@ -41,7 +41,7 @@ class Corridor(World):
         self.at = dict.fromkeys(ROLES, 0)
         self.said = dict.fromkeys(ROLES, "")
 
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
         if start.state is not None:
             saved = json.loads(start.state)
             self.clock, self.at, self.said = saved["clock"], saved["at"], saved["said"]
@@ -50,9 +50,9 @@ class Corridor(World):
             self.clock = 0
             self.at = {role: int(rng.integers(LENGTH)) for role in ROLES}
             self.said = dict.fromkeys(ROLES, "")
-        return self._views(see)
+        return self._views(observers)
 
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         for role, action in actions.items():
             if role not in ROLES or action.movement.shape != (FRAMES, 1):
                 raise ValueError(f"bad action of {role}: {action.movement.shape}")
@@ -62,7 +62,7 @@ class Corridor(World):
             if action.utterance is not None:
                 self.said[role] = action.utterance
         self.clock += 1
-        return Outcome(self._views(see), env_reward=self.at["solver"] / LENGTH)
+        return Outcome(self._views(observers), env_reward=self.at["solver"] / LENGTH)
 
     def state(self) -> bytes:
         return json.dumps({"clock": self.clock, "at": self.at, "said": self.said}).encode()
@@ -90,8 +90,8 @@ class Corridor(World):
         vector = np.array([self.at[role], self.clock], np.float32)
         return View(image, vector, heard=self.said[other] or self.mission, said=self.said[role])
 
-    def _views(self, see: Collection[str] | None) -> Mapping[str, View]:
-        return {role: self.view(role) for role in (ROLES if see is None else see)}
+    def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
+        return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
 def play(

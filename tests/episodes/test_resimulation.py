@@ -15,7 +15,7 @@ def test_every_row_comes_back_as_it_was_seen(poses: bool) -> None:
     episode, views, facts = play(Corridor(poses=poses), seed=5, steps=30)
     other = Corridor(poses=poses)
     rows = 0
-    for row, again, world in resimulate(other, episode, see=ROLES):
+    for row, again, world in resimulate(other, episode, observers=ROLES):
         assert world.facts() == facts[row]
         for role in ROLES:
             assert again[role].heard == views[row][role].heard
@@ -29,7 +29,7 @@ def test_every_row_comes_back_as_it_was_seen(poses: bool) -> None:
 def test_stored_pictures_are_not_drawn_again() -> None:
     episode = play(Corridor(poses=False), seed=5)[0]
     world = Corridor(poses=False)
-    assert len(list(resimulate(world, episode, see=["solver"]))) == 11
+    assert len(list(resimulate(world, episode, observers=["solver"]))) == 11
     assert world.drawn == 0
 
 
@@ -38,7 +38,7 @@ def test_another_world_is_refused() -> None:
     world = Corridor()
     object.__setattr__(world.spec, "version", 2)
     with pytest.raises(ValueError, match="version 1, this world is corridor version 2"):
-        next(resimulate(world, episode, see=()))
+        next(resimulate(world, episode, observers=()))
 
 
 def test_a_mission_that_nobody_said_is_kept() -> None:
@@ -68,6 +68,6 @@ def test_a_recorder_says_what_it_misses() -> None:
     recorder.begin(seed=1, views=world.reset(Start(seed=1)))
     with pytest.raises(ValueError, match="at least one step"):
         recorder.finish()
-    blind = world.step({"setter": Action(world.spec.rest())}, see=["setter"])
+    blind = world.step({"setter": Action(world.spec.rest())}, observers=["setter"])
     with pytest.raises(ValueError, match="solver's image"):
         recorder.record({}, blind)

@@ -32,7 +32,7 @@ def test_an_unknown_kind_is_refused_with_all_that_there_are() -> None:
 def test_kinds_that_take_longer_are_given_more_time_and_a_configuration_has_the_last_word() -> None:
     world = registry.make("playhouse")
     drawn = draw_probes(world, ProbesConfig(episodes=1, kinds=("go", "tower", "row"), limits={"row": 50}))
-    own = world.tasks().limits["tower"]
+    own = world.tasks().step_limits["tower"]
     assert {probe.kind: probe.limit for probe in drawn} == {"go": 40, "tower": own, "row": 50} and own > 40
     longer = draw_probes(world, ProbesConfig(episodes=1, kinds=("tower",), steps=own + 1))
     assert longer[0].limit == own + 1

@@ -46,7 +46,7 @@ class Walk(Task):
     def progress(self, facts: int) -> float:
         return 0.0 if self.answer else 1.0 - abs(self.goal - facts) / abs(self.goal - self.start)
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         return replace(self, goal=-self.goal) if self.answer is None else replace(self, answer="no idea")
 
     def expert(self, world: World) -> Expert:
@@ -76,7 +76,7 @@ class Walker(Expert):
 class Walks(TaskSource):
     kinds = ("walk", "say", "never")
     probes = ("walk",)
-    on_request = ("count", "together")
+    optional_kinds = ("count", "together")
     cues = ("go somewhere", "say a number", "fly")
     modifiers = ("politely", "in verse")
 
@@ -86,15 +86,15 @@ class Walks(TaskSource):
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         if kind == "never":
             raise InfeasibleTask("it is never possible")
-        if kind not in (*self.kinds, *self.on_request):
+        if kind not in (*self.kinds, *self.optional_kinds):
             raise ValueError(kind)
         goal = int(rng.choice([-8, 8]))
         if goal == self.at and kind in ("walk", "together"):
             raise InfeasibleTask("it is there already")
         return Walk(kind, f"{kind} {goal}", goal, self.at, None if kind in ("walk", "together") else str(abs(goal)))
 
-    def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
-        self.check(cue, modifier)
+    def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
+        self.check_cue(cue, modifier)
         if cue == "fly" or modifier == "in verse":
             raise InfeasibleTask("it is never possible")
         task = self.sample("walk" if cue == "go somewhere" else "say", rng)
@@ -112,12 +112,12 @@ class NumberLine(World):
         self.at = 0
         self.heard = {"setter": "", "solver": ""}
 
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
         self.at = 0
         self.heard = {"setter": "", "solver": ""}
         return {role: View() for role in SPEC.roles}
 
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         for role, action in actions.items():
             assert action.movement.shape == (2, 1) and action.movement.dtype == np.int8
             assert action.movement.min() >= 0 and action.movement.max() < 3

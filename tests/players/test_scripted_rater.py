@@ -5,7 +5,7 @@ import pytest
 from number_line import Walk
 
 from interplay.players.rater import RaterConfig, ScriptedRater, StepMark
-from interplay.players.rater_traits import RaterPopulation, RaterTraits, temper
+from interplay.players.rater_traits import RaterPopulation, RaterTraits, sample_traits
 
 EXACT = RaterConfig(threshold=0.25, delay_steps=(0, 0), misses=0.0, errors=0.0)
 TASK = Walk("walk", "walk 8", 8, 0)
@@ -96,12 +96,12 @@ def test_boredom_is_marked_until_the_task_is_done() -> None:
 
 
 def test_a_rater_without_bias_is_like_any_other() -> None:
-    assert {temper(RaterPopulation(), np.random.default_rng(seed)) for seed in range(5)} == {RaterTraits()}
+    assert {sample_traits(RaterPopulation(), np.random.default_rng(seed)) for seed in range(5)} == {RaterTraits()}
 
 
 def test_each_spread_moves_its_own_trait() -> None:
     everyone = RaterPopulation(0.4, 0.3, 0.2, 2.0)
-    drawn = [temper(everyone, np.random.default_rng(seed)) for seed in range(300)]
+    drawn = [sample_traits(everyone, np.random.default_rng(seed)) for seed in range(300)]
     for name, of in {
         "strictness": ("threshold_factor",),
         "kindness": ("overlooks_slips", "overlooks_progress"),
@@ -110,7 +110,7 @@ def test_each_spread_moves_its_own_trait() -> None:
     }.items():
         alone = replace(RaterPopulation(), **{name: getattr(everyone, name)})
         for seed, full in enumerate(drawn):
-            traits = temper(alone, np.random.default_rng(seed))
+            traits = sample_traits(alone, np.random.default_rng(seed))
             assert traits == replace(RaterTraits(), **{trait: getattr(full, trait) for trait in of})
     traits_drawn = np.array([(np.log(t.threshold_factor), t.overlooks_slips, t.misses, t.delay_steps) for t in drawn])
     assert np.abs(np.corrcoef(traits_drawn.T) - np.eye(4)).max() < 0.2  # a strict rater need not be a slow one

@@ -45,29 +45,29 @@ def test_a_new_episode_is_asked_anew() -> None:
 
 def test_kinds_are_drawn_by_weight() -> None:
     player = setter(kinds={"walk": 3.0, "say": 1.0})
-    kinds = [player.choose(NumberLine()).kind for _ in range(400)]
+    kinds = [player.sample_task(NumberLine()).kind for _ in range(400)]
     assert 0.68 < kinds.count("walk") / 400 < 0.82
 
 
 def test_an_infeasible_kind_gives_way_to_another() -> None:
     player = setter(kinds={"never": 100.0, "walk": 1.0})
-    assert {player.choose(NumberLine()).kind for _ in range(20)} == {"walk"}
+    assert {player.sample_task(NumberLine()).kind for _ in range(20)} == {"walk"}
 
 
 def test_nothing_feasible_lists_what_was_tried() -> None:
     with pytest.raises(InfeasibleTask, match="never: it is never possible"):
-        setter(kinds={"never": 1.0, "walk": 0.0}).choose(NumberLine())
+        setter(kinds={"never": 1.0, "walk": 0.0}).sample_task(NumberLine())
 
 
 def test_an_unknown_kind_names_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"fly.*walk, say, never, count"):
-        setter(kinds={"fly": 1.0}).choose(NumberLine())
+        setter(kinds={"fly": 1.0}).sample_task(NumberLine())
 
 
 def test_kinds_on_request_are_asked_only_where_they_are_named() -> None:
     usual, told = setter(), setter(kinds={"count": 1.0, "walk": 1.0})
-    assert {usual.choose(NumberLine()).kind for _ in range(60)} == {"walk", "say"}
-    assert {told.choose(NumberLine()).kind for _ in range(60)} == {"walk", "count"}
+    assert {usual.sample_task(NumberLine()).kind for _ in range(60)} == {"walk", "say"}
+    assert {told.sample_task(NumberLine()).kind for _ in range(60)} == {"walk", "count"}
 
 
 def test_weights_and_delays_are_validated() -> None:

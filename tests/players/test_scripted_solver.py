@@ -44,39 +44,39 @@ def test_it_answers_a_question() -> None:
 
 
 def test_a_confused_one_goes_to_the_wrong_place() -> None:
-    path, _ = play(replace(FAULTLESS, mistakes_task=1.0))
+    path, _ = play(replace(FAULTLESS, misread_chance=1.0))
     assert path[-1] == -8
 
 
 def test_one_that_notices_turns_to_what_was_asked() -> None:
-    path, _ = play(replace(FAULTLESS, mistakes_task=1.0, notices=1.0))
+    path, _ = play(replace(FAULTLESS, misread_chance=1.0, notice_chance=1.0))
     assert min(path) == -6 and path[-1] == 8
 
 
 def test_one_that_gives_up_stops_and_is_finished() -> None:
-    path, _ = play(replace(FAULTLESS, gives_up=1.0))
+    path, _ = play(replace(FAULTLESS, give_up_chance=1.0))
     assert path[-1] == 4 and len(path) == 3 + 4
 
 
 def test_a_slip_rests_for_a_step() -> None:
-    path, _ = play(replace(FAULTLESS, slips=1.0))
+    path, _ = play(replace(FAULTLESS, drop_chance=1.0))
     assert path[3:9] == [1, 2, 3, 3, 4, 5]
 
 
 def test_dithering_holds_random_actions_for_its_while() -> None:
-    paths = {tuple(play(replace(FAULTLESS, dithers=1.0), seed=seed)[0][3:6]) for seed in range(40)}
+    paths = {tuple(play(replace(FAULTLESS, wander_chance=1.0), seed=seed)[0][3:6]) for seed in range(40)}
     assert len(paths) == 9  # two free steps, three ways each
     assert all(abs(path[2] - path[1]) == 1 for path in paths)  # then it walks on
 
 
 def test_wrong_answers_and_silence() -> None:
-    assert play(replace(FAULTLESS, answers_wrong=1.0), QUESTION)[1] == ["no idea"]
-    assert play(replace(FAULTLESS, says_nothing=1.0), QUESTION)[1] == []
+    assert play(replace(FAULTLESS, wrong_answer_chance=1.0), QUESTION)[1] == ["no idea"]
+    assert play(replace(FAULTLESS, no_answer_chance=1.0), QUESTION)[1] == []
 
 
 def test_one_that_strays_comes_back() -> None:
     """The errand of its own leads to 8 or -8; it starts in its second step and takes six."""
-    config = replace(FAULTLESS, strays=1.0, strays_from=(2, 2), strays_for=(6, 6))
+    config = replace(FAULTLESS, distraction_chance=1.0, distraction_start=(2, 2), distraction_length=(6, 6))
     paths = [play(config, seed=seed, steps=40)[0] for seed in range(12)]
     assert all(path[3:5] == [1, 2] and path[-1] == 8 for path in paths)
     assert {path[10] for path in paths} == {8, -4}
@@ -91,23 +91,23 @@ def test_one_that_strayed_begins_anew() -> None:
             begun.append(world.facts())
             return super().expert(world)
 
-    config = replace(FAULTLESS, strays=1.0, strays_from=(2, 2), strays_for=(3, 3))
+    config = replace(FAULTLESS, distraction_chance=1.0, distraction_start=(2, 2), distraction_length=(3, 3))
     assert play(config, Counted("walk", "walk 8", 8, 0))[0][-1] == 8
     assert len(begun) == 2 and begun[0] == 0
 
 
 def test_one_that_blurts_answers_wrong_and_at_once() -> None:
-    asked = replace(FAULTLESS, blurts=1.0)
+    asked = replace(FAULTLESS, guess_chance=1.0)
     assert play(asked, QUESTION, steps=5)[1][0] == "no idea"
     assert play(asked)[1] == []  # nothing was asked
 
 
 def test_one_that_chatters_says_it_once() -> None:
-    config = replace(FAULTLESS, chatters=1.0, chatters_at=(3, 3), chatter=("done",))
+    config = replace(FAULTLESS, chatter_chance=1.0, chatter_steps=(3, 3), chatter=("done",))
     path, said = play(config)
     assert said == ["done"] and path[-1] == 8
     with pytest.raises(ValueError, match="chatter is empty"):
-        SolverConfig(chatters=0.1, chatter=())
+        SolverConfig(chatter_chance=0.1, chatter=())
 
 
 def test_what_never_happens_draws_nothing() -> None:
@@ -174,5 +174,5 @@ def test_it_says_how_skilled_it_is() -> None:
 
 
 def test_chances_are_validated() -> None:
-    with pytest.raises(ValueError, match=r"skill=1.5, slips=-0.1"):
-        SolverConfig(skill=1.5, slips=-0.1)
+    with pytest.raises(ValueError, match=r"skill=1.5, drop_chance=-0.1"):
+        SolverConfig(skill=1.5, drop_chance=-0.1)

@@ -12,7 +12,7 @@ from interplay.env.task import InfeasibleTask
 from interplay.env.world import Action, Start, View
 from interplay.players.setter import DONE, GIVEN_UP, WRONG, ScriptedSetter, SetterConfig
 
-WALKS = SetterConfig(kinds={"walk": 1.0}, delay_steps=(1, 1), tasks=3, patience=(12, 12), content_after=2, pause=(3, 3))
+WALKS = SetterConfig(kinds={"walk": 1.0}, delay_steps=(1, 1), tasks=3, patience=(12, 12), confirm_steps=2, pause=(3, 3))
 ASKS = replace(WALKS, kinds={"say": 1.0})
 
 
@@ -31,16 +31,16 @@ class Talk:
 
     def run(self, steps: int, *, walks: bool = True, answers: str | None = None) -> Talk:
         for step in range(len(self.said), len(self.said) + steps):
-            wanted, before, ending = self.setter.open, self.setter.asked, self.setter.ending
+            wanted, before, ending = self.setter.open_task, self.setter.tasks_asked, self.setter.ending
             action = self.setter.act(View(), self.world)
             self.said.append(action.utterance)
             self.moves.append(int(action.movement[0, 0]))
             if self.setter.ending is not None and ending is None:
                 self.ends.append((step, self.setter.ending))
-            if self.setter.asked > before:
+            if self.setter.tasks_asked > before:
                 self.asked.append(step)
-            if answers is not None and wanted is not None and not self.setter.said:
-                self.setter.hear(answers.replace("RIGHT", str(wanted.answer)))
+            if answers is not None and wanted is not None and not self.setter.solver_utterances:
+                self.setter.on_utterance(answers.replace("RIGHT", str(wanted.answer)))
             if walks and wanted is not None and wanted.answer is None:
                 away = wanted.goal - self.world.at  # type: ignore[attr-defined]
                 move = np.full((2, 1), 1 + int(np.sign(away)), np.int8)
@@ -57,7 +57,7 @@ def test_it_asks_the_next_thing_once_the_last_has_stayed_done_for_a_while() -> N
 
 
 def test_a_task_that_is_undone_meanwhile_is_not_done() -> None:
-    talk = Talk(replace(WALKS, content_after=4)).run(11)
+    talk = Talk(replace(WALKS, confirm_steps=4)).run(11)
     talk.world.at = 0  # pushed away after one row of standing there
     assert talk.run(12, walks=False).ends == [(22, GIVEN_UP)]  # twelve steps after it stood there
 
@@ -81,7 +81,7 @@ def test_progress_renews_its_patience() -> None:
 
 def test_its_last_task_stays_open() -> None:
     talk = Talk(replace(WALKS, tasks=1, patience=(2, 2))).run(30)
-    assert talk.setter.open is talk.setter.task is not None
+    assert talk.setter.open_task is talk.setter.task is not None
     assert talk.ends == [] and talk.asked == [1] and sum(text is not None for text in talk.said) == 1
 
 
@@ -102,26 +102,26 @@ def test_thanks_have_their_chance() -> None:
 
 
 def test_a_chained_task_follows_at_once() -> None:
-    talk = Talk(replace(WALKS, chained=1.0, thanks=("good",), thanks_chance=1.0)).run(60)
+    talk = Talk(replace(WALKS, chain_chance=1.0, thanks=("good",), thanks_chance=1.0)).run(60)
     assert talk.asked[:2] == [1, 12] and "good" not in talk.said
 
 
 def test_what_is_said_before_the_question_was_heard_answers_nothing() -> None:
     talk = Talk(ASKS).run(1)
     talk.setter.act(View(), talk.world)
-    assert talk.setter.asked == 1
-    talk.setter.hear("8")
-    assert talk.setter.said == []
+    assert talk.setter.tasks_asked == 1
+    talk.setter.on_utterance("8")
+    assert talk.setter.solver_utterances == []
     talk.setter.act(View(), talk.world)
-    talk.setter.hear("8")
-    assert talk.setter.said == ["8"]
+    talk.setter.on_utterance("8")
+    assert talk.setter.solver_utterances == ["8"]
 
 
 def test_between_two_tasks_nothing_is_wanted() -> None:
     talk = Talk(ASKS).run(4, answers="RIGHT")
-    assert talk.ends and talk.setter.open is None and talk.setter.task is not None
-    talk.setter.hear("thanks for what?")
-    assert len(talk.setter.said) == 1
+    assert talk.ends and talk.setter.open_task is None and talk.setter.task is not None
+    talk.setter.on_utterance("thanks for what?")
+    assert len(talk.setter.solver_utterances) == 1
 
 
 def test_it_does_its_own_part_while_a_task_takes_two() -> None:
@@ -150,24 +150,29 @@ def test_the_same_question_is_not_asked_again_where_there_is_another() -> None:
 
 
 def test_cues_and_modifiers_are_drawn_by_weight_and_written_down() -> None:
-    config = SetterConfig(by="cues", cues={"go somewhere": 3.0, "say a number": 1.0, "fly": 9.0}, modified=0.5)
+    config = SetterConfig(
+        sample_by="cues", cues={"go somewhere": 3.0, "say a number": 1.0, "fly": 9.0}, modifier_chance=0.5
+    )
     setter = ScriptedSetter(config, np.random.default_rng(0))
-    tasks = [setter.choose(NumberLine()) for _ in range(400)]
+    tasks = [setter.sample_task(NumberLine()) for _ in range(400)]
     assert 0.68 < np.mean([task.cue == "go somewhere" for task in tasks]) < 0.82
     assert 0.42 < np.mean([task.modifier == "politely" for task in tasks]) < 0.58
     assert {task.modifier for task in tasks} == {None, "politely"}  # what can't be said in verse is said otherwise
-    verse = SetterConfig(by="cues", cues={"go somewhere": 1.0}, modifiers={"in verse": 1.0}, modified=1.0)
-    assert ScriptedSetter(verse, np.random.default_rng(0)).choose(NumberLine()).modifier is None
-    plain = ScriptedSetter(SetterConfig(by="cues"), np.random.default_rng(0))
-    assert {plain.choose(NumberLine()).cue for _ in range(60)} == {"go somewhere", "say a number"}
+    verse = SetterConfig(sample_by="cues", cues={"go somewhere": 1.0}, modifiers={"in verse": 1.0}, modifier_chance=1.0)
+    assert ScriptedSetter(verse, np.random.default_rng(0)).sample_task(NumberLine()).modifier is None
+    plain = ScriptedSetter(SetterConfig(sample_by="cues"), np.random.default_rng(0))
+    assert {plain.sample_task(NumberLine()).cue for _ in range(60)} == {"go somewhere", "say a number"}
 
 
 def test_unknown_cues_and_modifiers_are_named() -> None:
-    for config in (SetterConfig(by="cues", cues={"dance": 1.0}), SetterConfig(by="cues", modifiers={"dance": 1.0})):
+    for config in (
+        SetterConfig(sample_by="cues", cues={"dance": 1.0}),
+        SetterConfig(sample_by="cues", modifiers={"dance": 1.0}),
+    ):
         with pytest.raises(ValueError, match=r"dance, which number line does not know"):
-            ScriptedSetter(config, np.random.default_rng(0)).choose(NumberLine())
+            ScriptedSetter(config, np.random.default_rng(0)).sample_task(NumberLine())
 
 
 def test_settings_are_validated_together() -> None:
-    with pytest.raises(ValueError, match=r"patience=\(3, 2\).*modified=2.*tasks=0"):
-        SetterConfig(patience=(3, 2), modified=2.0, tasks=0)
+    with pytest.raises(ValueError, match=r"patience=\(3, 2\).*modifier_chance=2.*tasks=0"):
+        SetterConfig(patience=(3, 2), modifier_chance=2.0, tasks=0)

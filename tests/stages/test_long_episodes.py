@@ -24,7 +24,7 @@ LONG = (
     "collect_agent.steps=60",
     "collect.setter.pause=[2,4]",
     "collect.setter.patience=[25,40]",
-    "collect.setter.modified=0.2",
+    "collect.setter.modifier_chance=0.2",
     "collect_agent.episodes=2",
     "collect_agent.heldout=1",
     "mark.raters=[anna,ben]",
@@ -88,7 +88,7 @@ def test_raters_differ_and_each_stays_the_same(
     assert {mark.rater for _, marks in recorded for mark in marks} == {"anna", "ben"}
     opening = opened(run[1])
     world, usual = opening.make_world(), RaterConfig(delay_steps=(0, 0), misses=0.0, errors=0.0)
-    slow = replace(usual, bias=RaterPopulation(slowness=20.0))
+    slow = replace(usual, population=RaterPopulation(slowness=20.0))
     late: dict[str, set[int]] = {}
     for rater in ("anna", "ben", "cleo", "dora"):
         for episode, _ in scripted(recorded)[:3]:

@@ -29,10 +29,10 @@ class PlayhouseTasks(TaskSource):
 
     kinds = (*instructions.USUAL, *questions.USUAL)
     probes = kinds
-    on_request = (*instructions.ON_REQUEST, *questions.ON_REQUEST)
+    optional_kinds = (*instructions.ON_REQUEST, *questions.ON_REQUEST)
     cues = tuple(CUES)
     modifiers = tuple(MODIFIERS)
-    limits = MappingProxyType(
+    step_limits = MappingProxyType(
         {kind: errand.steps for kind, errand in instructions.INSTRUCTIONS.items() if errand.steps}
     )
 
@@ -45,8 +45,8 @@ class PlayhouseTasks(TaskSource):
         self._check(kind)
         return repertoire.draw(kind, self._asking(), rng)
 
-    def ask(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
-        self.check(cue, modifier)
+    def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
+        self.check_cue(cue, modifier)
         return repertoire.ask(self._asking(), CUES[cue], MODIFIERS[modifier] if modifier is not None else None, rng)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
@@ -74,10 +74,10 @@ class PlayhouseTasks(TaskSource):
             categories=tuple(config.object_categories),
             components=tuple(component.name for component in spec.movement),
             setter_here=config.setter_visible,
-            remembers=config.deeds,
+            remembers=config.track_contacts,
         )
 
     def _check(self, kind: str) -> None:
-        known = (*self.kinds, *self.on_request)
+        known = (*self.kinds, *self.optional_kinds)
         if kind not in known:
             raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(known)}")

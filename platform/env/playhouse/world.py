@@ -56,7 +56,7 @@ class Playhouse(World):
         self._moment: Moment | None = None
         self._facts: HouseFacts | None = None
 
-    def reset(self, start: Start, see: Collection[str] | None = None) -> Mapping[str, View]:
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
         saved = None if start.state is None else from_bytes(start.state, self.config)
         seed = start.seed if saved is None else saved.seed
         assert seed is not None, "a Start has a seed or a state"
@@ -69,9 +69,9 @@ class Playhouse(World):
             self._episode.restore(saved)
         self._steppable = True
         self._changed()
-        return self._views(see)
+        return self._views(observers)
 
-    def step(self, actions: Mapping[str, Action], see: Collection[str] | None = None) -> Outcome:
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         episode = self._playing()
         if not self._steppable:
             raise ValueError("this world shows a recorded moment; reset it before it steps")
@@ -85,7 +85,7 @@ class Playhouse(World):
             if action.utterance is not None:
                 episode.last_said[role] = action.utterance
         self._changed()
-        return Outcome(self._views(see))
+        return Outcome(self._views(observers))
 
     def _moves(self, role: str, action: Action | None) -> list[Move]:
         absent = role == ROLES[0] and not self.config.setter_visible
@@ -195,8 +195,8 @@ class Playhouse(World):
     def _changed(self) -> None:
         self._moment = self._facts = None
 
-    def _views(self, see: Collection[str] | None) -> dict[str, View]:
-        return {role: self.view(role) for role in (ROLES if see is None else see)}
+    def _views(self, observers: Collection[str] | None) -> dict[str, View]:
+        return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
 class _Episode:

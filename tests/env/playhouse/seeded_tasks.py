@@ -19,7 +19,7 @@ def asked(world: Playhouse, kind: str, episodes: int, seed: int = 0) -> Iterator
     for number in range(seed + 1, seed + 1 + HOUSES):
         if not episodes:
             return
-        world.reset(Start(seed=number), see=())
+        world.reset(Start(seed=number), observers=())
         try:
             task = world.tasks().sample(kind, np.random.default_rng(number))
         except InfeasibleTask:

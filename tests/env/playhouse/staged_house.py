@@ -25,7 +25,7 @@ class Stage:
         )
         self.world = Playhouse(config)
         for seed in range(1000):
-            self.world.reset(Start(seed=seed), see=())
+            self.world.reset(Start(seed=seed), observers=())
             if {thing.category for thing in self.world.facts().things} == set(categories):
                 break
         found = [thing.category for thing in self.world.facts().things]

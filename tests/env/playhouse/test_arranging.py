@@ -178,7 +178,7 @@ def test_a_confused_solver_would_do_something_else(kind: str) -> None:
     other = 0
     for seed in range(12):
         task = ask(kind, seed)
-        meant = task.confused(cast("World", StillHouse(ROOM)), np.random.default_rng(seed))
+        meant = task.misread(cast("World", StillHouse(ROOM)), np.random.default_rng(seed))
         assert isinstance(meant, Arrangement) and meant.instruction == task.instruction
         if meant != task:
             other += 1
@@ -192,10 +192,10 @@ def test_it_is_done_in_furnished_houses_and_progress_ends_at_one(kind: str) -> N
     world, done = Playhouse(PlayhouseConfig()), 0
     for task in asked(world, kind, 4, seed=700):
         expert = task.expert(world)
-        for _ in range(PlayhouseTasks.limits[kind]):
+        for _ in range(PlayhouseTasks.step_limits[kind]):
             action = expert.act(world)
             assert (action.movement == action.movement[0]).all(), "one action is held over the step"
-            world.step({"solver": action}, see=())
+            world.step({"solver": action}, observers=())
             if expert.finished:
                 break
         done += task.success(world.facts(), [])
@@ -205,16 +205,16 @@ def test_it_is_done_in_furnished_houses_and_progress_ends_at_one(kind: str) -> N
 
 def test_a_tower_that_is_knocked_over_is_built_again() -> None:
     world = Playhouse(PlayhouseConfig())
-    world.reset(Start(seed=103), see=())
+    world.reset(Start(seed=103), observers=())
     task = world.tasks().sample("tower", np.random.default_rng(103))
     expert, knocked = task.expert(world), False
-    for _ in range(2 * PlayhouseTasks.limits["tower"]):
-        world.step({"solver": expert.act(world)}, see=())
+    for _ in range(2 * PlayhouseTasks.step_limits["tower"]):
+        world.step({"solver": expert.act(world)}, observers=())
         held = world.facts().bodies["solver"].holding
         if held is not None and not knocked and world.facts().things[held].position[2] > 0.5:
             knocked = True
-            world.step({"solver": expert.act(world)}, see=())
-            world.step({}, see=())  # it opens its hand
+            world.step({"solver": expert.act(world)}, observers=())
+            world.step({}, observers=())  # it opens its hand
         if expert.finished:
             break
     assert knocked and task.success(world.facts(), [])

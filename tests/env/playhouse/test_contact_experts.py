@@ -29,7 +29,7 @@ def test_what_is_asked_is_done(world: Playhouse, kind: str) -> None:
         while not task.success(world.facts(), []) and len(levels) <= STEPS:
             action = expert.act(world)
             assert (action.movement == action.movement[0]).all(), "one action is held over the step"
-            world.step({"solver": action}, see=())
+            world.step({"solver": action}, observers=())
             levels.append(task.progress(world.facts()))
         solved.append(task.success(world.facts(), []))
         assert (levels[-1] == 1.0) == solved[-1]
@@ -42,11 +42,11 @@ def test_what_is_asked_is_done(world: Playhouse, kind: str) -> None:
 def test_touches_and_blows_do_without_an_arm_that_stretches() -> None:
     plain = Playhouse(PlayhouseConfig(components=("forward", "yaw", "pitch", "grasp")))
     for kind in ("touch_with", "hit"):
-        plain.reset(Start(seed=3), see=())
+        plain.reset(Start(seed=3), observers=())
         task = plain.tasks().sample(kind, np.random.default_rng(3))
         expert = task.expert(plain)
         for _ in range(STEPS):
-            plain.step({"solver": expert.act(plain)}, see=())
+            plain.step({"solver": expert.act(plain)}, observers=())
             if task.success(plain.facts(), []):
                 break
         assert task.success(plain.facts(), []), kind

@@ -19,7 +19,7 @@ from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Start
 
 CROWDED = PlayhouseConfig(image=(36, 48), rooms=(1, 1), furniture=(1, 1), objects=(10, 10))
-FORGETFUL = replace(CROWDED, deeds=False)
+FORGETFUL = replace(CROWDED, track_contacts=False)
 STEPS = 80
 SORTS = ("touched", "hit", "pushed", "let_go")
 
@@ -40,14 +40,14 @@ def live(world: Playhouse, steps: int = STEPS, seed: int = 0) -> list[HouseFacts
             movement = steering.hold(forward=int(rng.random() < 0.7), yaw=turn, pitch=tilt, grasp=keeps)
             movement[:, -1] = keeps and rng.random() < 0.1
             actions[role] = Action(movement)
-        world.step(actions, see=())
+        world.step(actions, observers=())
         moments.append(world.facts())
     return moments
 
 
 def begun(config: PlayhouseConfig = CROWDED, state: bytes | None = None) -> Playhouse:
     world = Playhouse(config)
-    world.reset(Start(seed=_eventful()) if state is None else Start(state=state), see=())
+    world.reset(Start(seed=_eventful()) if state is None else Start(state=state), observers=())
     return world
 
 
@@ -56,7 +56,7 @@ def _eventful() -> int:
     """The first seed whose house sees every sort of deed in `STEPS`, and one to furniture."""
     world = Playhouse(CROWDED)
     for seed in range(50):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         things = live(world)[-1].things
         sorts = [[thing for thing in things if getattr(thing, sort) is not None] for sort in SORTS]
         if all(sorts) and any(thing.furniture for thing in sorts[0]):
@@ -108,11 +108,11 @@ def test_a_house_goes_on_from_a_save_with_its_memory() -> None:
     saved = world.state()
     after = live(world, 20, seed=1)
     for other in (world, begun(state=saved)):
-        other.reset(Start(state=saved), see=())
+        other.reset(Start(state=saved), observers=())
         assert other.facts() == before
         assert live(other, 20, seed=1) == after
     assert world.state() == other.state()
-    world.reset(Start(seed=_eventful()), see=())
+    world.reset(Start(seed=_eventful()), observers=())
     assert not deeds(world.facts(), "pushed"), "a new episode knows nothing of the one before"
 
 
@@ -147,7 +147,7 @@ def test_a_state_saved_without_memory_is_read_as_knowing_nothing() -> None:
     assert b"deeds" not in saved, "as versions saved that had no memory"
     world = begun()
     live(world, 5)
-    world.reset(Start(state=saved), see=())
+    world.reset(Start(state=saved), observers=())
     assert world.facts() == forgetful.facts()
     assert [t.position for t in live(world, 5, 1)[-1].things] == [t.position for t in live(forgetful, 5, 1)[-1].things]
     remembering = begun()

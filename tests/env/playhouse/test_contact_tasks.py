@@ -89,7 +89,7 @@ def test_a_task_survives_json_and_is_not_yet_done(kind: str) -> None:
 def test_a_solver_mistakes_one_thing_for_another(kind: str) -> None:
     for seed in range(20):
         task = tasks().sample(kind, np.random.default_rng(seed))
-        wrong = task.confused(cast("Playhouse", FullHouse(SCENE)), np.random.default_rng(seed))
+        wrong = task.misread(cast("Playhouse", FullHouse(SCENE)), np.random.default_rng(seed))
         assert isinstance(task, Throw | Push | UseTool) and isinstance(wrong, type(task))
         if kind != "throw_out":  # the den has but one thing
             assert wrong != task
@@ -211,8 +211,8 @@ def test_what_is_close_or_stowed_away_is_no_tool_for_another(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_can_not_be_judged_or_done_is_not_asked(kind: str) -> None:
-    with pytest.raises(InfeasibleTask, match=r"env\.deeds=true"):
-        tasks(deeds=False).sample(kind, np.random.default_rng(0))
+    with pytest.raises(InfeasibleTask, match=r"env\.track_contacts=true"):
+        tasks(track_contacts=False).sample(kind, np.random.default_rng(0))
     if kind.startswith("throw"):
         armless = tasks_of(StillHouse(SCENE))
         with pytest.raises(InfeasibleTask, match="lack throw"):

@@ -32,11 +32,11 @@ def asked() -> dict[str, list[Task]]:
     found: dict[str, list[Task]] = defaultdict(list)
     modifiers = (None, *MODIFIERS)
     for seed in range(HOUSES):
-        world.reset(Start(seed=500 + seed), see=())
+        world.reset(Start(seed=500 + seed), observers=())
         rng = np.random.default_rng(seed)
         for number, cue in enumerate(CUES):
             try:
-                task = world.tasks().ask(cue, modifiers[(seed + number) % 11] if seed % 2 else None, rng)
+                task = world.tasks().sample_by_cue(cue, modifiers[(seed + number) % 11] if seed % 2 else None, rng)
             except InfeasibleTask:
                 continue
             assert world.tasks().load(json.loads(json.dumps(task.to_json()))) == task
@@ -123,17 +123,17 @@ def _phrasings(kind: str) -> set[str]:
 def test_unknown_names_are_refused_with_those_that_there_are() -> None:
     tasks = tasks_of(StillHouse(BARE))
     with pytest.raises(ValueError, match="knows no cue 'dance'; its cues are touch, activity"):
-        tasks.ask("dance", None, np.random.default_rng(0))
+        tasks.sample_by_cue("dance", None, np.random.default_rng(0))
     with pytest.raises(ValueError, match="knows no modifier 'loudly'; its modifiers are by_color"):
-        tasks.ask("lift", "loudly", np.random.default_rng(0))
+        tasks.sample_by_cue("lift", "loudly", np.random.default_rng(0))
 
 
 def test_what_can_not_be_said_is_infeasible_and_says_why() -> None:
     tasks = tasks_of(StillHouse(BARE))
     with pytest.raises(InfeasibleTask, match=r"by the cue 'lift' and the modifier 'vertical_words': no "):
-        tasks.ask("lift", "vertical_words", np.random.default_rng(0))
+        tasks.sample_by_cue("lift", "vertical_words", np.random.default_rng(0))
     with pytest.raises(InfeasibleTask, match=r"by the cue 'put_on': .*add them to env\.components"):
-        tasks.ask("put_on", None, np.random.default_rng(0))
+        tasks.sample_by_cue("put_on", None, np.random.default_rng(0))
 
 
 def test_kinds_drawn_without_a_cue_are_worded_and_stored_as_ever() -> None:
@@ -149,10 +149,10 @@ def test_no_question_names_its_own_answer() -> None:
     world = Playhouse(PlayhouseConfig(rooms=(1, 2)))
     checked = 0
     for seed in range(12):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         for modifier in ("vertical_words", "proximity_words", "quantifier_words"):
             try:
-                task = world.tasks().ask("any_question", modifier, np.random.default_rng(seed))
+                task = world.tasks().sample_by_cue("any_question", modifier, np.random.default_rng(seed))
             except InfeasibleTask:
                 continue
             if task.kind in ("nearest", "on_top", "noticed") and task.answer is not None:

@@ -52,7 +52,7 @@ def carried(stage: Stage, category: str, place: ReleasePose) -> HouseFacts:
     """The facts once a thing was put there and everything came to rest."""
     expert = Bearer(stage.world.spec, stage.index[category], place)
     for _ in range(STEPS):
-        stage.world.step({"solver": expert.act(stage.world)}, see=())
+        stage.world.step({"solver": expert.act(stage.world)}, observers=())
         if expert.finished:
             break
     assert expert.finished

@@ -24,7 +24,7 @@ def digest() -> str:
     world, total = Playhouse(CONFIG), hashlib.sha256()
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         for _ in range(12):
             rows = rng.integers([component.bins for component in world.spec.movement], size=(2, 1, 8))
             moves = np.repeat(rows, world.spec.frames_per_step, axis=1).astype(np.int8)

@@ -27,7 +27,7 @@ def solved(world: Playhouse, task: Task, steps: int = STEPS) -> bool:
         action = expert.act(world)
         assert (action.movement == action.movement[0]).all(), "one action is held over the step"
         said += [action.utterance] if action.utterance else []
-        world.step({world.spec.solver: action}, see=())
+        world.step({world.spec.solver: action}, observers=())
         if task.success(world.facts(), said):
             return True
     return False
@@ -56,7 +56,7 @@ def test_an_expert_comes_to_its_end_and_keeps_what_it_lifts() -> None:
     task = next(asked(world, "lift", 1))
     expert = task.expert(world)
     for _ in range(STEPS):
-        world.step({"solver": expert.act(world)}, see=())
+        world.step({"solver": expert.act(world)}, observers=())
     assert expert.finished and task.success(world.facts(), [])
 
 
@@ -69,9 +69,9 @@ def test_a_dropped_thing_is_fetched_again() -> None:
         action = expert.act(world)
         if world.facts().bodies["solver"].holding is not None and drops < 2:
             drops += 1
-            world.step({}, see=())
+            world.step({}, observers=())
             continue
-        world.step({"solver": action}, see=())
+        world.step({"solver": action}, observers=())
         if task.success(world.facts(), []):
             break
     assert drops == 2 and task.success(world.facts(), [])

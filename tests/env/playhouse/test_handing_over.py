@@ -81,7 +81,7 @@ def test_a_hand_over_is_restored_bit_for_bit_in_its_midst() -> None:
     frames(stage, 2, setter=True, solver=True)
     saved = stage.world.state()
     other = Playhouse(stage.world.config)
-    other.reset(Start(state=saved), see=())
+    other.reset(Start(state=saved), observers=())
     rows = np.random.default_rng(0).uniform(-0.5, 0.5, (30, 2, 8))
     rows[:, :, 4] = np.random.default_rng(1).random((30, 2)) < 0.7
     for world in (stage.world, other):
@@ -93,7 +93,7 @@ def test_a_hand_over_is_restored_bit_for_bit_in_its_midst() -> None:
 def test_the_setter_waits_faces_the_solver_and_takes_the_right_thing() -> None:
     world = Playhouse(stage_config := Stage("book", "block").world.config)
     assert stage_config.setter_visible
-    world.reset(Start(seed=3), see=())
+    world.reset(Start(seed=3), observers=())
     task = world.tasks().sample("hand_over", np.random.default_rng(0))
     assert isinstance(task, HandOver)
     giver, taker = task.expert(world), task.partner(world)
@@ -103,7 +103,7 @@ def test_the_setter_waits_faces_the_solver_and_takes_the_right_thing() -> None:
         facts = world.facts()
         assert facts.bodies["setter"].holding in (None, task.target)
         assert math.dist(start, facts.bodies["setter"].position) < 0.05, "it stands"
-        world.step({"solver": giver.act(world), "setter": taker.act(world)}, see=())
+        world.step({"solver": giver.act(world), "setter": taker.act(world)}, observers=())
         if giver.finished and taker.finished:
             break
     facts = world.facts()

@@ -54,7 +54,7 @@ def houses() -> list[HouseFacts]:
     world = Playhouse(PlayhouseConfig())
     found = []
     for seed in range(40):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         found.append(world.facts())
     return found
 

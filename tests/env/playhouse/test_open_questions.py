@@ -63,8 +63,8 @@ def test_a_rater_tells_right_answers_from_mistakes(kind: str) -> None:
         assert task.mistakes and all(task.rate_answer(wrong) == -1 for wrong in task.mistakes)
         assert not task.success(SCENE, [task.mistakes[0], task.answer]) and not task.success(SCENE, [])
         assert task.rate_answer("banana!") == -1
-        confused = task.confused(cast("Playhouse", StillHouse(SCENE)), np.random.default_rng(seed))
-        assert confused.answer in task.mistakes and confused.instruction == task.instruction
+        misread = task.misread(cast("Playhouse", StillHouse(SCENE)), np.random.default_rng(seed))
+        assert misread.answer in task.mistakes and misread.instruction == task.instruction
 
 
 def test_open_answers_may_have_articles_and_leave_out_a_needless_color() -> None:
@@ -200,7 +200,7 @@ def test_the_scripted_solver_answers_rightly_in_real_houses(kind: str) -> None:
     world = Playhouse(PlayhouseConfig(rooms=(1, 2), components=("forward", "yaw", "pitch", "grasp")))
     done = 0
     for seed in range(200):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         try:
             task = world.tasks().sample(kind, np.random.default_rng(seed))
         except InfeasibleTask:
@@ -209,7 +209,7 @@ def test_the_scripted_solver_answers_rightly_in_real_houses(kind: str) -> None:
         for _ in range(40):
             action = expert.act(world)
             said += [action.utterance] if action.utterance else []
-            world.step({"solver": action}, see=())
+            world.step({"solver": action}, observers=())
             if said:
                 break
         assert task.success(world.facts(), said) and task.rate_answer(said[0]) == 1, task.instruction
@@ -223,7 +223,7 @@ def test_who_says_where_something_is_has_gone_to_see_it_and_says_it_once() -> No
     world = Playhouse(PlayhouseConfig(rooms=(2, 3), components=("forward", "yaw", "pitch", "grasp")))
     walked = 0
     for seed in range(8):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         task = world.tasks().sample("where", np.random.default_rng(seed))
         assert isinstance(task, Question)
         expert, said = task.expert(world), list[str]()
@@ -235,6 +235,6 @@ def test_who_says_where_something_is_has_gone_to_see_it_and_says_it_once() -> No
                 assert body.room == thing_.room and abs(predicates.bearing(body, thing_.xy)) < 0.4
                 said.append(action.utterance)
                 walked += step > 8
-            world.step({"solver": action}, see=())
+            world.step({"solver": action}, observers=())
         assert said == [task.answer] and expert.finished
     assert walked >= 2, "some things are far off"

@@ -90,7 +90,7 @@ def rungs(errand: ObjectInstruction, *moments: HouseFacts) -> list[float]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_asked_on_request_stored_and_not_yet_done(kind: str) -> None:
-    assert kind in ON_REQUEST and kind in PlayhouseTasks.on_request and kind not in PlayhouseTasks.kinds
+    assert kind in ON_REQUEST and kind in PlayhouseTasks.optional_kinds and kind not in PlayhouseTasks.kinds
     source = tasks_of(still(SCENE))
     for seed in range(30):
         task = ask(kind, seed)
@@ -119,25 +119,25 @@ def test_a_misunderstanding_is_about_something_else(kind: str) -> None:
     changed = 0
     for seed in range(30):
         task = ask(kind, seed)
-        confused = task.confused(still(SCENE), np.random.default_rng(seed))
-        assert confused.instruction == task.instruction and confused.kind == kind
-        assert not confused.success(SCENE, [])
-        changed += confused != task
+        misread = task.misread(still(SCENE), np.random.default_rng(seed))
+        assert misread.instruction == task.instruction and misread.kind == kind
+        assert not misread.success(SCENE, [])
+        changed += misread != task
     assert changed >= (10 if kind == "fill" else 25) or kind == "lift_container"
 
 
 def test_places_and_things_are_mistaken_alike() -> None:
     task = one(Put, "put_in", BALL, BIN.index)
-    mistakes = [task.confused(still(SCENE), np.random.default_rng(seed)) for seed in range(60)]
+    mistakes = [task.misread(still(SCENE), np.random.default_rng(seed)) for seed in range(60)]
     assert {m.other for m in mistakes} == {BIN.index, OTHER_BIN.index}
     assert all((m.target == BALL.index) != (m.other == BIN.index) for m in mistakes)
     wrong = {m.target for m in mistakes if m.other == BIN.index}
     assert wrong and not wrong & {BIN.index, INSIDE.index, INSIDE_TOO.index}
     moved = one(Reposition, "reposition", RED, "hall", None)
-    assert {m.room for m in (moved.confused(still(SCENE), np.random.default_rng(s)) for s in range(40))} == {"hall"}
+    assert {m.room for m in (moved.misread(still(SCENE), np.random.default_rng(s)) for s in range(40))} == {"hall"}
     to_chest = one(Reposition, "reposition", BALL, None, CHEST.index)
     assert TABLE.index in {
-        m.other for m in (to_chest.confused(still(SCENE), np.random.default_rng(s)) for s in range(40))
+        m.other for m in (to_chest.misread(still(SCENE), np.random.default_rng(s)) for s in range(40))
     }
 
 
@@ -262,7 +262,7 @@ def test_everything_is_removed_once_nothing_is_left() -> None:
     first = at(SCENE, INSIDE.index, 2.0, 1.0, 0.0)
     assert not task.success(first, []) and 0.5 <= task.progress(first) < 0.7
     assert task.success(at(first, INSIDE_TOO.index, 2.0, 1.5, 0.0), [])
-    forgetful = task.confused(still(SCENE), np.random.default_rng(0))
+    forgetful = task.misread(still(SCENE), np.random.default_rng(0))
     assert isinstance(forgetful, Remove) and forgetful.wanted == len(forgetful.things) == 1
     asked = {ask("remove", seed).wanted for seed in range(40)}  # type: ignore[attr-defined]
     assert asked == {1, 2}

@@ -37,7 +37,7 @@ def solved(world: Playhouse, task: Task) -> bool:
         assert (actions["solver"].movement == actions["solver"].movement[0]).all(), "one action is held over the step"
         if partner is not None:
             actions["setter"] = partner.act(world)
-        world.step(actions, see=())
+        world.step(actions, observers=())
         after = after + 1 if task.success(world.facts(), []) else 0
         if after == AFTERWARDS:
             return expert.finished
@@ -71,9 +71,9 @@ def test_what_was_dropped_is_fetched_again(world: Playhouse) -> None:
         action = expert.act(world)
         if world.facts().bodies["solver"].holding is not None and drops < 2:
             drops += 1
-            world.step({}, see=())
+            world.step({}, observers=())
             continue
-        world.step({"solver": action}, see=())
+        world.step({"solver": action}, observers=())
         if task.success(world.facts(), []):
             break
     assert drops == 2 and task.success(world.facts(), [])
@@ -91,7 +91,7 @@ def test_things_are_carried_close(world: Playhouse) -> None:
             if body.holding is not None and action.movement[0, forward] > rest:
                 walked += 1
                 assert stretched(body, facts.things[body.holding]) < CLOSE + 0.2
-            world.step({"solver": action}, see=())
+            world.step({"solver": action}, observers=())
             if expert.finished:
                 break
         assert walked
@@ -100,10 +100,10 @@ def test_things_are_carried_close(world: Playhouse) -> None:
 def test_a_mistaken_errand_is_carried_out_as_it_was_understood(world: Playhouse) -> None:
     done = 0
     for task in asked(world, "put_on", 6, seed=100):
-        confused = task.confused(world, np.random.default_rng(0))
-        assert isinstance(task, Put) and isinstance(confused, Put)
-        if confused != task:
-            done += solved(world, confused)
+        misread = task.misread(world, np.random.default_rng(0))
+        assert isinstance(task, Put) and isinstance(misread, Put)
+        if misread != task:
+            done += solved(world, misread)
             assert not task.success(world.facts(), [])
     assert done >= 4
 

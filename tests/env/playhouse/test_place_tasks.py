@@ -66,7 +66,7 @@ def test_a_solver_mistakes_the_side_the_room_or_the_furniture(kind: str) -> None
     facts = replace(facts, rooms=(*facts.rooms, den))
     for seed in range(12):
         task = tasks(facts).sample(kind, np.random.default_rng(seed))
-        wrong = task.confused(cast("Playhouse", StillHouse(facts)), np.random.default_rng(seed))
+        wrong = task.misread(cast("Playhouse", StillHouse(facts)), np.random.default_rng(seed))
         assert wrong.instruction == task.instruction and not wrong.success(facts, [])
         if isinstance(task, Stand) and isinstance(wrong, Stand):
             assert wrong.relation in LIKELY[task.relation]

@@ -157,7 +157,7 @@ def test_a_house_of_the_demo_is_the_one_that_it_was() -> None:
     config = PlayhouseConfig(
         rooms=(1, 1), room_size=(3.6, 3.6), varied_decor=False, furniture=(0, 0), objects=(4, 5), unique_colors=True,
         categories=("ball", "block", "pillow", "duck"), colors=("red", "yellow", "green", "blue", "purple"),
-        sizes=("large",), on_surfaces=0.0, setter_visible=False, overlook=True,
+        sizes=("large",), on_surfaces=0.0, setter_visible=False, start_in_corner=True,
     )  # fmt: skip
     assert config_hash(config) == "9e52758977233b2c"
     named = [(thing.color, thing.category.name) for thing in make_house(config, 1).objects]
@@ -165,7 +165,9 @@ def test_a_house_of_the_demo_is_the_one_that_it_was() -> None:
 
 
 def test_who_overlooks_a_room_sees_most_of_it_from_the_start() -> None:
-    config = PlayhouseConfig(rooms=(1, 1), room_size=(3.6, 3.6), furniture=(0, 0), field_of_view=80.0, overlook=True)
+    config = PlayhouseConfig(
+        rooms=(1, 1), room_size=(3.6, 3.6), furniture=(0, 0), field_of_view=80.0, start_in_corner=True
+    )
     seen = []
     for seed in range(60):
         house = make_house(config, seed)

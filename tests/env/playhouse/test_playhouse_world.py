@@ -18,7 +18,7 @@ SMALL = PlayhouseConfig(image=(36, 48), rooms=(1, 2))
 
 def _world(seed: int = 3, config: PlayhouseConfig = SMALL) -> Playhouse:
     world = Playhouse(config)
-    world.reset(Start(seed=seed), see=())
+    world.reset(Start(seed=seed), observers=())
     return world
 
 
@@ -33,7 +33,7 @@ def _play(world: Playhouse, steps: int, seed: int) -> None:
             row[4] = rng.random() < 0.8
             row[7] = rng.random() < 0.1
             actions[role] = Action(np.tile(row, (8, 1)).astype(np.int8))
-        world.step(actions, see=())
+        world.step(actions, observers=())
 
 
 def _fingerprint(world: Playhouse) -> str:
@@ -55,7 +55,7 @@ def test_going_on_from_a_save_is_going_on() -> None:
         _play(world, 20, 100 + seed)
         live = _fingerprint(world)
         for other in (world, Playhouse(SMALL)):
-            other.reset(Start(state=saved), see=())
+            other.reset(Start(state=saved), observers=())
             _play(other, 20, 100 + seed)
             assert _fingerprint(other) == live
 
@@ -99,10 +99,10 @@ def test_a_held_object_is_still_held_after_a_restore() -> None:
     saved = world.state()
     assert (world.simulation.model.geom_conaffinity == ignores).all()
     other = Playhouse(SMALL)
-    other.reset(Start(state=saved), see=())
+    other.reset(Start(state=saved), observers=())
     assert other.moment().holding == held
     assert (other.simulation.model.geom_conaffinity == ignores).all()
-    world.reset(Start(seed=seed), see=())
+    world.reset(Start(seed=seed), observers=())
     assert world.moment().holding == (None, None)
 
 
@@ -116,7 +116,7 @@ def test_a_recorded_moment_is_drawn_again_exactly() -> None:
         assert image is not None
         recorded.append((world.poses(), image.copy(), world.facts()))
     other = Playhouse(SMALL)
-    other.reset(Start(state=start), see=())
+    other.reset(Start(state=start), observers=())
     for poses, image, facts in recorded:
         other.show(poses)
         assert (other.view("solver").image == image).all()
@@ -146,9 +146,9 @@ def test_an_utterance_is_heard_in_the_views_of_its_own_step() -> None:
 
 def test_views_are_made_only_for_those_who_see() -> None:
     world = _world()
-    assert set(world.step({}, see=("solver",)).views) == {"solver"}
+    assert set(world.step({}, observers=("solver",)).views) == {"solver"}
     assert set(world.step({}).views) == {"setter", "solver"}
-    assert world.reset(Start(seed=1), see=()) == {}
+    assert world.reset(Start(seed=1), observers=()) == {}
 
 
 def test_the_spec_says_what_comes() -> None:
@@ -197,7 +197,7 @@ def test_facts_follow_what_happens() -> None:
     assert [thing.index for thing in before.things] == list(range(len(before.things)))
     assert all(thing.room is not None and thing.at_rest for thing in before.things)
     row = world.codec.encode(np.array([[1.0, 0, 0.02, 0, 0, 0, 0, 0]]))
-    world.step({"solver": Action(np.tile(row, (8, 1)))}, see=())
+    world.step({"solver": Action(np.tile(row, (8, 1)))}, observers=())
     after = world.facts()
     assert after.time == pytest.approx(before.time + 8 / 30, abs=1e-5)
     assert after.bodies["solver"].yaw != before.bodies["solver"].yaw
@@ -214,6 +214,6 @@ def test_a_setter_who_is_not_visible_is_not_in_the_house() -> None:
         differs.append((images[0] != images[1]).any())
         place = unseen.facts().bodies["setter"].position
         row = unseen.codec.encode(np.array([[1.0, 0, 0.1, 0, 0, 0, 0, 0]]))
-        unseen.step({"setter": Action(np.tile(row, (8, 1)))}, see=())
+        unseen.step({"setter": Action(np.tile(row, (8, 1)))}, observers=())
         assert unseen.facts().bodies["setter"].position == place
     assert any(differs)

@@ -75,7 +75,7 @@ def test_it_agrees_with_the_renderer() -> None:
     world = Playhouse(PlayhouseConfig(setter_visible=False, stocked_bins=0.0))
     phantoms = missed = total = 0
     for seed in range(30):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         moment, facts = world.moment(), world.facts()
         x, y, yaw, pitch = moment.avatars[1].tolist()
         eye = np.array([x, y, EYE_HEIGHT], np.float32)

@@ -32,12 +32,12 @@ def asked() -> dict[str, list[tuple[HouseFacts, SearchQuestion]]]:
     world = Playhouse(PlayhouseConfig())
     found: dict[str, list[tuple[HouseFacts, SearchQuestion]]] = {cue: [] for cue in CUES}
     for seed in range(HOUSES):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         rng = np.random.default_rng(seed)
         for cue in CUES:
             for _ in range(2):
                 try:
-                    task = world.tasks().ask(cue, None, rng)
+                    task = world.tasks().sample_by_cue(cue, None, rng)
                 except InfeasibleTask:
                     continue
                 assert isinstance(task, SearchQuestion) and task.cue == cue
@@ -216,9 +216,9 @@ def test_what_is_noticed_was_in_view(asked: dict[str, list[tuple[HouseFacts, Sea
 def test_the_solver_sees_what_it_is_asked_about_before_it_answers(cue: str) -> None:
     world, answered = Playhouse(PlayhouseConfig(rooms=(2, 3))), 0
     for seed in range(3):
-        world.reset(Start(seed=700 + seed), see=())
+        world.reset(Start(seed=700 + seed), observers=())
         try:
-            task = world.tasks().ask(cue, None, np.random.default_rng(seed))
+            task = world.tasks().sample_by_cue(cue, None, np.random.default_rng(seed))
         except InfeasibleTask:
             continue
         assert isinstance(task, SearchQuestion)
@@ -233,7 +233,7 @@ def test_the_solver_sees_what_it_is_asked_about_before_it_answers(cue: str) -> N
                 ways.add(round(body.yaw / np.pi * 2) % 4)
             action = expert.act(world)
             said += [action.utterance] if action.utterance else []
-            world.step({"solver": action}, see=())
+            world.step({"solver": action}, observers=())
             if said:
                 break
         assert task.success(world.facts(), said), task.instruction

@@ -57,7 +57,7 @@ def beside_a_wall(house: House) -> list[list[float]]:
 def test_what_is_out_of_place_is_noticed(soak: ModuleType) -> None:
     world = Playhouse(PlayhouseConfig(rooms=(2, 2), categories=("block",)))
     for seed in range(50):
-        world.reset(Start(seed=seed), see=())
+        world.reset(Start(seed=seed), observers=())
         here, there = beside_a_wall(world.house)
         if math.dist(here, world.house.doorways[0].middle) > 1.2:
             break

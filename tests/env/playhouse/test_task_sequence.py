@@ -50,7 +50,7 @@ def test_each_is_half_of_the_progress_and_the_first_may_come_undone() -> None:
 
 def test_a_misunderstanding_forgets_or_mistakes_one() -> None:
     world = cast("Playhouse", StillHouse(SCENE))
-    meant = [TASK.confused(world, np.random.default_rng(seed)) for seed in range(30)]
+    meant = [TASK.misread(world, np.random.default_rng(seed)) for seed in range(30)]
     assert {type(task) for task in meant} == {TaskSequence, Go, Position}
     assert all(task.instruction == TASK.instruction and task != TASK for task in meant)
 
@@ -59,7 +59,7 @@ def test_it_is_asked_of_different_things_and_done_in_real_houses() -> None:
     world = Playhouse(PlayhouseConfig(rooms=(1, 2)))
     done = in_order = 0
     for seed in range(4):
-        world.reset(Start(seed=40 + seed), see=())
+        world.reset(Start(seed=40 + seed), observers=())
         try:
             task = world.tasks().sample("in_turn", np.random.default_rng(seed))
         except InfeasibleTask:
@@ -70,7 +70,7 @@ def test_it_is_asked_of_different_things_and_done_in_real_houses() -> None:
         assert world.tasks().load(fields) == task
         expert, order = task.expert(world), list[bool]()
         for _ in range(240):
-            world.step({"solver": expert.act(world)}, see=())
+            world.step({"solver": expert.act(world)}, observers=())
             order.append(task.first.success(world.facts(), ()))
             if task.success(world.facts(), ()):
                 break

@@ -116,23 +116,23 @@ def test_errands_name_one_thing_only(kind: str) -> None:
         assert isinstance(task, Go | Lift | Position)
         assert task.target in (1, 2, 4)
         assert twins.things[task.target].name in task.instruction
-        confused = task.confused(cast("Playhouse", StillHouse(twins)), np.random.default_rng(seed))
-        assert isinstance(confused, Go | Lift | Position)
-        assert confused.target != task.target and confused.instruction == task.instruction
+        misread = task.misread(cast("Playhouse", StillHouse(twins)), np.random.default_rng(seed))
+        assert isinstance(misread, Go | Lift | Position)
+        assert misread.target != task.target and misread.instruction == task.instruction
 
 
 def test_a_mistaken_thing_looks_alike() -> None:
     alike = one_room(house(BALL, BOX, DUCK, thing(3, "red duck", 2, 0.5), thing(4, "blue ball", 4.5, 3.5)))
     lift = Lift("lift", "lift the red ball", "solver", 0, 2.9, 0.1)
     world = cast("Playhouse", StillHouse(alike))
-    targets = {cast(Lift, lift.confused(world, np.random.default_rng(seed))).target for seed in range(30)}
+    targets = {cast(Lift, lift.misread(world, np.random.default_rng(seed))).target for seed in range(30)}
     assert targets == {3, 4}
 
 
 def test_nothing_else_to_mistake_leaves_the_task() -> None:
     lonely = one_room(house(BALL))
     lift = Lift("lift", "lift the red ball", "solver", 0, 2.9, 0.1)
-    assert lift.confused(cast("Playhouse", StillHouse(lonely)), np.random.default_rng(0)) is lift
+    assert lift.misread(cast("Playhouse", StillHouse(lonely)), np.random.default_rng(0)) is lift
 
 
 def test_answers_are_true_and_mistakes_plausible() -> None:
@@ -151,7 +151,7 @@ def test_answers_are_true_and_mistakes_plausible() -> None:
         existence[exist.answer] += 1
         assert color.answer == next(t.color for t in crowd.things if t.category in words(color.instruction))
         for task in (count, exist, color):
-            wrong = task.confused(cast("Playhouse", StillHouse(crowd)), rng)
+            wrong = task.misread(cast("Playhouse", StillHouse(crowd)), rng)
             assert wrong.answer != task.answer and wrong.instruction == task.instruction
     assert all(70 < numbers[n] < 130 for n in ("zero", "one", "two"))
     assert 120 < existence["yes"] < 180

@@ -38,12 +38,12 @@ class PlayhouseConfig:
     image: tuple[int, int] = (72, 96)  # height, width in pixels
     field_of_view: float = 60.0  # vertical, degrees
     antialias: bool = False
-    overlook: bool = False  # players start in corners, where one is free, and see most of the room; or anywhere
+    start_in_corner: bool = False  # players start in corners, where one is free, and see most of the room; or anywhere
     components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movements that policies have
     walk_speed: float = 2.0  # meters a second, forward
     strafe_speed: float = 1.5
     setter_visible: bool = True  # is the setter's avatar in the house at all
-    deeds: bool = True  # who touched, hit, pushed and let go of what is remembered, and recorded
+    track_contacts: bool = True  # who touched, hit, pushed and let go of what is remembered, and recorded
 
     def __post_init__(self) -> None:
         wrong = [*_ranges(self), *_names(self), *_numbers(self)]

@@ -112,7 +112,7 @@ def make_house(config: PlayhouseConfig, seed: int) -> House:
     for room in range(len(rooms)):
         placing.furnish(room, int(rng.integers(config.furniture[0], config.furniture[1] + 1)))
     placing.scatter(config)
-    starts = placing.starts(config.overlook)
+    starts = placing.starts(config.start_in_corner)
     walls = build_walls(rooms, doors)
     return House(seed, tuple(rooms), tuple(doors), tuple(walls), tuple(placing.things), starts)
 
@@ -246,18 +246,18 @@ class _Placing:
             f"no free floor for the {size} {color} {category.name}: lower objects or furniture, or raise room_size"
         )
 
-    def starts(self, overlook: bool) -> tuple[tuple[float, float, float], ...]:
-        """Where the setter and the solver stand at the beginning; `overlook`: in a corner if one is free, and see
+    def starts(self, start_in_corner: bool) -> tuple[tuple[float, float, float], ...]:
+        """Start poses of setter and solver. With `start_in_corner` each stands in a corner, if one is free, and faces
         the room."""
         spots: list[tuple[float, float, float]] = []
         for attempt in range(40 * TRIES):
             room = int(self.rng.integers(len(self.rooms)))
-            corner = overlook and attempt < 20 * TRIES  # all corners may be taken
+            corner = start_in_corner and attempt < 20 * TRIES  # all corners may be taken
             middle = self._corner(room) if corner else self._inside(room, START_CLEARANCE)
             clearance = START_CLEARANCE if attempt < 20 * TRIES else START_CLEARANCE / 1.5
             apart = all(math.dist(middle, spot[:2]) > 1.0 for spot in spots)
             if apart and self._free(middle, 0.0, clearance, keep_doors=False):
-                yaw = self._yaw_across(room, middle) if overlook else self._yaw_into(room, middle)
+                yaw = self._yaw_across(room, middle) if start_in_corner else self._yaw_into(room, middle)
                 spots.append((*middle, yaw))
                 if len(spots) == 2:
                     return tuple(spots)

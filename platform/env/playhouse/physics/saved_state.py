@@ -19,12 +19,14 @@ VERSION = 1
 MAGIC = b"playhouse"
 HEAD = 1 + 8 + 2  # of a pose vector: time, two avatars, two hands
 SLOT = 3 + 4 + 1  # for each loose object: position, quaternion, at rest
+# Settings are hashed under the names that they had when the format was fixed, so that older states stay readable.
+_HASHED_NAMES = {"colors": "colours", "unique_colors": "unique_colours", "start_in_corner": "overlook"}
 REMEMBERED = len(DEEDS) * NUMBERS  # for each thing, after all slots: what was done to it
 
 
 def poses_length(config: PlayhouseConfig) -> int:
     """The same for every house of these settings: there is a slot for as many things as a house can have."""
-    return _bare_length(config) + (REMEMBERED * config.most_things if config.deeds else 0)
+    return _bare_length(config) + (REMEMBERED * config.most_things if config.track_contacts else 0)
 
 
 def _bare_length(config: PlayhouseConfig) -> int:
@@ -69,7 +71,7 @@ def read_poses(poses: NDArray[np.float32], now: Moment, house: House, config: Pl
     held = [None if index < 0 else int(index) for index in poses[9:11].tolist()]
     avatars = poses[1:9].reshape(2, 4).copy()
     deeds = None
-    if config.deeds:
+    if config.track_contacts:
         deeds = nothing_done(len(house.things)).astype(np.float32)
         if len(poses) > bare:
             deeds.ravel()[:] = poses[bare : bare + deeds.size]
@@ -88,13 +90,13 @@ class Saved:
 
 
 def config_hash(config: PlayhouseConfig) -> str:
-    """Of what shapes the houses and their motion; how they are drawn, or whether they remember deeds, does not matter
-    to a saved state."""
-    fields = asdict(config)
-    for name in ("image", "field_of_view", "antialias", "components", "deeds"):
+    """Hash of the settings that determine houses and their physics. Settings of rendering and contact tracking do not
+    affect a saved state and are left out."""
+    fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(config).items()}
+    for name in ("image", "field_of_view", "antialias", "components", "track_contacts"):
         del fields[name]
     if not config.may_stock_bins:
-        del fields["stocked_bins"]  # it shapes nothing, and saved states are older than it
+        del fields["stocked_bins"]  # no effect here, and older saved states do not have it
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 

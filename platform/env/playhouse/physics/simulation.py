@@ -74,7 +74,7 @@ class Simulation:
         self.first = len(house.furniture)  # the index of the first loose object
         self.hands = tuple(Hand(player, self.compiled, self.data) for player in range(2))
         self.avatars = tuple(Avatar(x, y, yaw, START_PITCH) for x, y, yaw in house.starts)
-        self.memory = ContactLog(house, self.compiled, self.data) if config.deeds else None
+        self.memory = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
         self._ctrl = self.data.ctrl

@@ -44,7 +44,7 @@ class TaskContext:
         """Raises InfeasibleTask where nobody could tell that tasks of this kind are done."""
         if not self.remembers:
             raise InfeasibleTask(
-                f"no task of kind {kind!r} can be judged here: the house remembers no deeds; set env.deeds=true"
+                f"no task of kind {kind!r} is possible: the house tracks no contacts; set env.track_contacts=true"
             )
 
     def needs_setter(self, kind: str) -> None:

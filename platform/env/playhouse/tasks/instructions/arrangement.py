@@ -108,7 +108,7 @@ class Arrangement(Task):
         ]
         return 0.2 * done(FAR, min(left, default=FAR), AT_IT)
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another shape of the same things, or the same shape with a thing that was not meant."""
         facts: HouseFacts = world.facts()
         loose = [t.index for t in facts.things if not t.furniture and t.held_by is None]

@@ -64,7 +64,7 @@ class ObjectInstruction(Task):
         aside, above = abs(predicates.bearing(body, thing.xy)), abs(predicates.elevation(body, thing) - body.pitch)
         return share(aside, SIDEWAYS) * share(above, UPWARDS)
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         facts: HouseFacts = world.facts()
         loose = [thing for thing in facts.things if not thing.furniture and self.may_mistake(thing, facts)]
         other = _lookalike(self.thing(facts), loose, rng)

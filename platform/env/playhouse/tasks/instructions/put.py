@@ -78,7 +78,7 @@ class Put(PlaceObjects):
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
         return thing.index != self.other and super().may_mistake(thing, facts)
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing, or half of the time another place."""
         facts: HouseFacts = world.facts()
         thing, relation = self.thing(facts), RELATIONS[self.kind]
@@ -93,7 +93,7 @@ class Put(PlaceObjects):
         if places and rng.random() < 0.5:
             place = places[int(rng.integers(len(places)))]
             return replace(self, other=place.index).measured(facts)
-        return super().confused(world, rng)
+        return super().misread(world, rng)
 
 
 def draw_put(kind: str) -> Callable[[TaskContext, np.random.Generator], Put]:

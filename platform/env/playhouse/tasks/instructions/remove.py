@@ -62,12 +62,12 @@ class Remove(PlaceObjects):
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         return landings_beside(facts, thing, facts.things[self.other])
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing; where everything was to be taken out, only one."""
         if self.wanted > 1:
             one = self.things[int(rng.integers(len(self.things)))]
             return replace(self, target=one, things=(one,), wanted=1).measured(world.facts())
-        return super().confused(world, rng)
+        return super().misread(world, rng)
 
 
 def _covered(thing: Thing, within: Sequence[Thing]) -> bool:

@@ -72,7 +72,7 @@ class Reposition(PlaceObjects):
         place = facts.things[self.other]
         return [*landings_on(facts, thing, place), *landings_beside(facts, thing, place)]
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing, or half of the time another room or another piece of furniture."""
         facts: HouseFacts = world.facts()
         places: list[Reposition]
@@ -83,7 +83,7 @@ class Reposition(PlaceObjects):
         places = [place for place in places if not place.arrived(facts, self.thing(facts))]
         if places and rng.random() < 0.5:
             return places[int(rng.integers(len(places)))].measured(facts)
-        return super().confused(world, rng)
+        return super().misread(world, rng)
 
 
 def draw_reposition(asking: TaskContext, rng: np.random.Generator) -> Reposition:

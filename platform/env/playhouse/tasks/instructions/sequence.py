@@ -68,14 +68,14 @@ class TaskSequence(Task):
             return 0.5 * self.first.progress(facts)
         return 0.5 + 0.5 * self.second.progress(facts)
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """One of the two is misunderstood, or forgotten."""
         way = int(rng.integers(4))
         if way < 2:
             return replace(self.first if way == 0 else self.second, instruction=self.instruction)  # type: ignore[type-var]
         if way == 2:
-            return replace(self, first=self.first.confused(world, rng))
-        return replace(self, second=self.second.confused(world, rng))
+            return replace(self, first=self.first.misread(world, rng))
+        return replace(self, second=self.second.misread(world, rng))
 
 
 def sample_sequence(draw: Draw, asking: TaskContext, rng: np.random.Generator) -> TaskSequence:

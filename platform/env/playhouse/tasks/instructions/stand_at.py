@@ -60,7 +60,7 @@ class StandAt(Task):
         left = predicates.walk(facts, facts.bodies[self.solver].position, (self.spot_x, self.spot_y))
         return ON_THE_WAY * done(self.start, left, 0.0)
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         facts: HouseFacts = world.facts()
         choices = list(self.mistaken(facts))
         order: list[int] = rng.permutation(len(choices)).tolist()

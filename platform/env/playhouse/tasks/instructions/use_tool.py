@@ -55,7 +55,7 @@ class UseTool(ObjectInstruction):
             return max(level, 0.4 + 0.3 * done(self.apart, left, CLOSE))
         return max(level, self.looks(facts) * (0.1 + 0.1 * self.nearness(facts, WITHIN_GRASP)))
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another tool, or the deed done to another thing."""
         facts: HouseFacts = world.facts()
         if rng.random() < 0.5:
@@ -63,7 +63,7 @@ class UseTool(ObjectInstruction):
                 other = facts.things[index]
                 if self._may_be_meant(other, facts):
                     return replace(self, other=index, apart=self._apart(self.thing(facts), other, facts))
-        return super().confused(world, rng)
+        return super().misread(world, rng)
 
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
         other = facts.things[self.other]

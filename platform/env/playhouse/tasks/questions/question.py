@@ -38,7 +38,7 @@ class Question(Task):
     def progress(self, facts: HouseFacts) -> float:
         return 0.0
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         return replace(self, answer=self.mistakes[int(rng.integers(len(self.mistakes)))])
 
     def look_at(self, facts: HouseFacts) -> XY:
@@ -70,6 +70,6 @@ class OpenQuestion(Question):
         spoken = " ".join(word for word in words(utterance) if word not in ARTICLES)
         return any(same_words(spoken, right) for right in (self.answer, *self.accepted))
 
-    def confused(self, world: World, rng: np.random.Generator) -> Task:
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
         wrong = self.mistakes[int(rng.integers(len(self.mistakes)))]
         return replace(self, answer=wrong, accepted=())
