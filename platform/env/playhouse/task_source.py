@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.playhouse.control import expert_of, partner_of
+from interplay.env.playhouse.control import build_expert, build_partner
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.requests import repertoire
 from interplay.env.playhouse.requests.cues import CUES
@@ -59,10 +59,10 @@ class PlayhouseTasks(TaskSource):
         )
 
     def expert(self, task: Task, world: World) -> Expert:
-        return expert_of(task, world)
+        return build_expert(task, world)
 
     def partner(self, task: Task, world: World) -> Expert | None:
-        return partner_of(task, world)
+        return build_partner(task, world)
 
     def _asking(self) -> TaskContext:
         spec, config = self._spec, self._config

@@ -143,13 +143,13 @@ def test_nothing_is_asked_that_the_floor_has_no_place_for() -> None:
 def test_a_plan_is_made_anew_where_something_comes_between() -> None:
     task = given("row", "row", (0, 1, 2), 3)
     expert = ArrangeExpert(task, replace(SPEC, movement=COMPONENTS))
-    expert.carry_out(ROOM)
+    expert.next_movement(ROOM)
     before = expert._plan
     assert isinstance(before, ArrangementPlan)
     index = next(i for i in before.spots if i not in before.staying)
-    expert.carry_out(ROOM)
+    expert.next_movement(ROOM)
     assert expert._plan is before
-    expert.carry_out(moved(ROOM, 5, position=(*before.spots[index], 0.168)))
+    expert.next_movement(moved(ROOM, 5, position=(*before.spots[index], 0.168)))
     assert isinstance(expert._plan, ArrangementPlan) and expert._plan.spots != before.spots
 
 

@@ -14,7 +14,7 @@ from house_scenes import SPEC, StillHouse, house, tasks_of, thing
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.templates import PHRASES
-from interplay.env.playhouse.planning.pushes import is_free
+from interplay.env.playhouse.planning.pushes import push_path_is_free
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.instructions.hit import Hit
 from interplay.env.playhouse.tasks.instructions.push import Push
@@ -193,7 +193,7 @@ def test_a_way_is_as_wide_as_what_is_pushed_along_it() -> None:
     for wide, passes in ((0.2, True), (0.6, False)):
         box = thing(0, "red box", 2.0, 2.0, 0.1, half_extents=(wide, wide, 0.1))
         facts = house(box, *pillars, at=(0.6, 2.0))
-        assert is_free(facts, "solver", box, (0.6, 2.0)) == passes
+        assert push_path_is_free(facts, "solver", box, (0.6, 2.0)) == passes
 
 
 @pytest.mark.parametrize("kind", ["push_with", "touch_with", "hit"])

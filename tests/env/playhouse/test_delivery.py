@@ -13,13 +13,13 @@ from staged_house import Stage
 
 from interplay.env.playhouse.control.delivery_skill import BACK, DeliverySkill
 from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import BRISK, Steering
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD, Steering
 from interplay.env.playhouse.control.walker import Walker
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST
 from interplay.env.playhouse.planning.arm import BEST, PUSHED, pushes
 from interplay.env.playhouse.planning.release_pose import ReleasePose
-from interplay.env.playhouse.planning.standing import standing
+from interplay.env.playhouse.planning.standing import standing_spot
 from interplay.env.playhouse.tasks.instructions import Go
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -32,12 +32,12 @@ class Bearer(Skills):
     """Fetches one thing, puts it at a place, and steps back."""
 
     def __init__(self, spec: WorldSpec, index: int, place: ReleasePose) -> None:
-        super().__init__(Go("go", "go there", "solver", index, 1.0), spec, BRISK)
+        super().__init__(Go("go", "go there", "solver", index, 1.0), spec, MAX_TURN_RAD)
         self._index, self._place = index, place
         self._delivery = DeliverySkill(self.role, self._steering, self._walker)
         self._brought = False
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         held = facts.bodies[self.role].holding == self._index
         if self._brought and not held:
             return self._delivery.step_back(facts)
@@ -96,16 +96,16 @@ def test_a_thing_lands_on_top_of_another_and_in_line(stage: Stage, yaw: float) -
 def test_one_stands_within_reach_in_the_room_with_nothing_between() -> None:
     wall = thing(1, "brown sofa", 3.3, 2.0, 0.3, half_extents=(0.05, 1.2, 0.3), furniture=True)
     facts = house(thing(0, "red block", 3.6, 2.0), wall, at=(1.0, 2.0))
-    spot = standing(facts, "solver", (3.6, 2.0))
+    spot = standing_spot(facts, "solver", (3.6, 2.0))
     assert spot is not None and spot[0] > 3.2 and 0.7 < math.dist(spot, (3.6, 2.0)) < 1.1
     in_the_den = house(at=(7.0, 1.5))
-    beside_the_wall = standing(in_the_den, "solver", (4.6, 1.5))
+    beside_the_wall = standing_spot(in_the_den, "solver", (4.6, 1.5))
     assert beside_the_wall is not None and beside_the_wall[0] < 5.0, "through the wall, nothing is in reach"
     walled = [
         thing(i, "brown sofa", 3.0 + x, 2.0 + y, 0.3, half_extents=(0.6, 0.6, 0.3), furniture=True)
         for i, (x, y) in enumerate([(1.2, 0), (-1.2, 0), (0, 1.2), (0, -1.2), (1, 1), (1, -1), (-1, 1), (-1, -1)])
     ]
-    assert standing(house(*walled, at=(0.5, 0.5)), "solver", (3.0, 2.0)) is None
+    assert standing_spot(house(*walled, at=(0.5, 0.5)), "solver", (3.0, 2.0)) is None
 
 
 def test_one_steps_back_from_what_was_put_down_where_there_is_room() -> None:

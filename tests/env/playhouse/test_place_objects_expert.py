@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from seeded_tasks import asked
 
-from interplay.env.playhouse.control.carry_skill import CLOSE, stretched
 from interplay.env.playhouse.control.place_objects_expert import PlaceObjectsExpert
+from interplay.env.playhouse.control.place_skill import CLOSE, stretched
 from interplay.env.playhouse.control.position_expert import PositionExpert
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.tasks.instructions.fill import Fill

@@ -81,11 +81,11 @@ EXPERTS: Mapping[type, Callable[[Any, World], Expert]] = {
 }
 
 
-def expert_of(task: Task, world: World) -> Expert:
+def build_expert(task: Task, world: World) -> Expert:
     """A competent solver of a task of the Playhouse."""
     return next(EXPERTS[kind] for kind in type(task).__mro__ if kind in EXPERTS)(task, world)
 
 
-def partner_of(task: Task, world: World) -> Expert | None:
+def build_partner(task: Task, world: World) -> Expert | None:
     """What the setter does meanwhile: it takes what is handed to it."""
     return ReceiveExpert(task, world.spec) if isinstance(task, HandOver) else None

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from interplay.env.playhouse.control.skills import Search, Skills
-from interplay.env.playhouse.control.steering import BRISK, Steering
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD, Steering
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -33,7 +33,7 @@ class AnswerExpert(Expert):
         for index in self._question.about[:1]:
             if (
                 self._steps < ANSWER_WITHIN
-                and (seeking := self._search.look_round(body, facts.things[index])) is not None
+                and (seeking := self._search.look_around(body, facts.things[index])) is not None
             ):
                 self._steps += 1
                 return Action(seeking)
@@ -53,7 +53,7 @@ class LocateExpert(Skills):
     """Goes through the house until it has a thing in view, and answers."""
 
     def __init__(self, question: Question, spec: WorldSpec) -> None:
-        super().__init__(question, spec, BRISK)
+        super().__init__(question, spec, MAX_TURN_RAD)
         self._question = question
 
     def act(self, world: World) -> Action:
@@ -61,7 +61,7 @@ class LocateExpert(Skills):
         action = super().act(world)
         return replace(action, utterance=self._question.answer) if self.finished and not had_finished else action
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         body, thing = facts.bodies[self.role], facts.things[self._question.about[0]]
         if predicates.same_room(body.room, thing.room) and predicates.in_front(body, thing.xy, SEEN):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interplay.env.playhouse.control.delivery_skill import DeliverySkill
 from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import BRISK
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD
 from interplay.env.playhouse.planning.layouts import ArrangementPlan
 from interplay.env.playhouse.planning.stacks import Stack
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
@@ -21,7 +21,7 @@ class ArrangeExpert(Skills):
     """Makes a plan of which thing goes where, and carries it out, one thing after another."""
 
     def __init__(self, task: Arrangement, spec: WorldSpec) -> None:
-        super().__init__(task, spec, BRISK)  # its ways are long
+        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
         self._task = task
         self._delivery = DeliverySkill(self.role, self._steering, self._walker)
         self._plan: Stack | ArrangementPlan | None = None
@@ -30,7 +30,7 @@ class ArrangeExpert(Skills):
         self._idle = 0
         self._rounds = 0
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         if (movement := self._delivery.step_back(facts)) is not None:
             return movement
         if self._task.fulfilled(facts):

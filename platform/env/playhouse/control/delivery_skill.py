@@ -19,7 +19,7 @@ from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST, gaze
 from interplay.env.playhouse.planning.arm import PUSHED, fits, hand_at, pitch_for, pushes
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.release_pose import ReleasePose
-from interplay.env.playhouse.planning.standing import in_reach, standing
+from interplay.env.playhouse.planning.standing import in_reach, standing_spot
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, XYZ, Body, HouseFacts, Thing
 from interplay.env.world import Movement
@@ -100,7 +100,7 @@ class DeliverySkill:
     def _begin(self, facts: HouseFacts, body: Body, thing: Thing, place: ReleasePose) -> None:
         """Takes a new place for its aim."""
         away = max(place.wide - 0.2, 0.0)
-        self._stand = standing(facts, self._role, place.spot, away=away, held=thing.index) or place.spot
+        self._stand = standing_spot(facts, self._role, place.spot, away=away, held=thing.index) or place.spot
         self._adjusted, self._waited, self._arrived = 0, 0, False
         reach = math.dist(body.position, place.spot)
         if CLOSE + place.wide < reach < WIDE and predicates.same_room(body.room, thing.room):

@@ -15,5 +15,5 @@ class GoExpert(Skills):
         super().__init__(task, spec)
         self._task = task
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         return self.approach(facts, self._task.thing(facts))

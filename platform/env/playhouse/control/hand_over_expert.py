@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from interplay.env.playhouse.control.carry_skill import CARRYING_PITCH, CarrySkill
-from interplay.env.playhouse.planning.placement import Placement, reachable
+from interplay.env.playhouse.control.place_skill import CARRYING_PITCH, PlaceSkill
+from interplay.env.playhouse.planning.placement import Placement, reachable_placements
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -19,7 +19,7 @@ PATIENCE = 12  # steps after which one holds it out from elsewhere
 TURNED = math.radians(8)  # off the setter, at most, when one holds something out to it
 
 
-class HandOverExpert(CarrySkill):
+class HandOverExpert(PlaceSkill):
     """Fetches a thing, walks up to the setter, and holds it out until it is taken."""
 
     def __init__(self, task: HandOver, spec: WorldSpec) -> None:
@@ -29,7 +29,7 @@ class HandOverExpert(CarrySkill):
         self._tries = 0
         self._waited = 0  # steps
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.fulfilled(facts):
             return None
         thing = self._task.thing(facts)
@@ -41,7 +41,9 @@ class HandOverExpert(CarrySkill):
         if self._landing is None or self._waited > PATIENCE:
             sides = [math.tau * k / SIDES for k in range(SIDES)]
             before = Placement(setter.position, HELD_OUT, setter.room, 0.0, ring=OPPOSITE)
-            options = reachable(facts, self.role, thing, [replace(before, side=side) for side in sides])
+            options = reachable_placements(
+                facts, self.role, thing, [replace(before, approach_angle=side) for side in sides]
+            )
             if not options:
                 return self._steering.hold(grasp=True)
             self._landing, self._waited = options[self._tries % len(options)], 0

@@ -27,12 +27,12 @@ class LiftContainerExpert(Skills):
         self._task = task
         self._aiming = 0  # steps
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing, body = self._task.thing(facts), facts.bodies[self.role]
         wall = _near_wall(body, thing)
         if body.holding != thing.index:
             distance = within_its_room(facts, wall, lambda point: math.dist(point, wall.xy))
-            if (movement := self._search.look_round(body, wall)) is not None:
+            if (movement := self._search.look_around(body, wall)) is not None:
                 return movement
             if distance(body.position) > CLOSE_BY:
                 return self._walk(facts, wall, distance, CLOSE_BY)

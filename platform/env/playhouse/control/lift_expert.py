@@ -17,7 +17,7 @@ class LiftExpert(Skills):
         super().__init__(task, spec)
         self._task = task
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         if (movement := self.fetch(facts, self._task.thing(facts))) is not None:
             return movement
         if self._task.fulfilled(facts):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.control.carry_skill import CarrySkill, stretched
+from interplay.env.playhouse.control.place_skill import PlaceSkill, stretched
 from interplay.env.playhouse.house.catalog import BIN
 from interplay.env.playhouse.planning.navigation import PRICE_OF_OBJECT
-from interplay.env.playhouse.planning.placement import Placement, reachable
+from interplay.env.playhouse.planning.placement import Placement, reachable_placements
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
@@ -19,7 +19,7 @@ LONG_WALK, PATIENCE = 90, 40  # steps on the way and before a place, after which
 OUT_OF_BIN = 0.45  # meters straight up, before what was in a bin is carried off
 
 
-class PlaceObjectsExpert(CarrySkill):
+class PlaceObjectsExpert(PlaceSkill):
     """Fetches one thing after another and puts each where it belongs, until enough are there."""
 
     def __init__(self, task: PlaceObjects, spec: WorldSpec) -> None:
@@ -33,7 +33,7 @@ class PlaceObjectsExpert(CarrySkill):
         self._rise = 0.0  # meters, up to which what is taken is lifted straight up
         self._meant: int | None = None  # what it set out to fetch
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         body = facts.bodies[self.role]
         if self._task.fulfilled(facts):
             self._stands += 1  # what was put down may still fall over
@@ -72,8 +72,10 @@ class PlaceObjectsExpert(CarrySkill):
             return self._straight_up(body, thing)
         if self._landing is None or self._held > (PATIENCE if self._arrived else LONG_WALK):
             places = self._task.landings(facts, thing)
-            options = reachable(facts, self.role, thing, places)
-            options = options or reachable(facts, self.role, thing, places, PRICE_OF_OBJECT)  # pushing it aside
+            options = reachable_placements(facts, self.role, thing, places)
+            options = options or reachable_placements(
+                facts, self.role, thing, places, PRICE_OF_OBJECT
+            )  # pushing it aside
             if not options:
                 return self._steering.hold(grasp=True) if self._held <= LONG_WALK else None
             self._landing = options[self._tries % len(options)]

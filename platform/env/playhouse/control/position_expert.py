@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from interplay.env.playhouse.control.skills import Skills, within_its_room
-from interplay.env.playhouse.control.steering import BRISK
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD
 from interplay.env.playhouse.tasks.instructions.position import Position
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
@@ -23,12 +23,12 @@ class PositionExpert(Skills):
     """Fetches a thing, carries it to another and lets it go there."""
 
     def __init__(self, task: Position, spec: WorldSpec) -> None:
-        super().__init__(task, spec, BRISK)  # its ways are long
+        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
         self._task = task
         self._lowering = 0  # steps spent on lowering it
         self._taken = False  # has it been in the hand?
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
         if self._task.fulfilled(facts):
             return None
@@ -43,7 +43,7 @@ class PositionExpert(Skills):
     def _recover(self, facts: HouseFacts, other: Thing) -> Movement | None:
         """Once the thing was knocked out of the hand in turning round with it, looks for the other empty-handed."""
         body = facts.bodies[self.role]
-        return self._search.look_round(body, other) if self._taken and body.holding is None else None
+        return self._search.look_around(body, other) if self._taken and body.holding is None else None
 
     def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
         """With the thing in hand: raises it, walks until it is beside the other, lowers it, lets it go."""
@@ -56,7 +56,7 @@ class PositionExpert(Skills):
         self._lowering = 0
         ahead = math.dist(body.position, thing.xy)
         carrying = self._carrying_pitch(body, thing)
-        if (movement := self._search.look_round(body, other, pitch=carrying, grasp=True)) is not None:
+        if (movement := self._search.look_around(body, other, pitch=carrying, grasp=True)) is not None:
             return movement
         distance = within_its_room(facts, other, lambda point: predicates.edge_distance(point, other))
         within = max(ahead + thing.radius + CARRIED_NEXT_TO - 0.25, 0.3)

@@ -6,7 +6,7 @@ import math
 
 from interplay.env.playhouse.control.skills import Skills
 from interplay.env.playhouse.control.walker import Spot
-from interplay.env.playhouse.planning.pushes import BACK, PushPath, best_run, is_free
+from interplay.env.playhouse.planning.pushes import PUSH_RUN_UP_M, PushPath, best_push_path, push_path_is_free
 from interplay.env.playhouse.tasks.instructions.push import Push
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
@@ -27,13 +27,13 @@ class PushExpert(Skills):
         self._run: PushPath | None = None
         self._running = 0  # steps since it has set out; 0 before that
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         body, thing = facts.bodies[self.role], self._task.thing(facts)
         if self._task.fulfilled(facts):
             return None
         if body.holding is not None:
             return self._steering.hold()
-        if (movement := self._search.look_round(body, thing)) is not None:
+        if (movement := self._search.look_around(body, thing)) is not None:
             return movement
         if self._running:
             return self._go_on(body, thing)
@@ -41,11 +41,15 @@ class PushExpert(Skills):
 
     def _set_out(self, facts: HouseFacts, body: Body, thing: Thing) -> Movement:
         """Goes to where the run starts; a run may start wherever the way is clear."""
-        near = predicates.edge_distance(body.position, thing) <= 2 * BACK
-        if near and predicates.same_room(body.room, thing.room) and is_free(facts, self.role, thing, body.position):
+        near = predicates.edge_distance(body.position, thing) <= 2 * PUSH_RUN_UP_M
+        if (
+            near
+            and predicates.same_room(body.room, thing.room)
+            and push_path_is_free(facts, self.role, thing, body.position)
+        ):
             return self._face(body, thing)
         if self._run is None or math.dist(self._run.through, thing.xy) > REACHED:
-            self._run = best_run(facts, self.role, thing, BACK + thing.radius)
+            self._run = best_push_path(facts, self.role, thing, PUSH_RUN_UP_M + thing.radius)
         goal = thing.xy if self._run is None else self._run.start
         if math.dist(goal, body.position) <= REACHED:
             return self._face(body, thing)

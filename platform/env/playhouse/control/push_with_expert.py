@@ -6,8 +6,8 @@ import math
 
 from interplay.env.playhouse.control.use_tool_expert import FACED, UseToolExpert, carrying, stretched
 from interplay.env.playhouse.control.walker import Spot
-from interplay.env.playhouse.planning.pushes import RUN_UP, PushPath, best_run
-from interplay.env.playhouse.planning.strikes import ARM, aim, size, striking_height
+from interplay.env.playhouse.planning.pushes import TOOL_RUN_UP_M, PushPath, best_push_path
+from interplay.env.playhouse.planning.strikes import ARM, mean_half_extent, striking_height, striking_point
 from interplay.env.playhouse.tasks.instructions.use_tool import UseTool
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XYZ, Body, HouseFacts, Thing
@@ -27,24 +27,24 @@ class PushWithExpert(UseToolExpert):
 
     def __init__(self, task: UseTool, spec: WorldSpec) -> None:
         super().__init__(task, spec)
-        self.begin_anew()
+        self.restart()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         self._run: PushPath | None = None
         self._arrived = False
         self._running = self._stretched = self._retreated = 0
 
     def strike(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing) -> Movement:
         if self._run is None or math.dist(self._run.through, other.xy) > MOVED:
-            self.begin_anew()
+            self.restart()
             self._run = self.plan(facts, tool, other)
         if not self._arrived:
             return self._go(facts, body, tool, other, self._run)
-        return self._ram(body, tool, other, aim(body, other))
+        return self._ram(body, tool, other, striking_point(body, other))
 
     def plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> PushPath:
         """Where to run from."""
-        found = best_run(facts, self.role, other, RUN_UP + other.radius, tool.index)
+        found = best_push_path(facts, self.role, other, TOOL_RUN_UP_M + other.radius, tool.index)
         return found or PushPath(facts.bodies[self.role].position, other.xy)
 
     def _go(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing, run: PushPath) -> Movement:
@@ -78,10 +78,10 @@ class PushWithExpert(UseToolExpert):
                 return self._steering.hold(yaw=turn, pitch=pitch, grasp=True, most=self._haste)
         self._running += 1
         if self._running > RUNS:
-            self.begin_anew()
+            self.restart()
         return self._steering.hold(forward=1, yaw=turn, pitch=pitch, grasp=True)
 
     def _left(self, body: Body, tool: Thing, other: Thing, point: XYZ) -> float:
         """Meters along the floor between the tool and the other."""
         between = math.dist(body.position, point[:2]) - math.dist(body.position, tool.xy)
-        return between - size(tool) - (0.0 if other.furniture else size(other))
+        return between - mean_half_extent(tool) - (0.0 if other.furniture else mean_half_extent(other))

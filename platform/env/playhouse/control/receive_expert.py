@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.control.steering import CALM, Steering
+from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
 from interplay.env.playhouse.physics.hand import offers
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.truth import predicates
@@ -39,7 +39,9 @@ class ReceiveExpert(Expert):
             return Action(self._steering.hold())
         turn = predicates.bearing(body, other.position)
         return Action(
-            self._steering.hold(yaw=turn if abs(turn) > LOOKS else 0.0, pitch=LEVEL_GAZE - body.pitch, most=CALM)
+            self._steering.hold(
+                yaw=turn if abs(turn) > LOOKS else 0.0, pitch=LEVEL_GAZE - body.pitch, most=CALM_TURN_RAD
+            )
         )
 
     def _held_out(self, body: Body, other: Body, thing: Thing) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from interplay.env.playhouse.control.carry_skill import standing_for
+from interplay.env.playhouse.control.place_skill import standing_for
 from interplay.env.playhouse.control.skills import AT_THE_EDGE, SEARCH_PITCH, SEARCH_TURN, Skills
-from interplay.env.playhouse.control.steering import BRISK
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD
 from interplay.env.playhouse.tasks.questions.search_question import SearchQuestion
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
@@ -22,7 +22,7 @@ class SearchAndAnswerExpert(Skills):
     """Sees what a question is about, and answers."""
 
     def __init__(self, question: SearchQuestion, spec: WorldSpec) -> None:
-        super().__init__(question, spec, BRISK)
+        super().__init__(question, spec, MAX_TURN_RAD)
         self._question = question
         self._seen: set[int] = set()  # of what the question is about
         self._entering = False  # is it on its way into that room?
@@ -33,7 +33,7 @@ class SearchAndAnswerExpert(Skills):
         action = super().act(world)
         return replace(action, utterance=self._question.answer) if self.finished and not had_finished else action
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self.finished:
             return None
         for index in self._question.about:
@@ -52,7 +52,7 @@ class SearchAndAnswerExpert(Skills):
         if not here:
             return self.approach(facts, thing)
         pitch = self._gaze(body, thing)
-        if (movement := self._search.look_round(body, thing, pitch=pitch)) is not None:
+        if (movement := self._search.look_around(body, thing, pitch=pitch)) is not None:
             return movement
         return self._steering.hold(yaw=predicates.bearing(body, thing.xy), pitch=pitch)
 

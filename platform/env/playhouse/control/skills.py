@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 
-from interplay.env.playhouse.control.steering import CALM, Steering
+from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
 from interplay.env.playhouse.control.walker import Walker
 from interplay.env.playhouse.planning.navigation import Distance
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
@@ -41,7 +41,7 @@ class Search:
         self._steering = steering
         self._found: set[int] = set()
 
-    def look_round(
+    def look_around(
         self, body: Body, thing: Thing, *, pitch: float | None = None, grasp: bool = False
     ) -> Movement | None:
         """The turn that goes on looking; None once the thing has been in view, or where it is in another room."""
@@ -60,7 +60,7 @@ class Skills(Expert):
     """
 
     def __init__(
-        self, task: Arrangement | ObjectInstruction | StandAt | Question, spec: WorldSpec, haste: float = CALM
+        self, task: Arrangement | ObjectInstruction | StandAt | Question, spec: WorldSpec, haste: float = CALM_TURN_RAD
     ) -> None:
         self.role = task.solver
         self._haste = haste
@@ -71,20 +71,20 @@ class Skills(Expert):
 
     def act(self, world: World) -> Action:
         facts: HouseFacts = world.facts()
-        movement = self.carry_out(facts)
+        movement = self.next_movement(facts)
         if movement is None:
             self.finished = True
             movement = self._steering.hold(grasp=facts.bodies[self.role].holding is not None)
         return Action(movement)
 
     @abstractmethod
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         """The next step, or None once there is nothing left to do."""
 
     def approach(self, facts: HouseFacts, thing: Thing) -> Movement | None:
         """Walks up to a thing and faces it."""
         body = facts.bodies[self.role]
-        if (movement := self._search.look_round(body, thing)) is not None:
+        if (movement := self._search.look_around(body, thing)) is not None:
             return movement
         distance = within_its_room(facts, thing, lambda point: predicates.edge_distance(point, thing))
         if distance(body.position) > STAND_OFF:
@@ -102,7 +102,7 @@ class Skills(Expert):
             return None
         if body.holding is not None:
             return self._steering.hold()  # drops what is not wanted
-        if (movement := self._search.look_round(body, thing)) is not None:
+        if (movement := self._search.look_around(body, thing)) is not None:
             return movement
         drop = body.eye_height - thing.position[2]
         distance = within_its_room(facts, thing, lambda point: math.hypot(math.dist(point, thing.xy), drop))

@@ -25,7 +25,7 @@ class StandAtExpert(Skills):
         self._spot: XY = (task.spot_x, task.spot_y)
         self._tried = 0
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.fulfilled(facts):
             return None
         body = facts.bodies[self.role]

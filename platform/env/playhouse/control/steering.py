@@ -9,8 +9,8 @@ import numpy as np
 from interplay.env.playhouse.house.action_codec import BIN_VALUES, COMPONENTS
 from interplay.env.world import Movement, WorldSpec
 
-BRISK = math.radians(25)  # a step's turn, at most
-CALM = math.radians(12.5)  # the same of who looks at what they turn to: more is seen, and learned, on the way
+MAX_TURN_RAD = math.radians(25)  # a step's turn, at most
+CALM_TURN_RAD = math.radians(12.5)  # the same of who looks at what they turn to: more is seen, and learned, on the way
 NEEDED = ("forward", "yaw", "pitch", "grasp")  # without these, nothing can be fetched
 FINER = ("strafe", "push", "rotate")  # needed only for what is put down precisely
 
@@ -44,7 +44,7 @@ class Steering:
         pitch: float = 0.0,
         grasp: bool = False,
         push: int = 0,
-        most: float = BRISK,
+        most: float = MAX_TURN_RAD,
         rotate: int = 0,
     ) -> Movement:
         """The chunk that walks (-1, 0 or 1; strafing is to the right), turns by about these angles (radians; `most`

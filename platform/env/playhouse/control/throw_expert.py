@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import BRISK
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD
 from interplay.env.playhouse.tasks.instructions.throw import Throw
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
@@ -28,12 +28,12 @@ class ThrowExpert(Skills):
     """Fetches a thing, raises and draws it in, turns to the longest free line, and throws."""
 
     def __init__(self, task: Throw, spec: WorldSpec) -> None:
-        super().__init__(task, spec, BRISK)
+        super().__init__(task, spec, MAX_TURN_RAD)
         self._task = task
         self._aim: XY | None = None  # what it turns to, once it has the thing
         self._drawn = 0  # steps spent on drawing the thing in
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
         if self._task.fulfilled(facts):
             return None

@@ -6,7 +6,7 @@ import math
 
 from interplay.env.playhouse.control.throw_expert import ThrowExpert
 from interplay.env.playhouse.control.walker import Spot
-from interplay.env.playhouse.planning.exits import ways_out
+from interplay.env.playhouse.planning.exits import doorway_exits
 from interplay.env.playhouse.tasks.instructions.throw import ThrowOut
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
@@ -27,7 +27,7 @@ class ThrowOutExpert(ThrowExpert):
     def _ready(self, facts: HouseFacts, thing: Thing) -> Movement | None:
         body = facts.bodies[self.role]
         if self._aim is None or self._stand is None:
-            ways = ways_out(facts, self.role, self._room)
+            ways = doorway_exits(facts, self.role, self._room)
             self._stand, self._aim = min(ways, key=lambda way: predicates.walk(facts, body.position, way[0]))
         stand = self._stand
         if math.dist(body.position, stand) > REACHED and not self._drawn:

@@ -6,7 +6,7 @@ import math
 
 from interplay.env.playhouse.control.skills import within_its_room
 from interplay.env.playhouse.control.use_tool_expert import FACED, UseToolExpert, carrying
-from interplay.env.playhouse.planning.strikes import aim, size
+from interplay.env.playhouse.planning.strikes import mean_half_extent, striking_point
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XYZ, Body, HouseFacts, Thing
 from interplay.env.world import Movement
@@ -21,11 +21,11 @@ class TouchWithExpert(UseToolExpert):
 
     _reaching = 0  # steps spent on that
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         self._reaching = 0
 
     def strike(self, facts: HouseFacts, body: Body, tool: Thing, other: Thing) -> Movement:
-        point = aim(body, other)
+        point = striking_point(body, other)
         within = self._within(body, tool, other, point)
         distance = within_its_room(facts, other, lambda at: math.dist(at, point[:2]))
         if distance(body.position) > within and not self._reaching:
@@ -36,7 +36,7 @@ class TouchWithExpert(UseToolExpert):
 
     def _within(self, body: Body, tool: Thing, other: Thing, point: XYZ) -> float:
         """How near to the point one has to stand for the arm to reach it, meters along the floor."""
-        arm = FULL + 0.7 * (size(tool) + (0.0 if other.furniture else size(other)))
+        arm = FULL + 0.7 * (mean_half_extent(tool) + (0.0 if other.furniture else mean_half_extent(other)))
         return math.sqrt(max(arm**2 - (body.eye_height - point[2]) ** 2, LEAST**2))
 
     def _reach(self, body: Body, tool: Thing, point: XYZ) -> Movement:

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 
 from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import BRISK
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD
 from interplay.env.playhouse.tasks.instructions.use_tool import UseTool
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.world import Movement, WorldSpec
@@ -21,22 +21,22 @@ class UseToolExpert(Skills):
     """Fetches the tool, fetches it again where it was lost, and leaves the deed itself to `strike`."""
 
     def __init__(self, task: UseTool, spec: WorldSpec) -> None:
-        super().__init__(task, spec, BRISK)  # its ways are long
+        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
         self._task = task
         self._taken = False  # has the tool been in the hand?
 
-    def carry_out(self, facts: HouseFacts) -> Movement | None:
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.fulfilled(facts):
             return None
         body, tool, other = facts.bodies[self.role], self._task.thing(facts), facts.things[self._task.other]
-        if self._taken and body.holding is None and (movement := self._search.look_round(body, tool)) is not None:
+        if self._taken and body.holding is None and (movement := self._search.look_around(body, tool)) is not None:
             return movement
         if (movement := self.fetch(facts, tool)) is not None:
             if self._taken:
-                self.begin_anew()
+                self.restart()
             return movement
         self._taken = True
-        if (movement := self._search.look_round(body, other, pitch=carrying(body, tool), grasp=True)) is not None:
+        if (movement := self._search.look_around(body, other, pitch=carrying(body, tool), grasp=True)) is not None:
             return self.drawing_in(movement, body, tool)
         return self.strike(facts, body, tool, other)
 
@@ -52,7 +52,7 @@ class UseToolExpert(Skills):
         """Is the arm stretched out, and can it be bent?"""
         return self._steering.can("push") and stretched(body, tool) > BENT
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """The tool was lost: what was under way is void."""
         return
 

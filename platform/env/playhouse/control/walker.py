@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from interplay.env.playhouse.control.steering import BRISK, Steering
-from interplay.env.playhouse.planning.navigation import Distance, Ground, through
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD, Steering
+from interplay.env.playhouse.planning.navigation import Distance, Ground, doorway_crossing
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.world import Movement
@@ -56,7 +56,7 @@ class Walker:
         *,
         pitch: float,
         grasp: bool,
-        most: float = BRISK,
+        most: float = MAX_TURN_RAD,
         push: int = 0,
         rotate: int = 0,
     ) -> Movement:
@@ -113,7 +113,7 @@ class Walker:
         doorways = predicates.route(ground.facts, body.position, thing.xy)
         if not doorways:
             return ground.path(body.position, distance, within)
-        before, beyond = through(doorways[0], ground.facts, body.position)
+        before, beyond = doorway_crossing(doorways[0], ground.facts, body.position)
 
         def to_doorway(point: XY) -> float:
             return math.dist(point, before)

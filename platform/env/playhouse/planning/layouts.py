@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.release_pose import ReleasePose
-from interplay.env.playhouse.planning.standing import standing
+from interplay.env.playhouse.planning.standing import standing_spot
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
 from interplay.env.playhouse.truth.formations import SHAPES
 
 FROM_WALL = 0.5  # meters from a wall to where a thing goes, at least: the hand that brings it needs room
-FROM_DOOR = 0.9  # meters from the middle of a doorway
+DOORWAY_MARGIN_M = 0.9  # meters from the middle of a doorway
 BETWEEN = 0.2  # meters from edge to edge of neighbors, or more
 NARROWEST = 0.6  # meters between two points of a pattern
 WIDEST = 0.85  # the same of a row, at most, or its gaps would be too wide
@@ -81,7 +81,7 @@ class ArrangementPlan:
         return thing.held_by is not None or not low or math.dist(thing.xy, self.spots[thing.index]) > off
 
 
-def lay_out(facts: HouseFacts, role: str, among: Sequence[int], count: int, shape: str) -> ArrangementPlan | None:
+def plan_layout(facts: HouseFacts, role: str, among: Sequence[int], count: int, shape: str) -> ArrangementPlan | None:
     """How `count` of the things are best laid out by a player; None where the floor has no place for it.
 
     `shape`: a key of `SHAPES`, towers aside; an ordered row takes all of the things.
@@ -109,10 +109,12 @@ def free_spot(facts: HouseFacts, role: str, thing: Thing) -> XY | None:
     poses = _anywhere(facts, np.zeros((1, 2)))
     spots = [(float(x), float(y)) for ((x, y),), _ in _free(facts, role, poses)]
     spots.sort(key=lambda spot: carry(facts, thing, spot))
-    return next((spot for spot in spots[:TRIED] if standing(facts, role, spot) is not None), None)
+    return next((spot for spot in spots[:TRIED] if standing_spot(facts, role, spot) is not None), None)
 
 
-def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furniture: Thing) -> ArrangementPlan | None:
+def plan_gathering(
+    facts: HouseFacts, role: str, among: Sequence[int], count: int, furniture: Thing
+) -> ArrangementPlan | None:
     """How `count` of the things are best gathered at a piece of furniture: those near it stay, others go to free floor
     around it."""
     things = _best(facts, among, count)
@@ -127,7 +129,7 @@ def gather(facts: HouseFacts, role: str, among: Sequence[int], count: int, furni
     for thing in left[: count - len(staying)]:
         taken = list(spots.values())
         choices = [spot for spot in free if all(math.dist(spot, other) >= NARROWEST for other in taken)]
-        choices = [spot for spot in choices if standing(facts, role, spot, taken=taken) is not None]
+        choices = [spot for spot in choices if standing_spot(facts, role, spot, taken=taken) is not None]
         if not choices:
             return None
         at = thing.xy
@@ -140,12 +142,12 @@ def slimness(thing: Thing) -> float:
     return thing.half_extents[2] / min(thing.half_extents[:2])
 
 
-def steady(thing: Thing) -> bool:
+def is_steady(thing: Thing) -> bool:
     """Does a thing stay upright when it is put down?"""
     return slimness(thing) <= THIN
 
 
-def upright(facts: HouseFacts, thing: Thing) -> bool:
+def is_upright(facts: HouseFacts, thing: Thing) -> bool:
     """Does a thing stand as it should, for all that can be told by its height?"""
     if thing.held_by is not None or abs(predicates.bottom(thing)) < TIPPED:
         return True
@@ -155,7 +157,7 @@ def upright(facts: HouseFacts, thing: Thing) -> bool:
 def _best(facts: HouseFacts, among: Sequence[int], count: int) -> list[Thing]:
     """Those of the things that have not tipped over, and will not, where they are enough; else all of them."""
     things = [facts.things[index] for index in among]
-    sound = [thing for thing in things if upright(facts, thing) and steady(thing)]
+    sound = [thing for thing in things if is_upright(facts, thing) and is_steady(thing)]
     return sound if len(sound) >= count else things
 
 
@@ -223,7 +225,7 @@ def _free(facts: HouseFacts, role: str, poses: Iterable[Pose]) -> Iterator[Pose]
     clear = (ground.price(points.reshape(-1, 2)) == 0.0).reshape(-1, count)
     rooms = np.stack([_well_inside(room, points) for room in facts.rooms])  # [rooms, poses, count]
     for doorway in facts.doorways:
-        clear &= np.linalg.norm(points - np.asarray(doorway.middle), axis=2) > FROM_DOOR
+        clear &= np.linalg.norm(points - np.asarray(doorway.middle), axis=2) > DOORWAY_MARGIN_M
     for number, (spots, staying) in enumerate(poses):
         needed = [i for i in range(count) if i not in staying]
         home = {facts.things[index].room for index in staying.values()}
@@ -290,7 +292,8 @@ def carry(facts: HouseFacts, thing: Thing, spot: XY) -> float:
 def _can_be_reached(facts: HouseFacts, role: str, way: ArrangementPlan) -> bool:
     """Is there somewhere to stand for each thing that is to be put down, when all others have been?"""
     return all(
-        standing(facts, role, spot, taken=[other for name, other in way.spots.items() if name != index]) is not None
+        standing_spot(facts, role, spot, taken=[other for name, other in way.spots.items() if name != index])
+        is not None
         for index, spot in way.spots.items()
         if index not in way.staying
     )

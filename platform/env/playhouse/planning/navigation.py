@@ -142,7 +142,7 @@ def _leads_along_x(doorway: Doorway, facts: HouseFacts) -> bool:
     return first.high[0] <= second.low[0] or second.high[0] <= first.low[0]
 
 
-def through(doorway: Doorway, facts: HouseFacts, start: XY) -> tuple[XY, XY]:
+def doorway_crossing(doorway: Doorway, facts: HouseFacts, start: XY) -> tuple[XY, XY]:
     """Two points to walk to, one after the other, to get through a doorway from the side of `start`: before, beyond."""
     x, y = doorway.middle
     if _leads_along_x(doorway, facts):

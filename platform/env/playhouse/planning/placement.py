@@ -1,6 +1,6 @@
 """Where a thing can be put down: spots on furniture, on other things, in bins, under tables and on the floor.
 
-Each is found from the facts of one moment, free of what stands there already; `reachable` adds where a player stands
+Each is found from the facts of one moment, free of what stands there already; `reachable_placements` adds where a player stands
 to put the thing down.
 """
 
@@ -24,7 +24,7 @@ NARROW = 0.08  # meters from the middle of a top to its edge, at least, for thin
 RIM = 0.05  # meters above a bin's rim from which a thing is dropped into it
 SNUG = 0.015  # meters to spare all round, at least, of what goes into a bin
 WALLS = 0.2  # of a bin's half width, its wall's thickness
-WORSE = 5.0  # meters of a way for each meter that a thing would lie higher in a bin
+BIN_HEIGHT_COST = 5.0  # meters of a way for each meter that a thing would lie higher in a bin
 AROUND = tuple((math.cos(k * math.pi / 4), math.sin(k * math.pi / 4)) for k in range(8))
 ELBOW = 0.05  # meters kept free around what is put down
 GRID = 0.12  # meters between the spots that are tried on a top; half of it where the top is narrow
@@ -48,14 +48,14 @@ class Placement:
     room: str | None
     off: float  # from the spot, seen from above, does no harm
     drop: float = 0.0  # above `height`, from which it is let go
-    before: float = 0.0  # short of the spot, where it is lowered, to be slid in from there
-    side: float | None = None  # the only direction, in radians, in which one may stand; None: any
+    slide_in: float = 0.0  # short of the spot, where it is lowered, to be slid in from there
+    approach_angle: float | None = None  # the only direction, in radians, in which one may stand; None: any
     ring: tuple[float, ...] = RING  # from the spot, of where one stands
-    worse: float = 0.0  # so many meters of a way is it worth to take another
+    cost: float = 0.0  # so many meters of a way is it worth to take another
     stand: XY = (math.nan, math.nan)
 
 
-def girth(thing: Thing) -> float:
+def footprint_radius(thing: Thing) -> float:
     """The radius of the circle around a footprint; a round thing is its own circle."""
     round_ = thing.category in CATEGORIES and CATEGORIES[thing.category].shape in ("sphere", "cylinder")
     return thing.half_extents[0] if round_ else thing.radius
@@ -71,33 +71,33 @@ def _slender(thing: Thing) -> bool:
     return thing.half_extents[2] > 1.5 * min(thing.half_extents[:2])
 
 
-def landings_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Placement]:
+def placements_on(facts: HouseFacts, thing: Thing, place: Thing) -> list[Placement]:
     """Spots for a thing on a piece of furniture or on the level top of another thing."""
     if not place.furniture:
-        wide = min(place.half_extents[:2]) >= max(NARROW, 0.7 * girth(thing))
+        wide = min(place.half_extents[:2]) >= max(NARROW, 0.7 * footprint_radius(thing))
         level = place.category in LEVEL and wide and not rolls(thing)
         top = predicates.top(place)
-        level = level and _free(facts, place.xy, girth(thing), top, thing, place)
-        level = level and _off_walls(facts, place.room, place.xy, girth(thing))
+        level = level and _free(facts, place.xy, footprint_radius(thing), top, thing, place)
+        level = level and _off_walls(facts, place.room, place.xy, footprint_radius(thing))
         return [Placement(place.xy, top, place.room, 0.35 * min(place.half_extents[:2]))] if level else []
     surface = CATEGORIES[place.category].surface if place.category in CATEGORIES else None
     if surface is None:
         return []
-    height, radius = place.position[2] + surface.height, girth(thing)
+    height, radius = place.position[2] + surface.height, footprint_radius(thing)
     found = []
     for along, aside in _grid(surface.half):
         spot = _outwards(place, along, aside)
         if _free(facts, spot, radius, height, thing, place) and _off_walls(facts, place.room, spot, radius):
             edge = min(surface.half[0] - abs(along), surface.half[1] - abs(aside))
             off = min(max(edge - 0.6 * radius, 0.04), 0.06 if _slender(thing) else 0.1)
-            found.append(Placement(spot, height, place.room, off, worse=OVERHANG * max(0.7 * radius - edge, 0.0)))
+            found.append(Placement(spot, height, place.room, off, cost=OVERHANG * max(0.7 * radius - edge, 0.0)))
     return found
 
 
-def landings_in(facts: HouseFacts, thing: Thing, container: Thing, pressed: bool = False) -> list[Placement]:
+def placements_in(facts: HouseFacts, thing: Thing, container: Thing, pressed: bool = False) -> list[Placement]:
     """Spots within a bin for what fits in: beside or on top of what is in it, unless it would stick out there.
     `pressed`: even then, for what lies below may give way."""
-    slack = (1 - WALLS) * min(container.half_extents[:2]) - girth(thing)
+    slack = (1 - WALLS) * min(container.half_extents[:2]) - footprint_radius(thing)
     if container.category != BIN or slack < SNUG or container.index == thing.index:
         return []
     within = [other for other in predicates.contents(facts, container) if other.index != thing.index]
@@ -105,15 +105,17 @@ def landings_in(facts: HouseFacts, thing: Thing, container: Thing, pressed: bool
     found: list[Placement] = []
     for along, across in [(0.0, 0.0), *((aside * x, aside * y) for x, y in AROUND)]:
         spot = _outwards(container, along, across)
-        below = [other for other in within if math.dist(spot, other.xy) < girth(thing) + girth(other)]
+        below = [
+            other for other in within if math.dist(spot, other.xy) < footprint_radius(thing) + footprint_radius(other)
+        ]
         height = max((predicates.top(other) for other in below), default=predicates.bottom(container))
         if pressed or height <= rim - 2 * RESTING_GAP:
             off = min(max(slack - math.hypot(along, across), 0.025), 0.05)
-            found.append(Placement(spot, rim, container.room, off, drop=RIM, worse=WORSE * height))
+            found.append(Placement(spot, rim, container.room, off, drop=RIM, cost=BIN_HEIGHT_COST * height))
     return found
 
 
-def landings_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[Placement]:
+def placements_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[Placement]:
     """Just inside each side of furniture that has room beneath it, to be slid in from there."""
     if not furniture.furniture:
         return []
@@ -123,11 +125,13 @@ def landings_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[Pl
         for into in INTO:
             edge = furniture.half_extents[quarter % 2] - into
             spot = _outwards(furniture, edge * math.cos(ahead), edge * math.sin(ahead))
-            free = _off_walls(facts, furniture.room, spot, girth(thing) + 0.01)
+            free = _off_walls(facts, furniture.room, spot, footprint_radius(thing) + 0.01)
             if free and _fits_under(facts, thing, furniture, spot):
-                before = into + girth(thing) + ELBOW
-                side = furniture.yaw + ahead
-                found.append(Placement(spot, 0.01, furniture.room, into - 0.03, before=before, side=side))
+                slide_in = into + footprint_radius(thing) + ELBOW
+                approach_angle = furniture.yaw + ahead
+                found.append(
+                    Placement(spot, 0.01, furniture.room, into - 0.03, slide_in=slide_in, approach_angle=approach_angle)
+                )
                 break
     return found
 
@@ -138,22 +142,22 @@ def _fits_under(facts: HouseFacts, thing: Thing, furniture: Thing, spot: XY) -> 
     legs = [part for part in parts if predicates.bottom(part) < 0.1]
     roofs = [part for part in parts if predicates.bottom(part) >= 0.1 and predicates.edge_distance(spot, part) == 0.0]
     high = roofs and min(predicates.bottom(part) for part in roofs) >= 2 * thing.half_extents[2] + HEADROOM
-    wide = all(predicates.edge_distance(spot, leg) >= girth(thing) + 0.02 for leg in legs)
-    return bool(high) and wide and _free(facts, spot, girth(thing), 0.0, thing, furniture)
+    wide = all(predicates.edge_distance(spot, leg) >= footprint_radius(thing) + 0.02 for leg in legs)
+    return bool(high) and wide and _free(facts, spot, footprint_radius(thing), 0.0, thing, furniture)
 
 
-def landings_beside(facts: HouseFacts, thing: Thing, other: Thing) -> list[Placement]:
+def placements_beside(facts: HouseFacts, thing: Thing, other: Thing) -> list[Placement]:
     """Spots on the floor all round another thing."""
     found = []
     for angle in np.linspace(0.0, math.tau, 16, endpoint=False):
         away = 0.0
-        while predicates.edge_distance(_at(other.xy, angle, away), other) < girth(thing) + SIDE_BY_SIDE:
+        while predicates.edge_distance(_at(other.xy, angle, away), other) < footprint_radius(thing) + SIDE_BY_SIDE:
             away += 0.04
         found.append(Placement(_at(other.xy, angle, away), 0.0, other.room, 0.1))
     return _on_floor(facts, thing, found)
 
 
-def landings_before(facts: HouseFacts, thing: Thing, body: Body) -> list[Placement]:
+def placements_around(facts: HouseFacts, thing: Thing, body: Body) -> list[Placement]:
     """Spots on the floor around a player, at hand, the rather the more before it."""
     found = [
         Placement(_at(body.position, body.yaw + turn, away), 0.0, body.room, 0.12)
@@ -163,13 +167,13 @@ def landings_before(facts: HouseFacts, thing: Thing, body: Body) -> list[Placeme
     return _on_floor(facts, thing, found)
 
 
-def landings_in_room(facts: HouseFacts, thing: Thing, room: Room) -> list[Placement]:
+def placements_in_room(facts: HouseFacts, thing: Thing, room: Room) -> list[Placement]:
     """Spots all over the floor of a room."""
     xs, ys = (np.arange(room.low[k] + 0.6, room.high[k] - 0.6, 0.4) for k in (0, 1))
     return _on_floor(facts, thing, [Placement((float(x), float(y)), 0.0, room.name, 0.15) for x in xs for y in ys])
 
 
-def reachable(
+def reachable_placements(
     facts: HouseFacts, role: str, thing: Thing, landings: Sequence[Placement], worst: float = 0.0
 ) -> list[Placement]:
     """The landings that a player can stand before, each with the place to stand that is nearest to it; best first.
@@ -192,9 +196,7 @@ def reachable(
             gate, length = ways[landing.room]
             cost = length + np.hypot(x - gate[0], y - gate[1]) - 3.0 * landing.off
             best = int(np.where(clear, cost, np.inf).argmin())
-            options.append(
-                (float(cost[best]) + landing.worse, replace(landing, stand=(float(x[best]), float(y[best]))))
-            )
+            options.append((float(cost[best]) + landing.cost, replace(landing, stand=(float(x[best]), float(y[best])))))
     return [landing for _, landing in sorted(options, key=lambda option: option[0])]
 
 
@@ -210,11 +212,11 @@ def _way(facts: HouseFacts, start: XY, name: str | None) -> tuple[XY, float]:
 def _stands(landing: Placement, thing: Thing) -> Iterator[XY]:
     """Places from which a hand reaches a landing."""
     farthest = arm(landing.height + landing.drop + thing.half_extents[2])
-    ring = landing.ring if landing.before == 0.0 else (farthest - 0.12, farthest - 0.22)
-    if landing.side is None:
+    ring = landing.ring if landing.slide_in == 0.0 else (farthest - 0.12, farthest - 0.22)
+    if landing.approach_angle is None:
         angles = np.linspace(0.0, math.tau, 24, endpoint=False).tolist()
     else:
-        angles = [landing.side + turn * SPREAD for turn in (0.0, -0.5, 0.5, -1.0, 1.0)]
+        angles = [landing.approach_angle + turn * SPREAD for turn in (0.0, -0.5, 0.5, -1.0, 1.0)]
     for angle in angles:
         for away in ring:
             yield _at(landing.spot, angle, min(away, farthest - 0.1))
@@ -228,12 +230,12 @@ def arm(height: float) -> float:
 def _on_floor(facts: HouseFacts, thing: Thing, landings: Sequence[Placement]) -> list[Placement]:
     """Those whose floor is free, well inside their room."""
     rooms = {room.name: room for room in facts.rooms}
-    margin = girth(thing) + ELBOW
+    margin = footprint_radius(thing) + ELBOW
     return [
         landing
         for landing in landings
         if (landing.room is None or predicates.outside(rooms[landing.room], landing.spot) < -margin)
-        and _free(facts, landing.spot, girth(thing), 0.0, thing, None)
+        and _free(facts, landing.spot, footprint_radius(thing), 0.0, thing, None)
     ]
 
 

@@ -13,8 +13,8 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 
 DIRECTIONS = 16
-BACK = 0.75  # meters from a thing's edge where one sets out to push it with the body
-RUN_UP = 1.7  # meters from the other's edge to where a run with a tool starts
+PUSH_RUN_UP_M = 0.75  # meters from a thing's edge where one sets out to push it with the body
+TOOL_RUN_UP_M = 1.7  # meters from the other's edge to where a run with a tool starts
 BEYOND = 0.5  # meters, past where a thing lies, that have to be free
 SPACING = 0.1  # meters between the points of a line that are looked at
 TURNING = 0.5  # meters of walking that a turn by a radian is worth
@@ -28,19 +28,19 @@ class PushPath:
     through: XY
 
 
-def best_run(facts: HouseFacts, role: str, thing: Thing, back: float, held: int | None = None) -> PushPath | None:
+def best_push_path(facts: HouseFacts, role: str, thing: Thing, back: float, held: int | None = None) -> PushPath | None:
     """The nearest run at a thing from `back` meters away; None where every way is blocked. `held` is in no way."""
     body = facts.bodies[role].position
     runs = []
     for angle in np.arange(DIRECTIONS) * math.tau / DIRECTIONS:
         start = (thing.xy[0] - back * math.cos(angle), thing.xy[1] - back * math.sin(angle))
-        if is_free(facts, role, thing, start, held):
+        if push_path_is_free(facts, role, thing, start, held):
             turn = abs(predicates.wrap(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
             runs.append((predicates.walk(facts, body, start) + TURNING * turn, start))
     return PushPath(min(runs)[1], thing.xy) if runs else None
 
 
-def is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, held: int | None = None) -> bool:
+def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, held: int | None = None) -> bool:
     """Can a player walk straight from `start` at a thing, and push it on from where it lies? What is in or on it goes
     with it."""
     x, y = thing.xy

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from interplay.env.playhouse.house.catalog import CATEGORIES
-from interplay.env.playhouse.planning.layouts import LIFTED, ON_FLOOR, carry, free_spot, slimness, steady, upright
+from interplay.env.playhouse.planning.layouts import LIFTED, ON_FLOOR, carry, free_spot, is_steady, is_upright, slimness
 from interplay.env.playhouse.planning.release_pose import ReleasePose
-from interplay.env.playhouse.planning.standing import standing
+from interplay.env.playhouse.planning.standing import standing_spot
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 
@@ -44,10 +44,10 @@ class Stack:
         return False
 
 
-def stack_up(facts: HouseFacts, role: str, among: Sequence[int], count: int) -> Stack | None:
+def plan_stack(facts: HouseFacts, role: str, among: Sequence[int], count: int) -> Stack | None:
     """How `count` of the things are best stacked by a player; None where no such tower would stand, or the floor has no
     place for it."""
-    things = [thing for index in among if stands(thing := facts.things[index]) and upright(facts, thing)]
+    things = [thing for index in among if is_stackable(thing := facts.things[index]) and is_upright(facts, thing)]
     begun = _begun(facts, things, count)
     if begun and (stack := _on(facts, begun, things, count)) is not None and _accessible(facts, role, begun[0]):
         return stack
@@ -62,21 +62,21 @@ def stack_up(facts: HouseFacts, role: str, among: Sequence[int], count: int) -> 
     return None
 
 
-def stands(thing: Thing) -> bool:
+def is_stackable(thing: Thing) -> bool:
     """Can a thing be part of a tower?"""
-    return CATEGORIES[thing.category].shape in LEVEL_TOPPED and steady(thing)
+    return CATEGORIES[thing.category].shape in LEVEL_TOPPED and is_steady(thing)
 
 
-def bears(thing: Thing) -> bool:
+def can_bear(thing: Thing) -> bool:
     """Can another stand on it?"""
-    return stands(thing) and _width(thing) >= BEARING and slimness(thing) <= SLIM
+    return is_stackable(thing) and _width(thing) >= BEARING and slimness(thing) <= SLIM
 
 
 def _begun(facts: HouseFacts, things: Sequence[Thing], count: int) -> tuple[Thing, ...]:
     """The tallest tower of these things that stands on the floor and can grow."""
     indices = {thing.index for thing in things}
     for tower in predicates.towers(facts):
-        ours = all(thing.index in indices for thing in tower) and all(bears(thing) for thing in tower)
+        ours = all(thing.index in indices for thing in tower) and all(can_bear(thing) for thing in tower)
         if ours and len(tower) < count and predicates.bottom(tower[0]) < ON_FLOOR:
             return tower
     return ()
@@ -89,13 +89,13 @@ def _on(facts: HouseFacts, bottom: Sequence[Thing], things: Sequence[Thing], cou
     others = sorted((thing for thing in things if thing.index not in taken), key=lambda thing: carry(facts, thing, at))
     chosen: list[Thing] = []
     for thing in others:
-        narrow = [other for other in chosen if not bears(other)]
-        if len(chosen) < count - len(bottom) and (bears(thing) or not narrow):
+        narrow = [other for other in chosen if not can_bear(other)]
+        if len(chosen) < count - len(bottom) and (can_bear(thing) or not narrow):
             chosen.append(thing)
-    chosen.sort(key=lambda thing: (bears(thing), _width(thing)), reverse=True)
+    chosen.sort(key=lambda thing: (can_bear(thing), _width(thing)), reverse=True)
     pile = [*bottom, *chosen]
     tall = sum(2 * thing.half_extents[2] for thing in pile)
-    if len(pile) < count or tall > TALLEST or not all(bears(thing) for thing in pile[:-1]):
+    if len(pile) < count or tall > TALLEST or not all(can_bear(thing) for thing in pile[:-1]):
         return None
     return Stack(tuple(thing.index for thing in pile), None)
 
@@ -114,7 +114,7 @@ def _lies_free(facts: HouseFacts, thing: Thing) -> bool:
 
 
 def _accessible(facts: HouseFacts, role: str, thing: Thing) -> bool:
-    return standing(facts, role, thing.xy, away=wider(thing)) is not None
+    return standing_spot(facts, role, thing.xy, away=wider(thing)) is not None
 
 
 def wider(thing: Thing) -> float:

@@ -17,7 +17,7 @@ CLEARING = 0.4  # meters from loose things to where one stands, not to knock the
 CROWDED = 1.0  # meters of walking that one would rather go than stand closer to them than that
 
 
-def standing(
+def standing_spot(
     facts: HouseFacts, role: str, point: XY, *, away: float = 0.0, held: int | None = None, taken: Collection[XY] = ()
 ) -> XY | None:
     """The spot, in the point's room and with a free line to it, that is best to walk to; None where there is none.

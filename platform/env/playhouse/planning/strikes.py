@@ -22,7 +22,7 @@ SPACING = 0.15  # meters between the points of a line that are looked at
 def striking_spots(facts: HouseFacts, role: str, tool: Thing, other: Thing) -> list[XY]:
     """Where a player can stand to walk at a thing with a tool held out, nothing in the way of either."""
     body, ground = facts.bodies[role], Ground(facts, role, (tool.index, other.index))
-    near = ARM + SWING[1] + size(tool) + other.radius
+    near = ARM + SWING[1] + mean_half_extent(tool) + other.radius
     spots = [
         spot
         for spot in (body.position, *free_spots(facts, role))
@@ -32,12 +32,12 @@ def striking_spots(facts: HouseFacts, role: str, tool: Thing, other: Thing) -> l
 
 
 def _can_strike(facts: HouseFacts, ground: Ground, body: Body, tool: Thing, other: Thing) -> bool:
-    point = aim(body, other)
+    point = striking_point(body, other)
     height = striking_height(tool, other, point)
     ahead = math.sqrt(max(ARM**2 - (body.eye_height - height) ** 2, 0.1))
     length = math.dist(body.position, point[:2])
-    edge = length - (0.0 if other.furniture else size(other))
-    left = edge - ahead - size(tool)
+    edge = length - (0.0 if other.furniture else mean_half_extent(other))
+    left = edge - ahead - mean_half_extent(tool)
     if not SWING[0] <= left <= SWING[1]:
         return False
     along = np.array([(point[k] - body.position[k]) / length for k in (0, 1)])
@@ -49,7 +49,9 @@ def _can_strike(facts: HouseFacts, ground: Ground, body: Body, tool: Thing, othe
         each for each in facts.things if each.index not in (tool.index, other.index) and predicates.top(each) > lowest
     ]
     swept = np.asarray(body.position) + np.arange(ahead, edge, SPACING)[:, None] * along
-    return not any(predicates.edge_distance((x, y), each) < size(tool) for x, y in swept.tolist() for each in tall)
+    return not any(
+        predicates.edge_distance((x, y), each) < mean_half_extent(tool) for x, y in swept.tolist() for each in tall
+    )
 
 
 def striking_height(tool: Thing, other: Thing, point: XYZ) -> float:
@@ -60,12 +62,12 @@ def striking_height(tool: Thing, other: Thing, point: XYZ) -> float:
     return max(other.position[2], lowest)
 
 
-def size(thing: Thing) -> float:
+def mean_half_extent(thing: Thing) -> float:
     """About how far a thing's edge is from its middle."""
     return sum(thing.half_extents) / 3
 
 
-def aim(body: Body, other: Thing) -> XYZ:
+def striking_point(body: Body, other: Thing) -> XYZ:
     """Where to strike: the middle of a loose thing; of furniture, the point nearest to the body at a handy height."""
     if not other.furniture:
         return other.position

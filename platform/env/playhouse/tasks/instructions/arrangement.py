@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from interplay.env.playhouse.planning.layouts import ArrangementPlan, gather, lay_out
-from interplay.env.playhouse.planning.stacks import Stack, stack_up
+from interplay.env.playhouse.planning.layouts import ArrangementPlan, plan_gathering, plan_layout
+from interplay.env.playhouse.planning.stacks import Stack, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_group import ObjectGroup
 from interplay.env.playhouse.tasks.instructions.object_instruction import done
@@ -76,10 +76,10 @@ class Arrangement(Task):
     def plan(self, facts: HouseFacts) -> Stack | ArrangementPlan | None:
         """What the solver would carry where; None where it can not be done."""
         if self.beside is not None:
-            return gather(facts, self.solver, self.among, self.count, facts.things[self.beside])
+            return plan_gathering(facts, self.solver, self.among, self.count, facts.things[self.beside])
         if self.shape == "tower":
-            return stack_up(facts, self.solver, self.among, self.count)
-        return lay_out(facts, self.solver, self.among, self.count, self.shape)
+            return plan_stack(facts, self.solver, self.among, self.count)
+        return plan_layout(facts, self.solver, self.among, self.count, self.shape)
 
     def progress(self, facts: HouseFacts) -> float:
         """Each thing that was not in its place is worth the same: 0.2 of that for the way to it, 0.4 for holding it,

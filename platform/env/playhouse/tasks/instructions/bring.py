@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.placement import Placement, landings_before, reachable
+from interplay.env.playhouse.planning.placement import Placement, placements_around, reachable_placements
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_group import ANY, alike, so_many
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
@@ -63,7 +63,7 @@ class Bring(PlaceObjects):
         return max(predicates.walk(facts, thing.xy, facts.bodies[self.setter].position) - HANDY, 0.0)
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return landings_before(facts, thing, facts.bodies[self.setter])
+        return placements_around(facts, thing, facts.bodies[self.setter])
 
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
         near = math.dist(facts.bodies[self.setter].position, thing.xy) <= ELSEWHERE
@@ -99,7 +99,9 @@ def draw_bring(asking: TaskContext, rng: np.random.Generator) -> Bring:
         away = [thing for thing in asking.carriable() if _elsewhere(asking, thing)]
         things, number = (one_of(away, rng, "bring", "every thing that can be named is at hand"),), 1
         text = phrase("bring", rng, thing=asking.call(things[0], rng))
-    if not reachable(facts, asking.solver, things[0], landings_before(facts, things[0], facts.bodies[setter])):
+    if not reachable_placements(
+        facts, asking.solver, things[0], placements_around(facts, things[0], facts.bodies[setter])
+    ):
         raise InfeasibleTask("no task of kind 'bring' can be asked here: there is no free floor before the setter")
     indices = tuple(thing.index for thing in things)
     return Bring("bring", text, asking.solver, indices[0], 0.0, indices, (), (), number, setter, ()).measured(facts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.env.playhouse.house.catalog import BIN
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.placement import WORSE, Placement, landings_in
+from interplay.env.playhouse.planning.placement import BIN_HEIGHT_COST, Placement, placements_in
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_group import ANY, alike, so_many
 from interplay.env.playhouse.tasks.instructions.put import Put
@@ -40,25 +40,25 @@ class Fill(Put):
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         container = facts.things[self.other]
-        places = landings_in(facts, thing, container) or landings_in(facts, thing, container, pressed=True)
+        places = placements_in(facts, thing, container) or placements_in(facts, thing, container, pressed=True)
         return _leaving_room(places, container)
 
 
 def _leaving_room(places: Sequence[Placement], container: Thing) -> list[Placement]:
     """The lowest places, and of these those farthest from the middle."""
-    lowest = [place for place in places if place.worse <= min(other.worse for other in places) + 0.01]
+    lowest = [place for place in places if place.cost <= min(other.cost for other in places) + 0.01]
     away = [math.dist(place.spot, container.xy) for place in lowest]
     return [place for place, off in zip(lowest, away, strict=True) if off >= max(away) - 0.01]
 
 
 def _room_for(facts: HouseFacts, container: Thing, things: tuple[Thing, ...], number: int) -> bool:
     """Do so many of these things fit in, one after the other, the lowest first?"""
-    fitting = [thing for thing in things if landings_in(facts, thing, container)]
+    fitting = [thing for thing in things if placements_in(facts, thing, container)]
     for thing in sorted(fitting, key=lambda each: each.half_extents[2])[:number]:
-        places = _leaving_room(landings_in(facts, thing, container), container)
+        places = _leaving_room(placements_in(facts, thing, container), container)
         if not places:
             return False
-        middle = places[0].worse / WORSE + thing.half_extents[2]
+        middle = places[0].cost / BIN_HEIGHT_COST + thing.half_extents[2]
         facts = _with(facts, replace(thing, position=(*places[0].spot, middle)))
     return len(fitting) >= number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.layouts import steady
+from interplay.env.playhouse.planning.layouts import is_steady
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.tasks.instructions.object_group import described, named
@@ -34,7 +34,7 @@ PHRASES["group at"] = (
 
 
 def draw_group(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
-    groups = [*described(asking, COUNTS, steady, some=False), *named(asking, COUNTS[:2], rng, steady)]
+    groups = [*described(asking, COUNTS, is_steady, some=False), *named(asking, COUNTS[:2], rng, is_steady)]
     furniture = [thing for thing in asking.told_apart() if thing.furniture]
     if furniture and rng.random() < AT_FURNITURE:
         other = one_of(furniture, rng, "group", "no furniture can be named")

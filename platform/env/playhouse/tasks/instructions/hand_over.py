@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.placement import Placement, landings_before
+from interplay.env.playhouse.planning.placement import Placement, placements_around
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
 from interplay.env.playhouse.tasks.sampling import one_of
@@ -42,7 +42,7 @@ class HandOver(PlaceObjects):
         return max(predicates.walk(facts, thing.xy, facts.bodies[self.setter].position) - WITHIN_REACH, 0.0)
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return landings_before(facts, thing, facts.bodies[self.setter])
+        return placements_around(facts, thing, facts.bodies[self.setter])
 
 
 def draw_hand_over(asking: TaskContext, rng: np.random.Generator) -> HandOver:

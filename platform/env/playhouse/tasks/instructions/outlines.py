@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.layouts import steady
+from interplay.env.playhouse.planning.layouts import is_steady
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.tasks.instructions.object_group import described, named
@@ -53,7 +53,7 @@ def draw_circle(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
 
 
 def _draw(asking: TaskContext, rng: np.random.Generator, kind: str, counts: Sequence[int]) -> Arrangement:
-    groups = [*described(asking, counts, steady), *named(asking, counts, rng, steady)]
+    groups = [*described(asking, counts, is_steady), *named(asking, counts, rng, is_steady)]
     return draw_arrangement(
         asking, rng, kind, kind, [(phrase(kind, rng, things=group.words), group) for group in groups]
     )

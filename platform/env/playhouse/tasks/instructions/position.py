@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from interplay.env.playhouse.planning.placement import Placement, landings_beside
+from interplay.env.playhouse.planning.placement import Placement, placements_beside
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import WITHIN_GRASP, ObjectInstruction, done
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
@@ -65,7 +65,7 @@ class Beside(PlaceObjects):
         return predicates.walking_distance(facts, thing.xy, facts.things[self.other])
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return landings_beside(facts, thing, facts.things[self.other])
+        return placements_beside(facts, thing, facts.things[self.other])
 
 
 def draw_position(asking: TaskContext, rng: np.random.Generator) -> Position:

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.pushes import BACK, best_run
+from interplay.env.playhouse.planning.pushes import PUSH_RUN_UP_M, best_push_path
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.sampling import one_of
@@ -50,7 +50,7 @@ class Push(ObjectInstruction):
         return max(near, 0.5 + 0.5 * moved if moved else 0.0)
 
     def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
-        return super().may_mistake(thing, facts) and pushable(thing, facts, self.solver, BACK)
+        return super().may_mistake(thing, facts) and pushable(thing, facts, self.solver, PUSH_RUN_UP_M)
 
     def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
         return replace(super().meaning(thing, facts), asked=facts.time)
@@ -58,7 +58,7 @@ class Push(ObjectInstruction):
 
 def draw_push(asking: TaskContext, rng: np.random.Generator) -> Push:
     asking.needs_memory("push")
-    things = [thing for thing in asking.nameable() if pushable(thing, asking.facts, asking.solver, BACK)]
+    things = [thing for thing in asking.nameable() if pushable(thing, asking.facts, asking.solver, PUSH_RUN_UP_M)]
     target = one_of(things, rng, "push", "no thing that can be named lies on the floor with a clear way before it")
     words = phrase("push", rng, thing=asking.call(target, rng))
     return Push("push", words, asking.solver, target.index, asking.walk(target), asking.facts.time)
@@ -74,4 +74,4 @@ def pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int 
         return False
     low = predicates.bottom(thing) <= ON_FLOOR and thing.room is not None
     within = any(predicates.inside(thing, other) or predicates.under(thing, other) for other in facts.things)
-    return low and not within and best_run(facts, role, thing, back + thing.radius, held) is not None
+    return low and not within and best_push_path(facts, role, thing, back + thing.radius, held) is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES
-from interplay.env.playhouse.planning.pushes import RUN_UP
+from interplay.env.playhouse.planning.pushes import TOOL_RUN_UP_M
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.push import pushable
 from interplay.env.playhouse.tasks.instructions.use_tool import UseTool, draw_wield
@@ -39,7 +39,7 @@ class PushWith(UseTool):
         return min(predicates.driven(facts, self.other, facts.things[self.other].touched) / SHOVED, 1.0)
 
     def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
-        return not thing.furniture and pushable(thing, facts, self.solver, RUN_UP, self.target)
+        return not thing.furniture and pushable(thing, facts, self.solver, TOOL_RUN_UP_M, self.target)
 
 
 def draw_push_with(asking: TaskContext, rng: np.random.Generator) -> PushWith:

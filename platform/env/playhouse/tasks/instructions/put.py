@@ -9,7 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.placement import Placement, landings_in, landings_on, landings_under, reachable
+from interplay.env.playhouse.planning.placement import (
+    Placement,
+    placements_in,
+    placements_on,
+    placements_under,
+    reachable_placements,
+)
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
 from interplay.env.playhouse.truth import predicates
@@ -53,10 +59,10 @@ class Relation(NamedTuple):
 
 
 RELATIONS: Mapping[str, Relation] = {
-    "put_on": Relation(predicates.on, landings_on),
-    "put_in": Relation(predicates.inside, landings_in),
-    "put_under": Relation(predicates.under, landings_under),
-    "fill": Relation(predicates.inside, landings_in),
+    "put_on": Relation(predicates.on, placements_on),
+    "put_in": Relation(predicates.inside, placements_in),
+    "put_under": Relation(predicates.under, placements_under),
+    "fill": Relation(predicates.inside, placements_in),
 }
 
 
@@ -110,7 +116,7 @@ def draw_put(kind: str) -> Callable[[TaskContext, np.random.Generator], Put]:
         ]
         for i in rng.permutation(len(pairs)):
             thing, place = pairs[i]
-            if reachable(facts, asking.solver, thing, relation.landings(facts, thing, place)):
+            if reachable_placements(facts, asking.solver, thing, relation.landings(facts, thing, place)):
                 words = phrase(kind, rng, thing=asking.call(thing, rng), other=asking.call(place, rng))
                 put = Put(kind, words, asking.solver, thing.index, 0.0, (thing.index,), (), (), 1, place.index)
                 return put.measured(facts)

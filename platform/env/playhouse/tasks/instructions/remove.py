@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.env.playhouse.house.catalog import BIN
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.placement import Placement, landings_beside
+from interplay.env.playhouse.planning.placement import Placement, placements_beside
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
 from interplay.env.playhouse.tasks.sampling import one_of
@@ -60,7 +60,7 @@ class Remove(PlaceObjects):
         return max(predicates.top(facts.things[self.other]) + OUT - predicates.bottom(thing), 0.0)
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return landings_beside(facts, thing, facts.things[self.other])
+        return placements_beside(facts, thing, facts.things[self.other])
 
     def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing; where everything was to be taken out, only one."""

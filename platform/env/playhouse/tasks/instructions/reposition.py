@@ -10,10 +10,10 @@ import numpy as np
 from interplay.env.playhouse.language.templates import PHRASES, phrase
 from interplay.env.playhouse.planning.placement import (
     Placement,
-    landings_beside,
-    landings_in_room,
-    landings_on,
-    reachable,
+    placements_beside,
+    placements_in_room,
+    placements_on,
+    reachable_placements,
 )
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
@@ -68,9 +68,9 @@ class Reposition(PlaceObjects):
 
     def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         if self.other is None:
-            return landings_in_room(facts, thing, next(room for room in facts.rooms if room.name == self.room))
+            return placements_in_room(facts, thing, next(room for room in facts.rooms if room.name == self.room))
         place = facts.things[self.other]
-        return [*landings_on(facts, thing, place), *landings_beside(facts, thing, place)]
+        return [*placements_on(facts, thing, place), *placements_beside(facts, thing, place)]
 
     def misread(self, world: World, rng: np.random.Generator) -> Task:
         """Another thing, or half of the time another room or another piece of furniture."""
@@ -111,6 +111,6 @@ def draw_reposition(asking: TaskContext, rng: np.random.Generator) -> Reposition
             errand = Reposition(
                 "reposition", words, solver, thing.index, 0.0, (thing.index,), (), (), 1, room, index
             ).measured(facts)
-            if reachable(facts, solver, thing, errand.landings(facts, thing)):
+            if reachable_placements(facts, solver, thing, errand.landings(facts, thing)):
                 return errand
     raise InfeasibleTask("no task of kind 'reposition' can be asked here: nothing named has another place to go to")

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.layouts import steady
+from interplay.env.playhouse.planning.layouts import is_steady
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.tasks.instructions.object_group import ObjectGroup, described, named
@@ -38,7 +38,7 @@ PHRASES["row by size"] = (
 
 def draw_row(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
     ordered = rng.random() < ORDERED
-    groups = [*described(asking, COUNTS, steady, some=not ordered), *named(asking, COUNTS, rng, steady)]
+    groups = [*described(asking, COUNTS, is_steady, some=not ordered), *named(asking, COUNTS, rng, is_steady)]
     if ordered:
         by_size = [group for group in groups if _differ(asking.facts, group)]
         choices = [(phrase("row by size", rng, things=group.words), group) for group in by_size]

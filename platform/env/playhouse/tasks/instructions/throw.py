@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.exits import ways_out
+from interplay.env.playhouse.planning.exits import doorway_exits
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import WITHIN_GRASP, ObjectInstruction, done
 from interplay.env.playhouse.tasks.sampling import one_of
@@ -98,7 +98,9 @@ def draw_throw(asking: TaskContext, rng: np.random.Generator) -> Throw:
 def draw_throw_out(asking: TaskContext, rng: np.random.Generator) -> ThrowOut:
     facts = asking.facts
     things = [
-        thing for thing in throwable(asking, "throw_out") if thing.room and ways_out(facts, asking.solver, thing.room)
+        thing
+        for thing in throwable(asking, "throw_out")
+        if thing.room and doorway_exits(facts, asking.solver, thing.room)
     ]
     target = one_of(things, rng, "throw_out", "no loose thing that can be named is in a room with a doorway")
     assert target.room is not None

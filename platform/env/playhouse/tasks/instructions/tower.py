@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from interplay.env.playhouse.language.templates import PHRASES, phrase
-from interplay.env.playhouse.planning.stacks import stands
+from interplay.env.playhouse.planning.stacks import is_stackable
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement, draw_arrangement
 from interplay.env.playhouse.tasks.instructions.object_group import described
@@ -24,5 +24,5 @@ PHRASES["tower"] = (
 
 
 def draw_tower(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
-    choices = [(phrase("tower", rng, things=some.words), some) for some in described(asking, COUNTS, stands)]
+    choices = [(phrase("tower", rng, things=some.words), some) for some in described(asking, COUNTS, is_stackable)]
     return draw_arrangement(asking, rng, "tower", "tower", choices)

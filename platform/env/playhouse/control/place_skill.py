@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.playhouse.control.skills import Skills, within_its_room
-from interplay.env.playhouse.control.steering import BRISK
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT, FARTHEST, NEAREST, PUSH_STEP
 from interplay.env.playhouse.planning.navigation import Ground
-from interplay.env.playhouse.planning.placement import Placement, reachable
+from interplay.env.playhouse.planning.placement import Placement, reachable_placements
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, XYZ, Body, HouseFacts, Thing
@@ -40,11 +40,11 @@ PITCHES = np.radians(np.arange(-75.0, 31.0, 1.0))
 STRIDE, SIDESTEP = 0.53, 0.4  # meters that a step takes one, drift and all
 
 
-class CarrySkill(Skills):
+class PlaceSkill(Skills):
     """Carries things and puts them down."""
 
     def __init__(self, task: ObjectInstruction, spec: WorldSpec) -> None:
-        super().__init__(task, spec, BRISK)  # its ways are long
+        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
         self._tried = 0  # steps close to what is to be fetched, or on the way to its other side
         self._vantage: Placement | None = None  # from where it is tried next
         self._sides = 0  # of it that were tried
@@ -77,10 +77,10 @@ class CarrySkill(Skills):
         here = math.atan2(body.position[1] - thing.xy[1], body.position[0] - thing.xy[0])
         low = predicates.bottom(thing)
         around = [
-            Placement(thing.xy, low, thing.room, 0.0, side=here + turn, ring=VANTAGE)
+            Placement(thing.xy, low, thing.room, 0.0, approach_angle=here + turn, ring=VANTAGE)
             for turn in np.radians(ASIDE).tolist()
         ]
-        options = reachable(facts, self.role, thing, around)
+        options = reachable_placements(facts, self.role, thing, around)
         self._sides += 1
         return options[self._sides % len(options)] if options else None
 
@@ -131,8 +131,8 @@ class CarrySkill(Skills):
         """Of the thing's middle: meters short of the spot, and meters above the floor; the last is where it is let
         go."""
         middle = landing.height + landing.drop + thing.half_extents[2]
-        if landing.before:
-            return [(landing.before, CARRIED), (landing.before, middle + 0.02), (0.0, middle + 0.02)]
+        if landing.slide_in:
+            return [(landing.slide_in, CARRIED), (landing.slide_in, middle + 0.02), (0.0, middle + 0.02)]
         return [(0.0, middle + ABOVE), (0.0, middle)] if not landing.drop else [(0.0, middle)]
 
     def _shift(self, facts: HouseFacts, body: Body, thing: Thing, landing: Placement) -> Movement | None:
@@ -174,7 +174,7 @@ class CarrySkill(Skills):
         off = abs(ahead - away) + abs(turn) * away
         high = thing.position[2] - middle
         last = self._stage == len(waypoints)
-        low = high <= TOUCHES and last and not landing.drop and not landing.before
+        low = high <= TOUCHES and last and not landing.drop and not landing.slide_in
         slack = CONTACT if low else 0.0  # what has touched down would tip over if it were moved
         there = off <= max(landing.off, 0.03) + slack and (
             -0.05 <= high <= (0.04 if last and not landing.drop else 0.15)
@@ -193,7 +193,7 @@ class CarrySkill(Skills):
         arm = stretched(body, thing)
         push = 0 if abs(length - arm) < 0.06 else int(math.copysign(1, length - arm))
         rising = middle - thing.position[2] > 0.08
-        if rising and push > 0 and landing.before == 0.0:
+        if rising and push > 0 and landing.slide_in == 0.0:
             push = 0  # first up, then out
         return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, push=push, grasp=True)
 
