@@ -1,7 +1,7 @@
 """Where a thing can be put down: spots on furniture, on other things, in bins, under tables and on the floor.
 
-Each is found from the facts of one moment, free of what stands there already; `reachable_placements` adds where a player stands
-to put the thing down.
+Each is found from the facts of one moment and is free; `reachable_placements` adds where a player stands to put the
+thing down.
 """
 
 from __future__ import annotations
