@@ -9,10 +9,10 @@ STAMP := .venv/.installed-$(shell cat setup.cfg pyproject.toml | cksum | cut -d'
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types bench typing clean
+.PHONY: help setup demo test test-slow renderer lint types bench typing clean
 
 help: ## what can be typed here
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## .venv with everything pinned (minutes the first time, nothing after that)
 
@@ -35,8 +35,16 @@ $(STAMP): | .venv/bin/python
 demo: setup ## the whole pipeline, small: record, clone, mark, reward, reinforce, evaluate
 	$(BIN)/interplay demo
 
-test: setup ## every test, on both cores
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
+test: setup renderer ## the tests, on both cores (minutes); leaves out those marked slow
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	@echo "test: passed; the end-to-end tests marked slow were left out, run them with: make test-slow"
+
+test-slow: setup renderer ## the end-to-end tests that make test leaves out: kills, lost nodes, sweeps, benchmarks
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+
+# Compiled once before the test processes start; each of them would compile it on its own.
+renderer: setup
+	@$(ONE_THREAD) $(BIN)/python -c "from interplay.env.playhouse.render.scene import warm_up; warm_up(lambda text: print('test:', text))"
 
 lint: setup ## style: ruff's rules and its format
 	$(BIN)/ruff check .

@@ -35,3 +35,11 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for verb in ("collect-agent", "mark", "reward"):
         interplay(verb, tiny(root))
     return root
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a file's tests in one xdist worker, which builds its fixtures once; and all tests that use Ray in one."""
+    for item in items:
+        uses_ray = "ray_cluster" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("ray" if uses_ray else item.path.stem))

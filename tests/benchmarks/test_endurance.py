@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 LONG = 60.0
 

@@ -12,6 +12,7 @@ import pytest
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.world import Playhouse
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 

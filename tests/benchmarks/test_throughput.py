@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
 

@@ -92,6 +92,7 @@ def test_a_sweep_that_is_asked_to_stop_begins_no_other_run(tmp_path: Path, launc
     assert not (tmp_path / "run-seed-2").exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_in_several_processes_stops_where_it_alone_is_told(tmp_path: Path) -> None:
     words = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2,3", "collect.episodes=100000", "hydra/launcher=laptop"]
     code = "import sys; from interplay.launch.cli import main; sys.exit(main())"

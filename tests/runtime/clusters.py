@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import ray
 from tiny_runs import tiny
 
@@ -19,24 +19,27 @@ SMALL = (
     "tracking.wandb=disabled",
 )
 
+FAKE_GPUS = "4,7"  # as CUDA_VISIBLE_DEVICES names them; no test computes on one
 START_LIMIT = 240.0  # seconds in which a node of Ray has to start
 
 
 @contextmanager
-def cluster(gpus: int = 0) -> Iterator[None]:
-    """One that this process is connected to; runs find it by themselves. Its GPUs are accounts only."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    patiently(
-        lambda: ray.init(
-            num_cpus=2,
-            num_gpus=gpus,
-            object_store_memory=80 * 2**20,
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level="ERROR",
-        ),
-        START_LIMIT,
-    )
+def cluster() -> Iterator[None]:
+    """A cluster that this process is connected to; runs find it by themselves. Its two GPUs exist on paper only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("CUDA_VISIBLE_DEVICES", FAKE_GPUS)
+        patiently(
+            lambda: ray.init(
+                num_cpus=2,
+                num_gpus=2,
+                object_store_memory=80 * 2**20,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="ERROR",
+            ),
+            START_LIMIT,
+        )
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import ray
 import toys
-from clusters import cluster, small
+from clusters import small
 from killer import LONG, pid_once
 from outcomes import exact, numbers, same_stage
 from tiny_runs import copied, interplay, tiny
@@ -43,11 +43,8 @@ FOR_EVER = tuple(
 ASKS = "waits for inference"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with cluster():
-        ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
-        yield
+pytestmark = pytest.mark.usefixtures("ray_cluster")
+ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
 
 
 class Interloper(threading.Thread):
@@ -116,6 +113,7 @@ def names(root: Path) -> list[set[str]]:
     return [set(json.loads(line)) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(cloned: Path, tmp_path: Path) -> None:
     inline, served = (copied(cloned, tmp_path / name) for name in ("inline", "served"))
     settings = small(served, "runtime.max_lag=0", "runtime.actors=1", *SERVED, *FOR_EVER)
@@ -128,6 +126,7 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(c
     assert {row["inference_idle"] for row in read_metrics(inline / "run/reinforce/metrics.jsonl")} == {1.0}
 
 
+@pytest.mark.slow
 def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path: Path) -> None:
     root = copied(cloned, tmp_path)
     bound = ("runtime.actors=2", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")

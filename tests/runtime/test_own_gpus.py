@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import ray
 import toys
-from clusters import cluster
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
@@ -22,13 +21,8 @@ LONG = 300.0  # seconds
 CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-        with cluster(gpus=2):
-            ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
-            yield
+pytestmark = pytest.mark.usefixtures("ray_cluster")
+ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
 
 
 @pytest.fixture

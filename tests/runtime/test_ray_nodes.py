@@ -9,11 +9,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+
 PROGRAM = Path(__file__).with_name("lost_node.py")
 TESTS = Path(__file__).parents[1]  # where `tiny_runs` is
 LONG = 1200.0  # seconds; a quarter of a minute passes until Ray notices, and eight processes start
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_lost_node_go_on_elsewhere(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as own:  # short: it names sockets

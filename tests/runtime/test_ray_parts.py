@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import ray
 import toys
-from clusters import cluster
 from lines import LONG, beat, line_of, received
 from ray.core.generated.common_pb2 import ActorDiedErrorContext
 from ray.exceptions import (
@@ -42,12 +41,8 @@ from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.supervision import LearnerDied, told_by
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with cluster():
-        ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
-        yield
+pytestmark = pytest.mark.usefixtures("ray_cluster")
+ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from clusters import cluster, small
+from clusters import small
 from killer import LONG, Killer
 from outcomes import exact
 from street import Street, tiny_agent
@@ -30,10 +29,7 @@ WEIGHTS = "reinforce.learner.objective.weights"
 PAID_BY_THE_WORLD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.heldout_every=100")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with cluster():
-        yield
+pytestmark = pytest.mark.usefixtures("ray_cluster")
 
 
 def learned_alike(one: Path, two: Path) -> None:
@@ -49,6 +45,7 @@ def learned_alike(one: Path, two: Path) -> None:
         torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_two_ranks_learn_what_one_learner_does(cloned: Path, tmp_path: Path) -> None:
     """But for rounding. One learner under Ray is the one in process bit for bit: see `test_ray_runs`."""
     roots = [copied(cloned, tmp_path / name) for name in ("one", "two")]
@@ -67,6 +64,7 @@ def test_two_ranks_learn_what_one_learner_does(cloned: Path, tmp_path: Path) -> 
         ]
 
 
+@pytest.mark.slow
 def test_a_killed_rank_costs_nothing_that_was_saved(
     cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

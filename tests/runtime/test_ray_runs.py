@@ -8,7 +8,6 @@ import queue
 import shutil
 import threading
 import time
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 import ray
 import toys
-from clusters import cluster, small
+from clusters import small
 from killer import LONG, Killer
 from outcomes import exact, numbers, same_stage
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
@@ -39,11 +38,7 @@ LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
 SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with cluster():
-        yield
-
+pytestmark = pytest.mark.usefixtures("ray_cluster")
 
 PAID = {
     "by a model": (),
@@ -52,7 +47,10 @@ PAID = {
 }
 
 
-@pytest.mark.parametrize("paid", PAID.values(), ids=PAID)
+@pytest.mark.parametrize(
+    "paid",
+    [pytest.param(each, id=name, marks=[pytest.mark.slow] if each else []) for name, each in PAID.items()],
+)
 def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
     rewarded: Path, tmp_path: Path, paid: tuple[str, ...]
 ) -> None:
@@ -84,6 +82,7 @@ def test_demonstrations_do_not_depend_on_where_they_are_read(cloned: Path, rewar
         same_stage(before / "run" / stage, root / "run" / stage)
 
 
+@pytest.mark.slow
 def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +184,7 @@ def test_a_newer_reward_model_is_found_once(rewarded: Path, tmp_path: Path) -> N
     assert newer() is None
 
 
+@pytest.mark.slow
 def test_a_newer_reward_model_pays_while_the_run_goes_on(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

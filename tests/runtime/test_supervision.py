@@ -6,7 +6,7 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import ray
-from clusters import cluster
 from lines import LONG
 
 from interplay.runtime.config import Resources, RuntimeConfig
@@ -24,12 +23,8 @@ from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import LEARNER, Wanted
 from interplay.runtime.ray.supervision import LearnerDied, Supervised, _Life, supervise
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with cluster():
-        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner doesn't find the tests' modules
-        yield
+pytestmark = pytest.mark.usefixtures("ray_cluster")
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner doesn't find the tests' modules
 
 
 def hangs(heard: Path, hang: Callable[[], object], around: LearnerContext) -> None:

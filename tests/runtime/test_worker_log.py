@@ -19,9 +19,9 @@ from interplay.runtime.worker_log import WorkerLog
 SPEAKS = """
 import ctypes, os, signal, sys
 from pathlib import Path
-from interplay.runtime.worker_log import Printed
+from interplay.runtime.worker_log import WorkerLog
 
-Printed(Path(sys.argv[1]), "actor-0").catch()
+WorkerLog(Path(sys.argv[1]), "actor-0").catch()
 os.chdir("/")
 print("from a plugin", flush=True)
 print("to stderr", file=sys.stderr)

@@ -17,6 +17,7 @@ from interplay.players.rater import RaterConfig
 from interplay.players.rater_traits import RaterPopulation
 from interplay.stages.marking import _rated
 
+pytestmark = pytest.mark.slow
 STEPS = 260
 HOUSE = ("experiment=house", "env.image=[16,24]", "env.rooms=[1,2]", "env.objects=[5,6]", "env.furniture=[1,2]")
 LONG = (

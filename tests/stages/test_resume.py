@@ -72,8 +72,14 @@ def same_runs(straight: Path, resumed: Path, stage: str) -> None:
         assert lived
 
 
-@pytest.mark.parametrize("overlap", [True, False])
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    ("stage", "overlap"),
+    [
+        *((stage, True) for stage in STAGES),
+        ("reinforce", False),
+        *(pytest.param(stage, False, marks=pytest.mark.slow) for stage in ("clone", "reward")),
+    ],
+)
 def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage: str, overlap: bool) -> None:
     straight, killed = (without(stage, rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay(stage, twenty(straight, stage, overlap))

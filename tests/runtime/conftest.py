@@ -1,0 +1,15 @@
+"""One Ray cluster for all tests that need one: starting it takes seconds, and two would compete for the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from clusters import cluster
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[None]:
+    """A small cluster that this process is connected to; see `clusters.cluster`."""
+    with cluster():
+        yield
