@@ -36,7 +36,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.sizes import SIZES
-from interplay.agent.unroll import Unroll, allocate_demonstrated, allocate_played
+from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.world import WorldSpec
 from interplay.learner.device import find_device
@@ -123,7 +123,7 @@ def fill(arrays: Arrays, layout: Layout, rng: np.random.Generator) -> None:
 def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, Any]:
     """What one update takes."""
     rng = np.random.default_rng(seed)
-    shown, earned = allocate_demonstrated(agent.layout, steps, lanes), allocate_played(agent.layout, steps, lanes)
+    shown, earned = allocate_demonstration(agent.layout, steps, lanes), allocate_rollout(agent.layout, steps, lanes)
     for arrays in (shown, earned):
         fill(arrays, agent.layout, rng)
     shown["cloned"][:] = True

@@ -34,8 +34,8 @@ from interplay.runtime.interruption import INTERRUPTED, Interrupted, taken_as_ct
 from interplay.stages.config import Config
 from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
+from interplay.stages.reward_service import serve_reward
 from interplay.stages.run import Run, StageConflict, open_run
-from interplay.stages.serving import serve_reward
 from interplay.stages.training import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_standing

@@ -16,7 +16,7 @@ import numpy as np
 from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
-from interplay.agent.unroll import Unroll, allocate_demonstrated
+from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.episodes.lane_reader import LaneReader
 from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.vocabulary import Vocabulary
@@ -62,7 +62,7 @@ class DatasetActor:
         self._config = config
         self._rng = rng
         self._augmentation = augmentation
-        self._blocks = [allocate_demonstrated(layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        self._blocks = [allocate_demonstration(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
         self._mirrored = np.zeros(config.lanes, bool)  # the episode that each lane is in, by the augmentation
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.agent.observation import Arrays, Layout
-from interplay.agent.unroll import allocate_demonstrated
+from interplay.agent.unroll import allocate_demonstration
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.lane_reader import EpisodeWindow
 from interplay.episodes.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ class RowWriter:
 
     def whole(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
         """A whole episode as fresh arrays [N + 1, 1, ...]; `passage` chooses among its raters."""
-        block = allocate_demonstrated(self._layout, episode.rows - 1, 1)
+        block = allocate_demonstration(self._layout, episode.rows - 1, 1)
         self.write(block, 0, 0, EpisodeWindow(episode, 0, episode.rows, passage))
         return block
 

@@ -54,11 +54,11 @@ class AgentSeat(SolverSeat):
         self._checkpoint = checkpoint
 
     def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
-        self._playing.begin(lane)
-        self._playing.see(lane, view)
+        self._playing.reset(lane)
+        self._playing.observe(lane, view)
 
     def see(self, lane: int, view: View) -> None:
-        self._playing.see(lane, view)
+        self._playing.observe(lane, view)
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:
         return self._playing.decide()[0]

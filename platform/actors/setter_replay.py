@@ -19,7 +19,7 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays
 from interplay.agent.policy import Decision
 from interplay.agent.recurrent import state_to_arrays
-from interplay.agent.unroll import Unroll, allocate_played
+from interplay.agent.unroll import Unroll, allocate_rollout
 from interplay.agent.weights import Weights
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.dialogue import dialogue
@@ -72,7 +72,7 @@ class SetterReplayActor:
         self._lanes = [_Lane(world) for world in worlds]
         self._solver = worlds[0].spec.solver
         layout = playing.policy.layout
-        self._blocks = [allocate_played(layout, config.steps, config.lanes) for _ in range(config.blocks)]
+        self._blocks = [allocate_rollout(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
 
     @property
@@ -145,8 +145,8 @@ class SetterReplayActor:
         lane.views = lane.world.reset(Start(state=episode.initial_state), observers=(self._solver,))
         self._seat(lane, episode)
         lane.row, lane.ended = 0, False
-        self._playing.begin(index)
-        self._playing.see(index, lane.views[self._solver])
+        self._playing.reset(index)
+        self._playing.observe(index, lane.views[self._solver])
 
     def _restore(self, index: int, saved: Mapping[str, Any]) -> None:
         lane = self._lanes[index]
@@ -186,7 +186,7 @@ class SetterReplayActor:
         lane.row += 1
         lane.agenda.follow(lane.row, lane.world.facts)
         lane.ended = outcome.done or lane.row >= self._config.episode_steps
-        self._playing.see(index, outcome.views[self._solver])
+        self._playing.observe(index, outcome.views[self._solver])
         return outcome.env_reward
 
     def _write_row(self, block: Arrays, t: int) -> None:

@@ -18,8 +18,8 @@ from interplay.episodes.vocabulary import Vocabulary
 class AgentRunner:
     """Holds what an agent needs between two steps: its inputs, its memory, its policy with the random state::
 
-    playing.begin(lane)
-    playing.see(lane, view)          # for each lane
+    playing.reset(lane)
+    playing.observe(lane, view)          # for each lane
     actions = playing.decide()       # one for each lane
     """
 
@@ -29,19 +29,19 @@ class AgentRunner:
         self.inputs = LaneInputs(policy.layout, vocabulary, lanes)
         self.memory: RecurrentState = policy.initial_state(lanes)
 
-    def begin(self, lane: int) -> None:
+    def reset(self, lane: int) -> None:
         """The next view of this lane is the first of an episode."""
-        self.inputs.begin(lane)
+        self.inputs.reset(lane)
 
-    def see(self, lane: int, view: View) -> None:
+    def observe(self, lane: int, view: View) -> None:
         """What the lane's solver observes now."""
-        self.inputs.see(lane, view)
+        self.inputs.observe(lane, view)
 
     def decide(self) -> tuple[list[Action], Decision]:
         """Acts in every lane; takes it that the actions are carried out."""
         decision = self.policy.decide(self.inputs.arrays, self.memory)
         self.memory = decision.state
-        self.inputs.acted(slice(None), decision.movement)
+        self.inputs.record_action(slice(None), decision.movement)
         said = [
             self.vocabulary.decode(decision.tokens[lane]) if spoke else "" for lane, spoke in enumerate(decision.speak)
         ]

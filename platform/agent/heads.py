@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
-from interplay.agent.transformer import IMPOSSIBLE
+from interplay.agent.transformer import IMPOSSIBLE_LOGIT
 
 
 class ScalarHead(nn.Module):
@@ -44,9 +44,9 @@ class MovementHead(nn.Module):
         self.register_buffer("spread", torch.where(inside, places, self.total).flatten(), persistent=False)
 
     def forward(self, core: Tensor) -> Tensor:
-        """[..., inputs] -> logits [..., A, K, M]: M is the largest number of bins, impossible bins are `IMPOSSIBLE`."""
+        """[..., inputs] -> logits [..., A, K, M]: M is the largest number of bins; impossible: `IMPOSSIBLE_LOGIT`."""
         flat = self.layers(core).view(*core.shape[:-1], self.actions, self.total)
-        padded = functional.pad(flat, (0, 1), value=IMPOSSIBLE).index_select(-1, self.spread)
+        padded = functional.pad(flat, (0, 1), value=IMPOSSIBLE_LOGIT).index_select(-1, self.spread)
         return padded.view(*padded.shape[:-1], self.components, -1)
 
 

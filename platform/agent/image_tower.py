@@ -10,11 +10,12 @@ from torch.nn import functional
 
 from interplay.agent.sizes import AgentConfig
 
-SMALLEST_SIDE = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
+MIN_GRID_SIDE_CELLS = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
 # Products of the stem (places x channels x pixels of a patch, of all pictures) beyond which oneDNN takes six times as
 # long for its gradient: at 4 bytes each they no longer fit 31 bits.
-MANY_PRODUCTS = (1 << 29) - 1
-GREY, CONTRAST = 102.0, 64.0  # choice: pixels become about zero on average and one in spread; raw ones learn slowly
+MAX_STEM_PRODUCTS = (1 << 29) - 1
+PIXEL_MEAN = 102.0  # design choice: pixels become about zero on average and one in spread; raw ones learn slowly
+PIXEL_SCALE = 64.0  # a power of 2, so that dividing by it is exact
 
 
 class TowerOutput(NamedTuple):
@@ -49,7 +50,7 @@ class Residual(nn.Module):
 class ImageTower(nn.Module):
     """A patchify stem, then stages of residual blocks; each stage but the first halves the picture.
 
-    Small pictures (a 7x7 grid world) are shrunk less: see `SMALLEST_SIDE`.
+    Small pictures (a 7x7 grid world) are shrunk less: see `MIN_GRID_SIDE_CELLS`.
     """
 
     shift: Tensor
@@ -58,14 +59,14 @@ class ImageTower(nn.Module):
         """`text_width`: the width of the text summary that conditions the last stage; None: no text."""
         super().__init__()
         height, width, depth = image
-        patch = max(p for p in range(1, config.patch + 1) if p == 1 or min(height, width) // p >= SMALLEST_SIDE)
+        patch = max(p for p in range(1, config.patch + 1) if p == 1 or min(height, width) // p >= MIN_GRID_SIDE_CELLS)
         height, width = height // patch, width // patch
-        self.register_buffer("shift", torch.tensor(-GREY / CONTRAST), persistent=False)
+        self.register_buffer("shift", torch.tensor(-PIXEL_MEAN / PIXEL_SCALE), persistent=False)
         self.stem = convolution(depth, config.channels[0], patch, stride=patch)
         self.shrink = nn.ModuleList()
         self.stages = nn.ModuleList([nn.Sequential(*(Residual(config.channels[0]) for _ in range(config.blocks[0])))])
         for before, channels, blocks in zip(config.channels, config.channels[1:], config.blocks[1:], strict=False):
-            stride = 2 if (min(height, width) + 1) // 2 >= SMALLEST_SIDE else 1
+            stride = 2 if (min(height, width) + 1) // 2 >= MIN_GRID_SIDE_CELLS else 1
             height, width = -(-height // stride), -(-width // stride)
             self.shrink.append(convolution(before, channels, 3, stride=stride, padding=1))
             self.stages.append(nn.Sequential(*(Residual(channels) for _ in range(blocks))))
@@ -78,7 +79,7 @@ class ImageTower(nn.Module):
         wanted?"""
         pixels = image.to(self.stem.weight.dtype)
         # (pixels - GREY) / CONTRAST in place, in one pass over them; exact, for CONTRAST is a power of 2.
-        torch.add(self.shift, pixels, alpha=1.0 / CONTRAST, out=pixels)
+        torch.add(self.shift, pixels, alpha=1.0 / PIXEL_SCALE, out=pixels)
         x = self._patched(pixels.permute(0, 3, 1, 2))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(stage(x).relu_())
@@ -91,7 +92,7 @@ class ImageTower(nn.Module):
     def _patched(self, pictures: Tensor) -> Tensor:
         """The stem's convolution, [N, 3, H, W] -> [N, C, h, w]; on the CPU of as many at once as are quick to learn."""
         height, width = pictures.shape[2] // self.stem.stride[0], pictures.shape[3] // self.stem.stride[1]
-        most = max(1, MANY_PRODUCTS // (height * width * self.stem.weight[:, 0].numel()))
+        most = max(1, MAX_STEM_PRODUCTS // (height * width * self.stem.weight[:, 0].numel()))
         if pictures.shape[0] <= most or pictures.device.type != "cpu" or not torch.is_grad_enabled():
             return cast(Tensor, self.stem(pictures))
         return torch.cat([self.stem(part) for part in torch.split(pictures, most)])

@@ -9,7 +9,7 @@ from interplay.agent.observation import Arrays, Layout
 from interplay.env.world import View
 from interplay.episodes.vocabulary import Vocabulary
 
-MOST = 4096  # texts whose tokens are kept
+MAX_CACHED_TEXTS = 4096  # texts whose tokens are kept
 
 
 class LaneInputs:
@@ -17,11 +17,11 @@ class LaneInputs:
 
     The loop of whoever drives agents::
 
-        inputs.begin(lane)                     # a new episode
+        inputs.reset(lane)                     # a new episode
         while True:
-            inputs.see(lane, views[role])      # for each lane
+            inputs.observe(lane, views[role])      # for each lane
             decision = policy.decide(inputs.arrays, memory)
-            inputs.acted(lane, decision.movement[lane])  # or what a co-pilot did instead
+            inputs.record_action(lane, decision.movement[lane])  # or what a co-pilot did instead
     """
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int) -> None:
@@ -31,13 +31,13 @@ class LaneInputs:
         self._rest = layout.rest()
         self._encoded: dict[str, NDArray[np.int16]] = {}
 
-    def begin(self, lane: int) -> None:
+    def reset(self, lane: int) -> None:
         """The next `see` of this lane is the first of an episode."""
         self.arrays["first"][0, lane] = True
         if "previous" in self.arrays:
             self.arrays["previous"][0, lane] = self._rest
 
-    def see(self, lane: int, view: View) -> None:
+    def observe(self, lane: int, view: View) -> None:
         """Writes what a player sees, hears and has said.
 
         Raises:
@@ -56,7 +56,7 @@ class LaneInputs:
             self.arrays["heard"][0, lane] = self._encode(view.heard)
             self.arrays["said"][0, lane] = self._encode(view.said)
 
-    def acted(self, lane: int | slice, movement: NDArray[np.int8]) -> None:
+    def record_action(self, lane: int | slice, movement: NDArray[np.int8]) -> None:
         """The movement [A, K] that was carried out, or those of several lanes: the next step's previous action."""
         self.arrays["first"][0, lane] = False
         if "previous" in self.arrays:
@@ -69,7 +69,7 @@ class LaneInputs:
 
     def _encode(self, text: str) -> NDArray[np.int16]:
         if text not in self._encoded:
-            if len(self._encoded) >= MOST:  # of what agents make up there is no end
+            if len(self._encoded) >= MAX_CACHED_TEXTS:  # of what agents make up there is no end
                 self._encoded.clear()
             self._encoded[text] = self.vocabulary.encode(text, self.layout.utterance_length)
         return self._encoded[text]

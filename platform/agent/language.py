@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from interplay.agent.heads import choose
 from interplay.agent.noise import Noise
 from interplay.agent.sizes import AgentConfig
-from interplay.agent.transformer import IMPOSSIBLE, Block
+from interplay.agent.transformer import IMPOSSIBLE_LOGIT, Block
 from interplay.episodes.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
-SILENT_AT_FIRST = -3.0  # choice: the gate's first logit; an agent that has learnt nothing speaks one step in twenty
+INITIAL_GATE_LOGIT = -3.0  # choice: the gate's first logit; an agent that has learnt nothing speaks one step in twenty
 
 
 class LanguageHead(nn.Module):
@@ -36,7 +36,7 @@ class LanguageHead(nn.Module):
         )
         self.norm = nn.LayerNorm(width)
         self.next = nn.Linear(width, vocabulary_size)
-        nn.init.constant_(self.gate.bias, SILENT_AT_FIRST)
+        nn.init.constant_(self.gate.bias, INITIAL_GATE_LOGIT)
 
     def forward(self, core: Tensor) -> Tensor:
         """The logit of speaking, [..., inputs] -> [...]."""
@@ -101,4 +101,4 @@ class LanguageHead(nn.Module):
         forbidden[1:, END] = False  # whoever speaks says at least one word
         forbidden[self.length - 1 :] = True
         forbidden[self.length - 1 :, END] = False
-        return logits.masked_fill(forbidden, IMPOSSIBLE)
+        return logits.masked_fill(forbidden, IMPOSSIBLE_LOGIT)

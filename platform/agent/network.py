@@ -165,11 +165,11 @@ class Agent(nn.Module):
     def forward(
         self, observations: dict[str, Tensor], state: RecurrentState, contrasted: bool = True
     ) -> tuple[AgentOutput, RecurrentState]:
-        """Observations [T, B, ...] as `observation.py` lists them, the state before them; `contrasted`: see `look`."""
-        return self.recall(self.look(folded(observations), contrasted), observations["first"], state)
+        """Observations [T, B, ...] as `observation.py` lists them, the state before them; see `encode`."""
+        return self.unroll_core(self.encode(fold_time(observations), contrasted), observations["first"], state)
 
-    def look(self, observations: dict[str, Tensor], contrasted: bool = True) -> StepFeatures:
-        """Each step by itself: `folded` observations [N, ...]. Nearly all of the arithmetic is here.
+    def encode(self, observations: dict[str, Tensor], contrasted: bool = True) -> StepFeatures:
+        """Each step by itself: `fold_time` observations [N, ...]. Nearly all of the arithmetic is here.
 
         What only the CSS loss reads is left out where it is not `contrasted`, as while acting, or never is.
         """
@@ -179,7 +179,7 @@ class Agent(nn.Module):
             known = torch.cat([known, self.previous(observations["previous"])], dim=-1)
         return StepFeatures(self.aggregate(known), encoded.vision, encoded.language)
 
-    def recall(
+    def unroll_core(
         self, looked: StepFeatures, first: Tensor, state: RecurrentState, step: Step = lstm_step
     ) -> tuple[AgentOutput, RecurrentState]:
         """Over time: what T B steps held, `first` [T, B], and the state before them.
@@ -204,8 +204,8 @@ class Agent(nn.Module):
             ), RecurrentState(state.hidden.float(), state.cell.float())
 
 
-def folded(observations: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What `Agent.look` takes: time and lanes as one axis, [T, B, ...] -> [T B, ...]."""
+def fold_time(observations: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What `Agent.encode` takes: time and lanes as one axis, [T, B, ...] -> [T B, ...]."""
     return {key: value.flatten(0, 1) for key, value in observations.items() if key != "first"}
 
 

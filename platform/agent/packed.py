@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-LARGE = 1 << 16  # elements: weights above this are packed; smaller ones stay in the cache, and nothing is gained
-ROWS = 16  # of the product that the layout is chosen for
-MOST_ROWS = 64  # of a product that takes packed weights; oneDNN makes a program for each number of rows
+MIN_PACKED_ELEMENTS = 1 << 16  # weights with more elements are packed; smaller ones stay in the cache anyway
+LAYOUT_ROWS = 16  # of the product that the layout is chosen for
+MAX_PACKED_ROWS = 64  # of a product that takes packed weights; oneDNN makes a program for each number of rows
 
 
 class PackedLinear(nn.Module):
@@ -34,12 +34,12 @@ class PackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., inputs] -> [..., outputs]; equal to the layer's but for rounding."""
-        few = x.numel() <= MOST_ROWS * x.shape[-1]
+        few = x.numel() <= MAX_PACKED_ROWS * x.shape[-1]
         if not few or not torch.is_inference_mode_enabled() or x.device.type != "cpu" or x.dtype != torch.float32:
             return functional.linear(x, self.weight, self.bias)
         changes = self.weight._version  # before they are read: what changes meanwhile is packed again
         if self._packed is None or self._changes != changes:
-            self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), ROWS)
+            self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), LAYOUT_ROWS)
             self._changes = changes
         return cast(Tensor, torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], ""))
 
@@ -49,5 +49,5 @@ def pack(network: nn.Module) -> None:
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]  # torch does not annotate it
         return
     for name, layer in list(network.named_modules()):
-        if type(layer) is nn.Linear and layer.weight.numel() > LARGE:
+        if type(layer) is nn.Linear and layer.weight.numel() > MIN_PACKED_ELEMENTS:
             network.set_submodule(name, PackedLinear(layer))

@@ -47,16 +47,16 @@ class DecisionResponse:
     random: NDArray[np.uint8]
 
 
-DECIDED = tuple(name for name in Decision._fields if name != "state")
+DECISION_FIELDS = tuple(name for name in Decision._fields if name != "state")
 
 
-def answers_of(decision: Decision, lanes: Sequence[int], random: Sequence[Tensor]) -> list[DecisionResponse]:
+def split_decision(decision: Decision, lanes: Sequence[int], random: Sequence[Tensor]) -> list[DecisionResponse]:
     """A joined decision, divided among requests of so many lanes each; `random` are their random states after it."""
     hidden, cell = state_to_arrays(decision.state)
     answers, start = [], 0
     for count, after in zip(lanes, random, strict=True):
         own = slice(start, start + count)
-        decided = {name: getattr(decision, name)[own] for name in DECIDED}
+        decided = {name: getattr(decision, name)[own] for name in DECISION_FIELDS}
         answers.append(DecisionResponse(decided, hidden[own], cell[own], after.numpy()))
         start += count
     return answers

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-IMPOSSIBLE = -1e9  # the score of what can not be chosen; finite, so that 0 * log 0 stays 0
-SHARPNESS = 1.7  # choice: how far queries tell tokens apart at first; near 0 a small net waits long before it looks
+IMPOSSIBLE_LOGIT = -1e9  # the score of what can not be chosen; finite, so that 0 * log 0 stays 0
+# Design choice: how sharply initial queries discriminate between tokens; near 0 a small net attends late in training.
+QUERY_INIT_SCALE = 1.7
 
 
 class Attention(nn.Module):
@@ -61,7 +62,7 @@ class LatentCrossAttention(nn.Module):
         self.heads = heads
         self.norm = nn.LayerNorm(width)
         self.query = nn.Linear(width, width)
-        nn.init.normal_(self.query.weight, std=SHARPNESS * width**-0.5)
+        nn.init.normal_(self.query.weight, std=QUERY_INIT_SCALE * width**-0.5)
         self.key = nn.Parameter(torch.randn(heads, width // heads, width) * width**-0.5)
         self.value = nn.Parameter(torch.randn(heads, width, width // heads) * width**-0.5)
         self.out = nn.Linear(width, width)
@@ -78,7 +79,7 @@ class LatentCrossAttention(nn.Module):
         asked = torch.einsum("nqhd,hdw->nqhw", asked, self.key).flatten(1, 2)  # [N, Q heads, W]
         scores = torch.bmm(asked, tokens.transpose(1, 2)) * (width // self.heads) ** -0.5  # [N, Q heads, S]
         if mask is not None:
-            scores = scores.masked_fill(~mask[:, None, :], IMPOSSIBLE)
+            scores = scores.masked_fill(~mask[:, None, :], IMPOSSIBLE_LOGIT)
         weights = functional.pad(scores, (1, 0)).softmax(-1)[:, :, 1:]
         found = torch.bmm(weights, tokens).view(n, q, self.heads, width)
         mixed = torch.einsum("nqhw,hwd->nqhd", found, self.value).flatten(2)  # [N, Q, W]

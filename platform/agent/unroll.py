@@ -69,7 +69,7 @@ def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:
     return arrays
 
 
-def allocate_played(layout: Layout, steps: int, lanes: int) -> Arrays:
+def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
     """The arrays of an unroll that an agent played."""
     arrays = allocate(layout, steps, lanes)
     lead = (steps + 1, lanes)
@@ -82,7 +82,7 @@ def allocate_played(layout: Layout, steps: int, lanes: int) -> Arrays:
     return arrays
 
 
-def allocate_demonstrated(layout: Layout, steps: int, lanes: int) -> Arrays:
+def allocate_demonstration(layout: Layout, steps: int, lanes: int) -> Arrays:
     """The arrays of an unroll read from recorded episodes."""
     arrays = allocate(layout, steps, lanes)
     lead = (steps + 1, lanes)
@@ -94,7 +94,7 @@ def allocate_demonstrated(layout: Layout, steps: int, lanes: int) -> Arrays:
     return arrays
 
 
-def join_lanes(blocks: Sequence[Arrays]) -> Arrays:
+def concatenate_lanes(blocks: Sequence[Arrays]) -> Arrays:
     """Blocks side by side along the lane axis; keys that not every block has are dropped."""
     keys = set.intersection(*(set(block) for block in blocks))
     return {key: np.concatenate([block[key] for block in blocks], axis=1) for key in sorted(keys)}

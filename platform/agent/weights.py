@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from interplay.agent.network import Agent
 
 Weights = dict[str, NDArray[np.generic]]
-UTILITY = "utility."
+UTILITY_PREFIX = "utility."
 
 
-def weights_of(agent: Agent) -> Weights:
+def export_weights(agent: Agent) -> Weights:
     """The agent's weights by name; on the CPU they are views, which the next update changes."""
     return {name: tensor.detach().cpu().numpy() for name, tensor in agent.state_dict().items()}
 
@@ -26,7 +26,7 @@ def load_weights(agent: Agent, weights: Mapping[str, NDArray[np.generic]]) -> No
         ValueError: other weights are missing, unknown or of another shape.
     """
     own = agent.state_dict()
-    missing = sorted(name for name in own if name not in weights and not name.startswith(UTILITY))
+    missing = sorted(name for name in own if name not in weights and not name.startswith(UTILITY_PREFIX))
     unknown = sorted(name for name in weights if name not in own)
     shapes = [
         f"{name} {weights[name].shape} into {tuple(own[name].shape)}"

@@ -32,6 +32,7 @@ RENAMED_SETTINGS: dict[str, str] = {
     "dithers": "wander_chance",
     "dithers_for": "wander_length",
     "dithers_from": "wander_start",
+    "fresh": "from_scratch",
     "gives_up": "give_up_chance",
     "gives_up_after": "give_up_steps",
     "mistakes_task": "misread_chance",

@@ -18,20 +18,20 @@ from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 
 
-def identity(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
+def describe_agent(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
     """What a checkpoint says about its agent: enough to build it again."""
-    described = {
+    description = {
         "agent": asdict(agent.config),
         "world": asdict(agent.layout.world),
         "vocabulary": vocabulary.to_json(),
         "utility": agent.utility is not None,
     }
-    plain: dict[str, Any] = json.loads(json.dumps(described))  # tuples become lists, as they will when read back
+    plain: dict[str, Any] = json.loads(json.dumps(description))  # tuples become lists, as they will when read back
     return plain
 
 
-def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
-    """Holds a checkpoint against what `identity` says of the agent that should take it.
+def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
+    """Holds a checkpoint against what `describe_agent` says of the agent that should take it.
 
     Raises:
         CheckpointError: it is of another agent; the message lists what differs.
@@ -55,7 +55,7 @@ def same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
         )
 
 
-def described(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Vocabulary]:
+def read_description(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Vocabulary]:
     """What a checkpoint says of its agent, for whoever needs no network."""
     config = build_config(AgentConfig, with_current_names(description["agent"], "agent"), "agent")
     world = build_config(WorldSpec, with_current_names(description["world"], "world"), "world")
@@ -65,7 +65,7 @@ def described(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Voca
 
 def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
     """A new agent as a checkpoint describes it, weights not yet loaded; with a utility head where asked for."""
-    config, layout, vocabulary = described(description)
+    config, layout, vocabulary = read_description(description)
     head = description["utility"] if utility is None else utility
     return Agent(config, layout, len(vocabulary), utility=head), vocabulary
 

@@ -18,7 +18,7 @@ Tensors = Mapping[str, Tensor]
 HOST_ONLY = frozenset({"positive", "negative", "row", "env_reward", "progress", "success", "untouched"})
 
 
-class Rows(NamedTuple):
+class UnrollTensors(NamedTuple):
     """The arrays of an unroll, [T + 1, b, ...] each, twice; on the CPU both are the same.
 
     Which rows a loss is about (where somebody spoke, which pairs a rater ordered) is read on the host. A device asked
@@ -32,16 +32,16 @@ class Rows(NamedTuple):
 class PlayedRows(NamedTuple):
     """A played unroll on the device, with what it earned."""
 
-    rows: Rows
+    rows: UnrollTensors
     reward: Tensor  # [T, b]
     reference_gate: Tensor | None  # [T + 1, b]
     state: RecurrentState  # [b, D], before row 0
 
 
-class Batch(NamedTuple):
+class LearnerBatch(NamedTuple):
     """What one update learns from, on the learner's device."""
 
-    demonstrated: Rows | None
+    demonstrated: UnrollTensors | None
     played: PlayedRows | None
 
     @property
@@ -50,12 +50,12 @@ class Batch(NamedTuple):
         return 0 if self.played is None else int(self.played.rows.host["first"].shape[1])
 
 
-def rows_of(unroll: Unroll, device: torch.device) -> Rows:
+def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
     """The unroll on the device. Each array travels as one block; on the CPU memory is shared and nothing moves."""
     host = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
     if device.type == "cpu":
-        return Rows(host, host)
-    return Rows(host, {key: move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY})
+        return UnrollTensors(host, host)
+    return UnrollTensors(host, {key: move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY})
 
 
 def move(tensor: Tensor, device: torch.device) -> Tensor:

@@ -6,16 +6,16 @@ import re
 
 import torch
 
-NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
+DEVICE_NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
 
 
-def check_name(name: str) -> None:
+def check_device_name(name: str) -> None:
     """Refuses what names no device; whether it is there is asked when a learner is built.
 
     Raises:
         ValueError: the name is none of auto, cpu, cuda, cuda:N.
     """
-    if not NAME.fullmatch(name):
+    if not DEVICE_NAME.fullmatch(name):
         raise ValueError(f"device is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
 
 
@@ -25,7 +25,7 @@ def find_device(name: str) -> torch.device:
     Raises:
         ValueError: the name is none, or there is no such device here.
     """
-    check_name(name)
+    check_device_name(name)
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         return _gpu(0) if there else torch.device("cpu")

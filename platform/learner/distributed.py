@@ -20,7 +20,7 @@ from torch import Tensor, distributed
 
 from interplay.learner.process_group import ProcessGroup
 
-PATIENCE = 600.0  # seconds that a rank waits for the others in any one exchange
+EXCHANGE_TIMEOUT_S = 600.0  # seconds that a rank waits for the others in any one exchange
 
 
 class RankLost(RuntimeError):
@@ -82,7 +82,7 @@ class DistributedGroup(ProcessGroup):
 
 
 def join(
-    *, rank: int, size: int, address: str, device: torch.device | str = "cpu", patience: float = PATIENCE
+    *, rank: int, size: int, address: str, device: torch.device | str = "cpu", patience: float = EXCHANGE_TIMEOUT_S
 ) -> DistributedGroup:
     """Comes together with the other ranks; returns once all are there. One group a process.
 

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from interplay.agent.network import Agent, AgentOutput, StepFeatures, folded
+from interplay.agent.network import Agent, AgentOutput, StepFeatures, fold_time
 from interplay.agent.recurrent import RecurrentState, Step, lstm_step
-from interplay.learner.device import check_name, find_device
+from interplay.learner.device import check_device_name, find_device
 
 BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
 
@@ -32,7 +32,7 @@ class ForwardConfig:
     recompute: int = 0  # chunks of steps that are computed again on the way back, one by one; 0: all is kept in memory
 
     def __post_init__(self) -> None:
-        check_name(self.device)
+        check_device_name(self.device)
         if self.recompute < 0:
             raise ValueError(f"recompute is at least 0 chunks, got {self.recompute}")
 
@@ -46,22 +46,22 @@ class Forward:
         self.agent = agent.to(self.device)
         if config.channels_last and agent.encoder.tower is not None:
             agent.encoder.tower.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # only of shapes [N, C, h, w]
-        self._look: Look = agent.look
+        self._look: Look = agent.encode
         self._step: Step = lstm_step
         if config.compile:
             check_compiler(self.device)
             # A break in a graph is an error. The loop over time stays Python: unrolled, compiling it took minutes.
-            self._look = torch.compile(agent.look, backend=BACKEND, fullgraph=True, dynamic=False)
+            self._look = torch.compile(agent.encode, backend=BACKEND, fullgraph=True, dynamic=False)
             self._step = torch.compile(lstm_step, backend=BACKEND, fullgraph=True, dynamic=False)
 
     def __call__(self, observations: dict[str, Tensor], state: RecurrentState) -> tuple[AgentOutput, RecurrentState]:
         """As `Agent.forward`. Whatever the precision, what is returned is float32."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
             looked = self._recomputed if self._config.recompute else self._look
-            return self.agent.recall(looked(folded(observations)), observations["first"], state, self._step)
+            return self.agent.unroll_core(looked(fold_time(observations)), observations["first"], state, self._step)
 
     def _recomputed(self, observations: dict[str, Tensor]) -> StepFeatures:
-        """`Agent.look`, of which only the result is kept: a third more arithmetic, memory for one chunk of steps."""
+        """`Agent.encode`, of which only the result is kept: a third more arithmetic, memory for one chunk of steps."""
         keys = list(observations)
         chunks = zip(*(observations[key].chunk(self._config.recompute) for key in keys), strict=True)
         looked = [

@@ -18,10 +18,10 @@ from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
-from interplay.learner.batch import Batch, PlayedRows, Tensors, move_array, rows_of
+from interplay.learner.batch import LearnerBatch, PlayedRows, Tensors, move_array, to_tensors
 from interplay.learner.forward import Forward, ForwardConfig
 from interplay.learner.losses import shuffled_lanes
-from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstrated_terms, played_terms
+from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstration_terms, rollout_terms
 from interplay.learner.process_group import ProcessGroup, SingleProcess
 
 
@@ -99,17 +99,17 @@ class Learner:
         """
         return self.learn(self.load(demonstrated=demonstrated, played=played))
 
-    def load(self, *, demonstrated: Unroll | None, played: Played | None = None) -> Batch:
+    def load(self, *, demonstrated: Unroll | None, played: Played | None = None) -> LearnerBatch:
         """Moves unrolls to the device. May be called for the next update from another thread.
 
         On the CPU nothing is copied, so the unrolls must be left alone until `learn` has returned.
         """
-        return Batch(
-            None if demonstrated is None else rows_of(demonstrated, self.device),
+        return LearnerBatch(
+            None if demonstrated is None else to_tensors(demonstrated, self.device),
             None if played is None else self._load_played(played),
         )
 
-    def learn(self, batch: Batch) -> dict[str, float]:
+    def learn(self, batch: LearnerBatch) -> dict[str, float]:
         """One step on what `load` returned; otherwise as `update`."""
         self._compare()
         output, played = self._forward(batch)
@@ -141,7 +141,7 @@ class Learner:
     def state(self) -> dict[str, Any]:
         """What a resume needs beside the agent's weights, the same on every rank; all of them must ask."""
         return {
-            "optimiser": self._optimizer.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
             "updates": self.updates,
             "generator": self._generator.get_state(),
             "dataset_state": [self.peers.gather(part[None])[0].cpu() for part in self._dataset_state],
@@ -153,7 +153,7 @@ class Learner:
         Raises:
             ValueError: it is of another number of dataset lanes.
         """
-        optimizer = state["optimiser"]
+        optimizer = state["optimizer"] if "optimizer" in state else state["optimiser"]
         groups = [{**group, "fused": self._fused} for group in optimizer["param_groups"]]
         self._optimizer.load_state_dict({**optimizer, "param_groups": groups})
         self.updates = state["updates"]
@@ -169,7 +169,7 @@ class Learner:
     def _load_played(self, played: Played) -> PlayedRows:
         gate, state = played.reference_gate, played.unroll.state
         return PlayedRows(
-            rows=rows_of(played.unroll, self.device),
+            rows=to_tensors(played.unroll, self.device),
             reward=move_array(played.reward, self.device),
             reference_gate=None if gate is None else move_array(gate, self.device),
             state=RecurrentState(*(move_array(state[name], self.device) for name in ("hidden", "cell"))),
@@ -183,7 +183,7 @@ class Learner:
             self.peers.check_same("agent", self.agent.state_dict().values())
             self._compared = True
 
-    def _forward(self, batch: Batch) -> tuple[AgentOutput, int]:
+    def _forward(self, batch: LearnerBatch) -> tuple[AgentOutput, int]:
         """One forward over the played lanes, then the dataset's; also the number of played lanes."""
         lanes = batch.played_lanes
         parts: list[tuple[dict[str, Tensor], RecurrentState]] = []
@@ -200,18 +200,18 @@ class Learner:
     def _observations(self, arrays: Tensors) -> dict[str, Tensor]:
         return {key: arrays[key] for key in self.agent.layout.observations(0, 0)}
 
-    def _terms(self, output: AgentOutput, batch: Batch, lanes: int) -> list[Term]:
+    def _terms(self, output: AgentOutput, batch: LearnerBatch, lanes: int) -> list[Term]:
         objective = self.config.objective
         terms: list[Term] = []
         if batch.played is not None:
             rows, reward, gate, _ = batch.played
-            terms += played_terms(self.agent, _lanes(output, slice(0, lanes)), rows, reward, gate, objective)
+            terms += rollout_terms(self.agent, _lanes(output, slice(0, lanes)), rows, reward, gate, objective)
         if batch.demonstrated is None:
             return terms
         own = int(batch.demonstrated.host["first"].shape[1])
         # Drawn over the lanes of all ranks, and by all alike, so that the number of ranks changes nothing.
         permutation = shuffled_lanes(own * self.peers.size, self._generator)[self.peers.rank * own :][:own]
-        terms += demonstrated_terms(
+        terms += demonstration_terms(
             self.agent,
             _lanes(output, slice(lanes, None)),
             batch.demonstrated,

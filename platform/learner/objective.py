@@ -17,7 +17,7 @@ from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent, AgentOutput
 from interplay.learner import losses
 from interplay.learner.averages import Mean
-from interplay.learner.batch import Rows
+from interplay.learner.batch import UnrollTensors
 from interplay.learner.ibt import ibt_loss
 from interplay.learner.masks import discounts, valid_steps
 from interplay.learner.vtrace import policy_gradient, vtrace
@@ -68,23 +68,23 @@ class ObjectiveConfig:
             raise ValueError(f"discount is from 0 to 1, got {self.discount}")
 
 
-Parts = tuple[Mean, ...]
+Means = tuple[Mean, ...]
 
 
 class Term(NamedTuple):
     """One loss, its weight, and what to log beside it; each is a sum of means, which keep over how many they are."""
 
     name: str
-    loss: Parts
+    loss: Means
     weight: float
-    metrics: Mapping[str, Parts]
+    metrics: Mapping[str, Means]
     totals: Mapping[str, Tensor] = {}  # int64 scalars to log that are added up, not averaged
 
 
-def played_terms(
+def rollout_terms(
     agent: Agent,
     output: AgentOutput,
-    rows: Rows,
+    rows: UnrollTensors,
     reward: Tensor,
     reference_gate: Tensor | None,
     config: ObjectiveConfig,
@@ -131,10 +131,10 @@ def played_terms(
         yield Term("gate_kl", (Mean(kl, steps),), weights.gate_kl, {})
 
 
-def demonstrated_terms(
+def demonstration_terms(
     agent: Agent,
     output: AgentOutput,
-    rows: Rows,
+    rows: UnrollTensors,
     permutation: Tensor,
     config: ObjectiveConfig,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
@@ -180,12 +180,12 @@ def demonstrated_terms(
         yield Term("ibt", (Mean(ibt.loss, ibt.pairs),), weights.ibt, averages, {"ibt_pairs": ibt.pairs})
 
 
-def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Parts]:
+def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
     """Means of the same steps (or pairs), by name."""
     return {name: (Mean(value, count),) for name, value in values.items()}
 
 
-def _heads(agent: Agent, output: AgentOutput, rows: Rows) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _heads(agent: Agent, output: AgentOutput, rows: UnrollTensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """By head: the log-probability of what it did, and the log-ratio to the policy that acted; [T + 1, b]."""
     arrays = rows.device
     log_probs: dict[str, Tensor] = {}
@@ -197,7 +197,9 @@ def _heads(agent: Agent, output: AgentOutput, rows: Rows) -> tuple[dict[str, Ten
     return log_probs, {head: log_prob - arrays[f"{head}_log_prob"] for head, log_prob in log_probs.items()}
 
 
-def _language_cloning(agent: Agent, output: AgentOutput, rows: Rows, mask: Tensor, config: ObjectiveConfig) -> Term:
+def _language_cloning(
+    agent: Agent, output: AgentOutput, rows: UnrollTensors, mask: Tensor, config: ObjectiveConfig
+) -> Term:
     assert agent.language is not None
     assert output.gate is not None
     host, arrays = rows
@@ -209,6 +211,6 @@ def _language_cloning(agent: Agent, output: AgentOutput, rows: Rows, mask: Tenso
         log_probs=agent.language.token_log_probs(output.core[where], tokens), tokens=tokens, reduce=config.cloning
     )
     of_gate, of_words = Mean(gate.loss, mask.sum()), Mean(words.loss, words.utterances)
-    extra: dict[str, Parts] = {"gate_cloning": (of_gate,), "token_cloning": (of_words,)}
+    extra: dict[str, Means] = {"gate_cloning": (of_gate,), "token_cloning": (of_words,)}
     extra["gate_accuracy"] = (Mean(gate.accuracy, of_gate.over),)
     return Term("language_cloning", (of_gate, of_words), config.weights.language_cloning, extra)

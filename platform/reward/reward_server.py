@@ -34,7 +34,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from interplay.agent.observation import Arrays, Layout
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +64,8 @@ class Scorer(Protocol):
     def version(self) -> int:
         """Of the reward model that the next request is scored with."""
 
-    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
-        """See `interplay.reward.scoring_model.Judge.judge`."""
+    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
+        """See `interplay.reward.scoring_model.ScoringModel.score`."""
 
     def load(self, checkpoint: str) -> int:
         """Pays by the model of a checkpoint from now on; returns its version.
@@ -120,7 +120,7 @@ def wanted_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
     return {name: {"dtype": str(array.dtype), "row": list(array.shape[2:])} for name, array in arrays.items()}
 
 
-def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneStates]:
+def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneState]:
     """The arrays and lane states of a request to score; `width`: D, of the lanes' state.
 
     Raises:
@@ -151,14 +151,14 @@ def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneS
     ]
     if problems:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
-    return arrays, LaneStates({name: found[name] for name in STATE} if given else None)
+    return arrays, LaneState({name: found[name] for name in STATE} if given else None)
 
 
-def write_answer(judged: ScoredUnroll) -> bytes:
+def write_answer(scored: ScoredUnroll) -> bytes:
     """The body of an answer."""
-    assert judged.reward is not None and judged.utility is not None and judged.states.payment is not None
+    assert scored.reward is not None and scored.utility is not None and scored.states.payment is not None
     file = io.BytesIO()
-    arrays: dict[str, Any] = {"reward": judged.reward, "utility": judged.utility, **judged.states.payment}
+    arrays: dict[str, Any] = {"reward": scored.reward, "utility": scored.utility, **scored.states.payment}
     np.savez(file, **arrays)
     return file.getvalue()
 
@@ -206,8 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _score(self) -> None:
         arrays, states = read_request(self._body(), self.layout, self.width)
-        judged = self.scorer.score(arrays, states)
-        self._send(HTTPStatus.OK, write_answer(judged), "application/octet-stream", str(judged.version))
+        scored = self.scorer.score(arrays, states)
+        self._send(HTTPStatus.OK, write_answer(scored), "application/octet-stream", str(scored.version))
 
     def _version(self) -> None:
         try:

@@ -19,7 +19,7 @@ from interplay.reward.service import RewardService
 
 
 @dataclass(frozen=True)
-class LaneStates:
+class LaneState:
     """What the two networks remember of the lanes, before the next unroll's row 0; by name [b, D]."""
 
     payment: Arrays | None = None  # None: nothing yet, or nobody pays by a model
@@ -32,7 +32,7 @@ class ScoredUnroll:
 
     reward: NDArray[np.float32] | None  # [T, b]; None where no model pays
     gate: NDArray[np.float32] | None  # [T + 1, b]; None where there is no frozen gate
-    states: LaneStates
+    states: LaneState
     version: int  # of the reward model
     utility: NDArray[np.float32] | None = None  # [T + 1, b], beside the reward
 
@@ -45,7 +45,7 @@ class ScoringModel:
         self._reference = None if reference is None else reference.eval()
         self.version = version
 
-    def judge(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
         """Judges one unroll [T + 1, b].
 
         Raises:
@@ -62,7 +62,7 @@ class ScoringModel:
                 before = state_from_arrays([states.gate[name] for name in ("hidden", "cell")], self._reference.device)
             logits, between = gate_logits(self._reference, arrays, before)
             gate = dict(zip(("hidden", "cell"), state_to_arrays(between), strict=True))
-        return ScoredUnroll(reward, logits, LaneStates(payment, gate), self.version, utility)
+        return ScoredUnroll(reward, logits, LaneState(payment, gate), self.version, utility)
 
     def load_version(self, weights: Weights, version: int) -> None:
         """From the next request on, pays with these weights of the reward model.

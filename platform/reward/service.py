@@ -17,7 +17,7 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.policy import tensors
 from interplay.agent.recurrent import RecurrentState, state_from_arrays, state_to_arrays
-from interplay.agent.weights import UTILITY, Weights, load_weights
+from interplay.agent.weights import UTILITY_PREFIX, Weights, load_weights
 from interplay.learner.ibt import utility_reward
 
 
@@ -71,7 +71,7 @@ class RewardService:
         Raises:
             ValueError: they are of another model.
         """
-        if not any(name.startswith(UTILITY) for name in weights):
+        if not any(name.startswith(UTILITY_PREFIX) for name in weights):
             raise ValueError("these weights have no utility head: give those of a reward stage, not of a policy")
         load_weights(self._model, weights)
 

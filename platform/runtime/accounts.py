@@ -13,7 +13,7 @@ class Account:
 
     waited: float = 0.0  # seconds that the learner has waited for it, ever since
     ready: int = 0  # batches that stand ready
-    unpaid: int = 0  # unrolls that have come, and wait for what they earned
+    unscored: int = 0  # unrolls that have come, and wait for what they earned
     held_bytes: int = 0  # in the object store
     restarts: int = 0  # of its parts
     idle: Mapping[str, float] = field(default_factory=dict)  # by kind of part: the share of its time, 0 to 1
@@ -45,7 +45,7 @@ class Flow:
         found = {
             "learner_idle": min(1.0, (waited - self._waited) / elapsed) if elapsed > 0 else 0.0,
             "object_store_mb": sum(account.held_bytes for account in accounts.values()) / 2**20,
-            "unpaid": float(sum(account.unpaid for account in accounts.values())),
+            "unpaid": float(sum(account.unscored for account in accounts.values())),
             "restarts": float(sum(account.restarts for account in accounts.values())),
         }
         self._read_at, self._waited = now, waited

@@ -14,7 +14,7 @@ from interplay.agent.noise import Noise, NoiseStream
 from interplay.agent.packed import pack
 from interplay.agent.policy import act, tensors
 from interplay.agent.recurrent import state_from_arrays
-from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, answers_of
+from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, split_decision
 from interplay.agent.weights import Weights, load_weights
 from interplay.runtime.batching import Refused
 
@@ -87,7 +87,7 @@ class InferenceModel:
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
         state = state_from_arrays(remembered, device)
         decision = act(agent, tensors(joined, device), state, noise, requests[0].greedy)
-        return answers_of(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
+        return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
 
     def _agent_of(self, version: int) -> Agent:
         if version not in self._agents:

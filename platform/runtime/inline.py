@@ -18,10 +18,10 @@ from interplay.runtime.accounts import Account
 from interplay.runtime.ahead import Ahead
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.ledger import Taken
-from interplay.runtime.sources import DemonstratedBatch, PlayedBatch
+from interplay.runtime.sources import DemonstrationBatch, RolloutBatch
 
 
-class Reads(Protocol):
+class DatasetReader(Protocol):
     """A dataset actor."""
 
     def unroll(self) -> Unroll: ...
@@ -31,7 +31,7 @@ class Reads(Protocol):
     def load_state(self, state: Mapping[str, Any]) -> None: ...
 
 
-class InlinePlayed:
+class InlineRollouts:
     """Plays with one actor, pays, and asks the frozen gate. With `overlap`, one unroll ahead in a thread."""
 
     def __init__(
@@ -46,7 +46,7 @@ class InlinePlayed:
         self._waited = 0.0
         self._pulses = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
 
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> PlayedBatch:
+    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         started = time.monotonic()
         played = self._ahead.take(self._maker(weights(), version))
         self._waited += time.monotonic() - started
@@ -55,7 +55,7 @@ class InlinePlayed:
         taken = Taken(0, self._taken, played.unroll.version)
         self._taken += 1
         ended = self._returns.add(played.unroll, played.reward)
-        return PlayedBatch(played, ended, (taken,), self._payment.version)
+        return RolloutBatch(played, ended, (taken,), self._payment.version)
 
     def account(self) -> Account:
         idle = {kind: share.of(pulse.read()) for kind, (pulse, share) in self._pulses.items()}
@@ -94,24 +94,24 @@ class InlinePlayed:
             return Played(unroll, reward, None if self._gate is None else self._gate.logits(unroll))
 
 
-class InlineDemonstrated:
+class InlineDemonstrations:
     """Reads demonstrations with one dataset actor. With `overlap`, one unroll ahead in a thread."""
 
-    def __init__(self, dataset: Reads, overlap: bool) -> None:
+    def __init__(self, dataset: DatasetReader, overlap: bool) -> None:
         self._dataset = dataset
         self._ahead: Ahead[Unroll] = Ahead(overlap)
         self._taken = 0
         self._waited = 0.0
         self._pulse, self._idle = Heartbeat(), IdleFraction()
 
-    def take(self, *, ahead: bool) -> DemonstratedBatch:
+    def take(self, *, ahead: bool) -> DemonstrationBatch:
         started = time.monotonic()
         unroll = self._ahead.take(self._make)
         self._waited += time.monotonic() - started
         if ahead:
             self._ahead.begin(self._make)
         self._taken += 1
-        return DemonstratedBatch(unroll, (Taken(0, self._taken - 1),))
+        return DemonstrationBatch(unroll, (Taken(0, self._taken - 1),))
 
     def account(self) -> Account:
         return Account(waited=self._waited, idle={"dataset": self._idle.of(self._pulse.read())})
@@ -136,8 +136,8 @@ class InlineDemonstrated:
 class NoDemonstrations:
     """For a learner that learns nothing from demonstrations: none are read."""
 
-    def take(self, *, ahead: bool) -> DemonstratedBatch:
-        return DemonstratedBatch(None, ())
+    def take(self, *, ahead: bool) -> DemonstrationBatch:
+        return DemonstrationBatch(None, ())
 
     def account(self) -> Account:
         return Account()

@@ -10,8 +10,8 @@ from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.observation import Arrays
 from interplay.agent.weights import Weights
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll, ScoringModel
-from interplay.runtime.inline import Reads
+from interplay.reward.scoring_model import LaneState, ScoredUnroll, ScoringModel
+from interplay.runtime.inline import DatasetReader
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class PlayingPart:
 class ReadingPart:
     """A dataset actor that sends messages; see `PlayingPart`."""
 
-    def __init__(self, dataset: Reads, after: bytes | None) -> None:
+    def __init__(self, dataset: DatasetReader, after: bytes | None) -> None:
         self._dataset = dataset
         if after is not None:
             dataset.load_state(from_bytes(after))
@@ -62,20 +62,20 @@ class ReadingPart:
         return _message(self._dataset, number)
 
 
-class JudgingPart:
+class ScoringReplica:
     """A reward replica: judges messages. What comes from another process is read-only, and is only read here."""
 
-    def __init__(self, judge: ScoringModel) -> None:
-        self._judge = judge
+    def __init__(self, model: ScoringModel) -> None:
+        self._model = model
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
-    def judge(self, message: Message, states: LaneStates) -> ScoredUnroll:
-        """Judges one unroll; see `ScoringModel.judge`."""
-        return self._judge.judge(message.arrays, states)
+    def score(self, message: Message, states: LaneState) -> ScoredUnroll:
+        """Judges one unroll; see `ScoringModel.score`."""
+        return self._model.score(message.arrays, states)
 
     def load_version(self, weights: Weights, version: int) -> None:
         """See `ScoringModel.load_version`."""
-        self._judge.load_version(weights, version)
+        self._model.load_version(weights, version)
 
 
 def _message(actor: Any, number: int) -> Message:

@@ -13,7 +13,7 @@ from interplay.runtime.accounts import Account
 from interplay.runtime.ledger import Taken
 
 
-class PlayedBatch(NamedTuple):
+class RolloutBatch(NamedTuple):
     """What one update learns from. Its arrays are refilled after the next is taken."""
 
     played: Played
@@ -22,17 +22,17 @@ class PlayedBatch(NamedTuple):
     reward_version: int  # of the reward model that paid, the newest of several; 0 where none did
 
 
-class DemonstratedBatch(NamedTuple):
+class DemonstrationBatch(NamedTuple):
     """Demonstrations for one update. The arrays are refilled after the next is taken."""
 
     unroll: Unroll | None  # None where nothing is learned from demonstrations
     taken: tuple[Taken, ...]
 
 
-class PlayedSource(Protocol):
+class RolloutSource(Protocol):
     """Delivers what agents played, paid."""
 
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> PlayedBatch:
+    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         """The next batch.
 
         Args:
@@ -54,10 +54,10 @@ class PlayedSource(Protocol):
         """Ends what works in the background."""
 
 
-class DemonstratedSource(Protocol):
-    """Delivers demonstrations; see `PlayedSource`."""
+class DemonstrationSource(Protocol):
+    """Delivers demonstrations; see `RolloutSource`."""
 
-    def take(self, *, ahead: bool) -> DemonstratedBatch: ...
+    def take(self, *, ahead: bool) -> DemonstrationBatch: ...
 
     def account(self) -> Account: ...
 

@@ -106,7 +106,9 @@ class RewardConfig:
     heldout_episodes: int = 200  # on which pair accuracy is measured as training goes on
     measure_every: int = 100  # updates between measurements
     start: str = "clone"  # whose vocabulary and network it has, and whose weights it starts from
-    fresh: bool = False  # start from new weights instead; choice: a small net that was cloned first learns less here
+    from_scratch: bool = (
+        False  # start from new weights instead; choice: a small net that was cloned first learns less here
+    )
 
 
 @dataclass(frozen=True)

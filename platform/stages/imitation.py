@@ -9,11 +9,11 @@ from torch import Tensor
 
 from interplay.agent.network import Agent
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import identity
+from interplay.learner.agents import describe_agent
 from interplay.learner.learner import Learner
 from interplay.runtime.accounts import Flow
 from interplay.runtime.ledger import Ledger
-from interplay.runtime.sources import DemonstratedSource
+from interplay.runtime.sources import DemonstrationSource
 from interplay.stages.run import Beat
 
 Measure = Callable[[], Mapping[str, float]]
@@ -30,7 +30,7 @@ class Imitation:
         agent: Agent,
         vocabulary: Vocabulary,
         learner: Learner,
-        demonstrated: DemonstratedSource,
+        demonstrated: DemonstrationSource,
         ledger: Ledger,
         beat: Beat,
         measure: Measure | None = None,
@@ -59,7 +59,7 @@ class Imitation:
         return metrics
 
     def identity(self) -> Mapping[str, Any]:
-        return identity(self.agent, self.vocabulary)
+        return describe_agent(self.agent, self.vocabulary)
 
     def weights(self) -> Mapping[str, Tensor]:
         self._beat(SAVES)

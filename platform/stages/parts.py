@@ -58,16 +58,16 @@ def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
     return found
 
 
-def start_from(run: Run, name: str, *, utility: bool = False, fresh: bool = False) -> tuple[Agent, Vocabulary]:
+def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool = False) -> tuple[Agent, Vocabulary]:
     """A new agent with the weights of another stage; with `utility`, a reward model whose new head is untrained.
 
-    `fresh`: only the other's network and vocabulary, with weights of its own.
+    `from_scratch`: only the other's network and vocabulary, with weights of its own.
     """
     found = checkpoint_of(run, name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of(run.seed, "start", name))  # of what the checkpoint lacks: the new head
         agent, vocabulary = build_agent(found.description, utility=utility)
-    if fresh:
+    if from_scratch:
         return agent, vocabulary
     missing = agent.load_state_dict(found.weights(), strict=False)
     lost, spare = (  # a utility head comes and goes: a clone has none, and who starts from a reward model needs none

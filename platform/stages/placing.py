@@ -19,10 +19,10 @@ from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner, LearnerConfig
 from interplay.runtime.cluster_token import keep_others_out
-from interplay.runtime.inline import InlineDemonstrated
+from interplay.runtime.inline import InlineDemonstrations
 from interplay.runtime.messages import ReadingPart
 from interplay.runtime.seeding import torch_stream
-from interplay.runtime.sources import DemonstratedSource
+from interplay.runtime.sources import DemonstrationSource
 from interplay.stages.parts import ALONE, Share, dataset_actor
 from interplay.stages.run import Run
 
@@ -84,10 +84,10 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     supervise(work)
 
 
-def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> DemonstratedSource:
+def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> DemonstrationSource:
     """What reads demonstrations for the learner. `overlap`: in process, one unroll ahead of it."""
     if run.around is None:
-        return InlineDemonstrated(_reader(run, what, ALONE), overlap)
+        return InlineDemonstrations(_reader(run, what, ALONE), overlap)
     from interplay.runtime.ray.demonstrated import DemonstratedStream
 
     of, lanes = run.config.runtime.datasets, what.config.lanes

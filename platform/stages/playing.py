@@ -16,25 +16,25 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy, Policy
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, RemotePolicy
-from interplay.agent.weights import Weights, load_weights, weights_of
+from interplay.agent.weights import Weights, export_weights, load_weights
 from interplay.env.world import World
 from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent, described
+from interplay.learner.agents import build_agent, read_description
 from interplay.learner.device import find_device
 from interplay.reward.reference_gate import ReferenceGate
 from interplay.reward.scoring_model import ScoringModel
 from interplay.reward.service import RewardService
 from interplay.runtime.inference_model import InferenceModel
-from interplay.runtime.inline import InlinePlayed
-from interplay.runtime.messages import JudgingPart, PlayingPart
+from interplay.runtime.inline import InlineRollouts
+from interplay.runtime.messages import PlayingPart, ScoringReplica
 from interplay.runtime.seeding import seed_of, torch_stream
-from interplay.runtime.sources import PlayedSource
+from interplay.runtime.sources import RolloutSource
 from interplay.stages.parts import ALONE, Share, checkpoint_of, start_from
-from interplay.stages.paying import Payer, PayingModel
 from interplay.stages.placing import pinned
+from interplay.stages.reward_source import RewardModel, RewardSource
 from interplay.stages.run import Run
 
 if TYPE_CHECKING:
@@ -46,17 +46,17 @@ STAGE = "reinforce"
 SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
 
 
-def played_source(run: Run, snapshot: Path, payer: Payer) -> PlayedSource:
+def played_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSource:
     """What plays unrolls for the learner, and pays them."""
     if run.around is not None:
-        return _stream(run, snapshot, payer, run.around)
+        return _stream(run, snapshot, rewards, run.around)
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     acting, vocabulary = start_from(run, config.start)
     policy = local_policy(run, acting, "train")
     device = find_device(config.learner.device)
-    return InlinePlayed(
+    return InlineRollouts(
         actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
-        payment=payer.payment(lanes),
+        payment=rewards.payment(lanes),
         gate=ReferenceGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
         overlap=run.config.runtime.overlap,
     )
@@ -97,12 +97,12 @@ def _has_gate(run: Run) -> bool:
     return run.config.reinforce.learner.objective.weights.gate_kl > 0
 
 
-def _stream(run: Run, snapshot: Path, payer: Payer, around: LearnerContext) -> PlayedSource:
+def _stream(run: Run, snapshot: Path, rewards: RewardSource, around: LearnerContext) -> RolloutSource:
     """Actors and reward replicas in processes of their own."""
     from interplay.runtime.ray.inference_client import AskingPart
-    from interplay.runtime.ray.judging import Judging
     from interplay.runtime.ray.played import PlayedStream
     from interplay.runtime.ray.replicas import Replicas
+    from interplay.runtime.ray.scoring_pool import ScoringPool
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, around=None)
     lanes = config.actor.lanes // runtime.side_by_side
@@ -118,16 +118,16 @@ def _stream(run: Run, snapshot: Path, payer: Payer, around: LearnerContext) -> P
         actors = [around.host(f"actor-{index}", make) for index, make in enumerate(makes)]
     gate = _gate_weights(run) if _has_gate(run) else None
     replicas = None
-    if gate is not None or payer.model is not None:
-        judges = partial(_judging_part, here, gate, payer.model)
-        parts = [around.host(f"reward-{index}", judges) for index in range(runtime.reward.replicas)]
+    if gate is not None or rewards.model is not None:
+        make_replica = partial(_scoring_replica, here, gate, rewards.model)
+        parts = [around.host(f"reward-{index}", make_replica) for index in range(runtime.reward.replicas)]
         replicas = Replicas(parts, retries=runtime.reward.retries)
     return PlayedStream(
         parts=actors,
-        judging=Judging(replicas, None if payer.model is not None else payer.payment(lanes)),
+        scoring=ScoringPool(replicas, None if rewards.model is not None else rewards.payment(lanes)),
         inference=inference,
         gate=gate,
-        newer=payer.newer,
+        newer=rewards.newer,
         lanes=lanes,
         surroundings=around,
         pinned=pinned(config.learner),
@@ -139,7 +139,7 @@ def _gate_weights(run: Run) -> Weights:
     resumed = checkpoint.latest(run.stage(STAGE).checkpoints)
     if resumed is not None:
         return {name: tensor.numpy() for name, tensor in resumed.training()["gate"]["weights"].items()}
-    return weights_of(start_from(run, run.config.reinforce.start)[0])
+    return export_weights(start_from(run, run.config.reinforce.start)[0])
 
 
 def _playing_part(
@@ -160,7 +160,7 @@ def _asking_part(
     *,
     ask: Callable[[DecisionRequest], DecisionResponse],
 ) -> PlayingPart:
-    sized, layout, vocabulary = described(checkpoint_of(run, run.config.reinforce.start).description)
+    sized, layout, vocabulary = read_description(checkpoint_of(run, run.config.reinforce.start).description)
     policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
     actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
     return PlayingPart(actor, after)
@@ -190,21 +190,21 @@ def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> Infe
     return deciding
 
 
-def _judging_part(
-    run: Run, gate: Weights | None, paying: PayingModel | None, newer: Weights | None = None, version: int = 0
-) -> JudgingPart:
+def _scoring_replica(
+    run: Run, gate: Weights | None, reward_model: RewardModel | None, newer: Weights | None = None, version: int = 0
+) -> ScoringReplica:
     service = reference = None
     device = find_device("auto" if run.config.runtime.reward.resources.gpus else "cpu")
     if gate is not None:
         reference, _ = start_from(run, run.config.reinforce.start)
         load_weights(reference, gate)
         reference.to(device)
-    if paying is not None:
-        model, _ = build_agent(paying.description)
-        load_weights(model, paying.weights)
+    if reward_model is not None:
+        model, _ = build_agent(reward_model.description)
+        load_weights(model, reward_model.weights)
         service = RewardService(model.to(device))
-        version = version or paying.version
-    judge = ScoringModel(service=service, reference=reference, version=version)
+        version = version or reward_model.version
+    scoring = ScoringModel(service=service, reference=reference, version=version)
     if newer is not None:
-        judge.load_version(newer, version)
-    return JudgingPart(judge)
+        scoring.load_version(newer, version)
+    return ScoringReplica(scoring)

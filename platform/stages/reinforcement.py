@@ -19,11 +19,11 @@ from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.network import Agent
 from interplay.agent.weights import Weights
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import identity
+from interplay.learner.agents import describe_agent
 from interplay.learner.learner import Learner
 from interplay.runtime.accounts import Flow
 from interplay.runtime.ledger import Ledger, Taken
-from interplay.runtime.sources import DemonstratedSource, PlayedSource
+from interplay.runtime.sources import DemonstrationSource, RolloutSource
 from interplay.stages.imitation import LEARNS, SAVES
 from interplay.stages.run import Beat
 
@@ -47,8 +47,8 @@ class Reinforcement:
         agent: Agent,
         vocabulary: Vocabulary,
         learner: Learner,
-        played: PlayedSource,
-        demonstrated: DemonstratedSource,
+        played: RolloutSource,
+        demonstrated: DemonstrationSource,
         ledger: Ledger,
         watcher: Watcher,
         passes: int,
@@ -86,7 +86,7 @@ class Reinforcement:
         return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
 
     def identity(self) -> Mapping[str, Any]:
-        return identity(self.agent, self.vocabulary)
+        return describe_agent(self.agent, self.vocabulary)
 
     def weights(self) -> Mapping[str, Tensor]:
         self._beat(SAVES)

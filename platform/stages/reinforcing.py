@@ -8,13 +8,13 @@ from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
-from interplay.stages.measuring import heldout_returns
+from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
-from interplay.stages.paying import Payer, payer_of
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.playing import SETTERS, STAGE, played_source
 from interplay.stages.reinforcement import Reinforcement
 from interplay.stages.returns_ledger import ReturnsLedger
+from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
@@ -34,10 +34,10 @@ def reinforce(run: Run) -> None:
         return
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "interplay collect")
-    payer = payer_of(run)
-    heldout = heldout_returns(run, snapshot, payer)
+    rewards = reward_source(run)
+    heldout = heldout_returns(run, snapshot, rewards)
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
-    trainee = build(run, snapshot, payer, ledger)
+    trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     ledger.go_on_from(resumed.step if resumed is not None else 0)
     show = {"return": "return", "success": "success", "ratio": "ratio"}
@@ -45,7 +45,7 @@ def reinforce(run: Run) -> None:
     clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))
 
 
-def build(run: Run, snapshot: Snapshot, payer: Payer, ledger: ReturnsLedger) -> Reinforcement:
+def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> Reinforcement:
     """The agent from where it starts, and everything around it."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
@@ -55,7 +55,7 @@ def build(run: Run, snapshot: Snapshot, payer: Payer, ledger: ReturnsLedger) -> 
         agent=agent,
         vocabulary=vocabulary,
         learner=placed_learner(run, STAGE, agent, config.dataset.lanes if shown else 0),
-        played=played_source(run, snapshot.path, payer),
+        played=played_source(run, snapshot.path, rewards),
         demonstrated=demonstrated_source(run, what, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,

@@ -29,8 +29,8 @@ from interplay.evaluation.material import (
 from interplay.evaluation.probes import success_steps
 from interplay.evaluation.report import write_report
 from interplay.stages import evaluating
-from interplay.stages.examining import Examination, examine
 from interplay.stages.returns_ledger import read_returns
+from interplay.stages.reward_examination import Examination, examine
 from interplay.stages.run import Run
 
 STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")

@@ -8,7 +8,7 @@ from functools import partial
 
 from interplay.agent.network import Agent
 from interplay.episodes.episode_catalog import EpisodeFilter
-from interplay.stages.heldout import HeldOut, read_heldout
+from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import checkpoint_of, start_from
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
@@ -37,7 +37,7 @@ def train_reward(run: Run) -> None:
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "interplay mark")
     train_on = EpisodeFilter(split="train", marked=True)
-    agent, vocabulary = start_from(run, config.start, utility=True, fresh=config.fresh)
+    agent, vocabulary = start_from(run, config.start, utility=True, from_scratch=config.from_scratch)
     if config.augmentation.mirror and agent.previous is not None:
         raise ValueError(
             f"{STAGE}.augmentation.mirror={config.augmentation.mirror:g} turns pictures round and not what was done, "
@@ -64,12 +64,11 @@ def train_reward(run: Run) -> None:
         measure_every=config.measure_every,
     )
     show = {"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"}
-    train_stage(
-        run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=None if config.fresh else start
-    )
+    start_shown = None if config.from_scratch else start
+    train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))
 
 
-def _measured(run: Run, heldout: HeldOut, agent: Agent) -> Mapping[str, float]:
+def _measured(run: Run, heldout: HeldOutEpisodes, agent: Agent) -> Mapping[str, float]:
     with run.busy("measures") as beat:
         return heldout.metrics(agent, beat)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
-from interplay.learner.agents import same_agent
+from interplay.learner.agents import check_same_agent
 from interplay.learner.checkpoint import Checkpoint
 from interplay.runtime.heap import give_back
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -118,7 +118,7 @@ def resume(trainee: Trainee, folder: StageFolder) -> int:
     found = checkpoint.latest(folder.checkpoints)
     if found is None:
         return 0
-    same_agent(found, trainee.identity())
+    check_same_agent(found, trainee.identity())
     trainee.load(found.weights(), found.training())
     logger.info("%s goes on from update %d", folder.path.name, found.step)
     return found.step

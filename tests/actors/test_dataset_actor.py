@@ -71,14 +71,14 @@ def as_seen(number: int) -> list[Arrays]:
     """The observations of each row as `LaneInputs` makes them of the views, the recorded actions carried out."""
     episode, views = play(Street(), number, STEPS[number])
     inputs = LaneInputs(LAYOUT, WORDS, 1)
-    inputs.begin(0)
+    inputs.reset(0)
     rows = []
     for row, seen in enumerate(views):
         view: View = seen["solver"]
-        inputs.see(0, view)
+        inputs.observe(0, view)
         rows.append({key: array[0, 0].copy() for key, array in inputs.arrays.items()})
         if row < STEPS[number]:
-            inputs.acted(0, episode.actions["solver"][2 * row : 2 * row + 2])
+            inputs.record_action(0, episode.actions["solver"][2 * row : 2 * row + 2])
     return rows
 
 

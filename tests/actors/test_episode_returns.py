@@ -8,7 +8,7 @@ from street import TINY, Street
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.agent.observation import Layout
-from interplay.agent.unroll import Unroll, allocate_played
+from interplay.agent.unroll import Unroll, allocate_rollout
 
 LANES, STEPS = 3, 6
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -22,7 +22,7 @@ def unrolls_of(rng: np.random.Generator, count: int) -> list[tuple[Unroll, np.nd
     reward = rng.normal(size=(rows - 1, LANES)).astype(np.float32)
     made = []
     for number in range(count):
-        arrays = allocate_played(LAYOUT, STEPS, LANES)
+        arrays = allocate_rollout(LAYOUT, STEPS, LANES)
         window = slice(number * STEPS, number * STEPS + STEPS + 1)
         arrays["last"], arrays["success"] = last[window], success[window]
         made.append((Unroll(arrays, {}), reward[number * STEPS : (number + 1) * STEPS]))

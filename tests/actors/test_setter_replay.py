@@ -21,8 +21,8 @@ from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
 from interplay.agent.recurrent import state_from_arrays
-from interplay.agent.unroll import Unroll, allocate_demonstrated
-from interplay.agent.weights import weights_of
+from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.agent.weights import export_weights
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
 from interplay.episodes.dialogue import DialogueTask, dialogue
@@ -148,7 +148,7 @@ def test_on_policy_all_ratios_are_one(snapshot: Snapshot) -> None:
 def test_new_weights_act_from_the_next_unroll_on(snapshot: Snapshot) -> None:
     actor, other = actor_of(snapshot), tiny_agent(Street(), seed=9)
     actor.unroll()
-    actor.load_weights(weights_of(other), version=7)
+    actor.load_weights(export_weights(other), version=7)
     unroll = actor.unroll()
     assert unroll.version == 7
     assert_on_policy(other, unroll)
@@ -165,7 +165,7 @@ def through_a_file(state: Any) -> Any:
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_it_goes_on_bit_for_bit_from_what_was_saved(snapshot: Snapshot, before: int) -> None:
     straight, resumed = actor_of(snapshot), actor_of(snapshot)
-    straight.load_weights(weights_of(tiny_agent(Street())), version=3)
+    straight.load_weights(export_weights(tiny_agent(Street())), version=3)
     for _ in range(before):
         straight.unroll()
     resumed.load_state(through_a_file(straight.state()))
@@ -304,7 +304,7 @@ def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
     actor.unroll()
     unroll = actor.unroll()
     metrics = Learner(agent, LearnerConfig(), dataset_lanes=2, generator=torch.Generator()).update(
-        demonstrated=Unroll(allocate_demonstrated(agent.layout, CONFIG.steps, 2), {}),
+        demonstrated=Unroll(allocate_demonstration(agent.layout, CONFIG.steps, 2), {}),
         played=Played(unroll, np.ones((CONFIG.steps, CONFIG.lanes), np.float32), None),
     )
     for head, without in (("movement", "movement"), ("language", "utterances")):

@@ -18,8 +18,8 @@ def view(level: int, heard: str = "", said: str = "") -> View:
 
 def test_a_lane_is_filled_from_its_view() -> None:
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 3)
-    inputs.begin(1)
-    inputs.see(1, view(7, heard="red ball", said="blue"))
+    inputs.reset(1)
+    inputs.observe(1, view(7, heard="red ball", said="blue"))
     assert (inputs.arrays["image"][0, 1] == 7).all() and not inputs.arrays["image"][0, [0, 2]].any()
     assert inputs.arrays["vector"][0, 1].tolist() == [7, 7]
     assert inputs.arrays["heard"][0, 1].tolist() == [5, 4, 3, 0]
@@ -30,9 +30,9 @@ def test_a_lane_is_filled_from_its_view() -> None:
 def test_what_was_done_is_remembered_until_the_next_episode() -> None:
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 2)
     for lane in (0, 1):
-        inputs.begin(lane)
-        inputs.acted(lane, np.array([[0, 4], [2, 3]], np.int8))
-    inputs.begin(1)
+        inputs.reset(lane)
+        inputs.record_action(lane, np.array([[0, 4], [2, 3]], np.int8))
+    inputs.reset(1)
     assert inputs.arrays["first"][0].tolist() == [False, True]
     assert inputs.arrays["previous"][0].tolist() == [[[0, 4], [2, 3]], [[1, 2], [1, 2]]]
 
@@ -41,7 +41,7 @@ def test_what_agents_make_up_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("interplay.agent.inputs.MOST", 3)
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
     for number in range(20):
-        inputs.see(0, view(0, heard="red ball", said="red" if number % 2 else f"ball {number}"))
+        inputs.observe(0, view(0, heard="red ball", said="red" if number % 2 else f"ball {number}"))
         assert inputs.arrays["heard"][0, 0].tolist() == [5, 4, 3, 0]
         assert inputs.arrays["said"][0, 0].tolist()[:2] == ([5, 3] if number % 2 else [4, 1])
         assert len(inputs._encoded) <= 3
@@ -51,9 +51,9 @@ def test_a_step_is_stored_by_copy() -> None:
     layout = Layout(WORLD, 4, 2)
     inputs = LaneInputs(layout, VOCABULARY, 2)
     unroll = layout.observations(3, 2)
-    inputs.see(0, view(7, heard="ball"))
+    inputs.observe(0, view(7, heard="ball"))
     inputs.store(unroll, 1)
-    inputs.see(0, view(9))
+    inputs.observe(0, view(9))
     assert unroll["image"][:, 0, 0, 0, 0].tolist() == [0, 7, 0]
     assert unroll["heard"][1, 0].tolist() == [4, 3, 0, 0]
 
@@ -61,6 +61,6 @@ def test_a_step_is_stored_by_copy() -> None:
 def test_a_view_must_hold_what_the_world_promises() -> None:
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
     with pytest.raises(ValueError, match="fake promises pictures"):
-        inputs.see(0, View(vector=np.zeros(2, np.float32)))
+        inputs.observe(0, View(vector=np.zeros(2, np.float32)))
     with pytest.raises(ValueError, match="fake promises vectors"):
-        inputs.see(0, View(image=np.zeros((2, 3, 3), np.uint8)))
+        inputs.observe(0, View(image=np.zeros((2, 3, 3), np.uint8)))

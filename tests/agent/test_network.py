@@ -12,8 +12,8 @@ from interplay.agent.observation import Layout
 from interplay.agent.policy import act
 from interplay.agent.recurrent import state_from_arrays, state_to_arrays
 from interplay.agent.sizes import SIZES, AgentConfig
-from interplay.agent.transformer import IMPOSSIBLE
-from interplay.agent.weights import load_weights, weights_of
+from interplay.agent.transformer import IMPOSSIBLE_LOGIT
+from interplay.agent.weights import export_weights, load_weights
 from interplay.env.world import Component, WorldSpec
 
 WORDS = 20
@@ -265,7 +265,7 @@ def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: p
     seen: list[int] = []
     tower.stem.register_forward_pre_hook(lambda stem, given: seen.append(len(given[0])))
     products_of_a_picture = 6 * 8 * 4 * 4 * 4  # places, channels, and a patch of 4x4
-    monkeypatch.setattr("interplay.agent.image_tower.MANY_PRODUCTS", most * products_of_a_picture)
+    monkeypatch.setattr("interplay.agent.image_tower.MAX_STEM_PRODUCTS", most * products_of_a_picture)
     in_parts = learned()
     assert seen == [most] * (11 // most) + [11 % most] * (11 % most > 0)
     torch.testing.assert_close(in_parts[0], at_once[0])
@@ -276,7 +276,7 @@ def test_a_tower_learns_from_many_pictures_as_from_few(most: int, monkeypatch: p
 
 
 def test_choices_are_drawn_by_their_probabilities() -> None:
-    logits = torch.tensor([0.0, 1.0, -1.0, IMPOSSIBLE])
+    logits = torch.tensor([0.0, 1.0, -1.0, IMPOSSIBLE_LOGIT])
     drawn = choose(logits.expand(8000, 4), Noise.of(torch.Generator().manual_seed(0), 8000), greedy=False)
     seen = torch.bincount(drawn, minlength=4) / 8000
     torch.testing.assert_close(seen, logits.softmax(-1), rtol=0.0, atol=0.02)
@@ -316,7 +316,7 @@ def test_a_reward_model_starts_from_an_agents_weights() -> None:
     with torch.no_grad():
         for parameter in agent.parameters():
             parameter.mul_(0.5)
-    load_weights(model, weights_of(agent))
+    load_weights(model, export_weights(agent))
     observations = observations_of(agent.layout, 2, 3)
     ours, _ = agent(observations, agent.initial_state(3))
     theirs, _ = model(observations, model.initial_state(3))
@@ -338,11 +338,11 @@ def test_a_utility_remembers_only_where_it_may(remembers: bool) -> None:
 
 def test_weights_of_another_agent_are_refused() -> None:
     agent = agent_of(spec())
-    weights = weights_of(agent)
+    weights = export_weights(agent)
     with pytest.raises(ValueError, match=r"missing: \['value\.layers\.0\.bias'\]"):
         load_weights(agent, {key: value for key, value in weights.items() if key != "value.layers.0.bias"})
     with pytest.raises(ValueError, match=r"unknown: \['utility\.layers\.0\.bias'"):
-        load_weights(agent, weights_of(agent_of(spec(), utility=True)))
+        load_weights(agent, export_weights(agent_of(spec(), utility=True)))
     with pytest.raises(ValueError, match=r"shapes: \['encoder\.words\.word\.weight \(3, 3\)"):
         load_weights(agent, {**weights, "encoder.words.word.weight": weights["encoder.words.word.weight"][:3, :3]})
 

@@ -12,7 +12,7 @@ from torch import nn
 from interplay.agent import packed
 from interplay.agent.packed import PackedLinear, pack
 from interplay.agent.remote_policy import RemotePolicy
-from interplay.agent.weights import load_weights, weights_of
+from interplay.agent.weights import export_weights, load_weights
 from interplay.env.world import Start
 from interplay.runtime.inference_model import InferenceModel
 
@@ -36,7 +36,7 @@ def test_products_are_those_of_the_layer(lead: tuple[int, ...], biased: bool) ->
     quick, x = PackedLinear(layer), torch.randn(*lead, 300)
     with torch.inference_mode():
         torch.testing.assert_close(quick(x), layer(x))
-    few = x[..., 0].numel() <= packed.MOST_ROWS
+    few = x[..., 0].numel() <= packed.MAX_PACKED_ROWS
     assert (quick._packed is not None) == few
 
 
@@ -99,15 +99,15 @@ def test_without_onednn_nothing_is_packed(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_agent_acts_with_packed_layers_as_without_and_takes_up_new_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes, decisions = 3, []
-    for large in (packed.LARGE, 0):
-        monkeypatch.setattr(packed, "LARGE", large)
+    for large in (packed.MIN_PACKED_ELEMENTS, 0):
+        monkeypatch.setattr(packed, "MIN_PACKED_ELEMENTS", large)
         world, seats = Street(), playing(tiny_agent(Street()), lanes)
         assert any(isinstance(each, PackedLinear) for each in seats.policy.agent.modules()) == (large == 0)  # type: ignore[attr-defined]
         for lane in range(lanes):
-            seats.begin(lane)
-            seats.see(lane, world.reset(Start(seed=lane))["solver"])
+            seats.reset(lane)
+            seats.observe(lane, world.reset(Start(seed=lane))["solver"])
         _, first = seats.decide()
-        seats.policy.load_version(weights_of(tiny_agent(Street(), seed=7)), 1)
+        seats.policy.load_version(export_weights(tiny_agent(Street(), seed=7)), 1)
         _, second = seats.decide()
         decisions.append((first, second))
     for plain, quick in zip(*decisions, strict=True):
@@ -120,16 +120,16 @@ def test_an_agent_acts_with_packed_layers_as_without_and_takes_up_new_weights(mo
 def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes, agents = 3, [tiny_agent(Street(), seed=seed) for seed in range(4)]
     told = []
-    for large in (packed.LARGE, 0):
-        monkeypatch.setattr(packed, "LARGE", large)
+    for large in (packed.MIN_PACKED_ELEMENTS, 0):
+        monkeypatch.setattr(packed, "MIN_PACKED_ELEMENTS", large)
         deciding = InferenceModel(tiny_agent(Street(), seed=9))
         seen = []
         for version, agent in enumerate(agents):  # the third takes the network that the first had
-            deciding.publish(version, weights_of(agent), [])
+            deciding.publish(version, export_weights(agent), [])
             seats = playing(agent, lanes)
             for lane in range(lanes):
-                seats.begin(lane)
-                seats.see(lane, Street().reset(Start(seed=lane))["solver"])
+                seats.reset(lane)
+                seats.observe(lane, Street().reset(Start(seed=lane))["solver"])
             policy = RemotePolicy(
                 lambda request, deciding=deciding: deciding.decide([request])[0],
                 layout=agent.layout,
@@ -146,10 +146,10 @@ def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.M
 
 
 def test_weights_go_in_and_out_of_a_packed_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "LARGE", 0)
+    monkeypatch.setattr(packed, "MIN_PACKED_ELEMENTS", 0)
     plain, quick = tiny_agent(Street(), seed=1), tiny_agent(Street(), seed=2)
     pack(quick)
-    load_weights(quick, weights_of(plain))
-    found, expected = weights_of(quick), weights_of(plain)
+    load_weights(quick, export_weights(plain))
+    found, expected = export_weights(quick), export_weights(plain)
     assert list(found) == list(expected)
     assert all((found[name] == expected[name]).all() for name in expected)

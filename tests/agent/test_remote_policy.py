@@ -14,8 +14,8 @@ from street import WORDS, Street, playing, tiny_agent
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
 from interplay.agent.policy import Decision
-from interplay.agent.remote_policy import DECIDED, DecisionRequest, DecisionResponse, RemotePolicy
-from interplay.agent.weights import weights_of
+from interplay.agent.remote_policy import DECISION_FIELDS, DecisionRequest, DecisionResponse, RemotePolicy
+from interplay.agent.weights import export_weights
 from interplay.env.world import Action, Start
 from interplay.runtime.inference_model import InferenceModel
 
@@ -48,15 +48,15 @@ def served(agent: Agent, ask: Callable[[DecisionRequest], DecisionResponse], gre
 
 def deciding_with(agent: Agent) -> InferenceModel:
     deciding = InferenceModel(tiny_agent(Street(), seed=9))  # its own weights must not matter
-    deciding.publish(0, weights_of(agent), [])
+    deciding.publish(0, export_weights(agent), [])
     return deciding
 
 
 def begun(seats: AgentRunner) -> list[Street]:
     worlds = [Street() for _ in range(LANES)]
     for lane, world in enumerate(worlds):
-        seats.begin(lane)
-        seats.see(lane, world.reset(Start(seed=lane))["solver"])
+        seats.reset(lane)
+        seats.observe(lane, world.reset(Start(seed=lane))["solver"])
     return worlds
 
 
@@ -64,12 +64,12 @@ def stepped(seats: AgentRunner, worlds: list[Street]) -> tuple[list[Action], Dec
     actions, decision = seats.decide()
     for lane, (world, action) in enumerate(zip(worlds, actions, strict=True)):
         rest = Action(world.spec.rest())
-        seats.see(lane, world.step({"solver": action, "setter": rest}).views["solver"])
+        seats.observe(lane, world.step({"solver": action, "setter": rest}).views["solver"])
     return actions, decision
 
 
 def same(one: Decision, other: Decision) -> None:
-    for name in DECIDED:
+    for name in DECISION_FIELDS:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
         assert getattr(one, name).dtype == getattr(other, name).dtype, name
     assert all(torch.equal(mine, theirs) for mine, theirs in zip(one.state, other.state, strict=True))
@@ -114,7 +114,7 @@ def test_a_request_can_be_asked_again() -> None:
         lost = one(request)
         again = other(request)
         np.testing.assert_array_equal(lost.random, again.random)
-        assert all((lost.decided[name] == again.decided[name]).all() for name in DECIDED)
+        assert all((lost.decided[name] == again.decided[name]).all() for name in DECISION_FIELDS)
         return again
 
     asking = served(agent, ask)
@@ -127,7 +127,7 @@ def test_a_request_can_be_asked_again() -> None:
 def test_the_version_that_is_wanted_is_asked_for() -> None:
     agent = tiny_agent(Street())
     deciding, asked = deciding_with(agent), list[int]()
-    deciding.publish(7, {name: 2 * weight for name, weight in weights_of(agent).items()}, [0])
+    deciding.publish(7, {name: 2 * weight for name, weight in export_weights(agent).items()}, [0])
 
     def ask(request: DecisionRequest) -> DecisionResponse:
         asked.append(request.version)

@@ -12,12 +12,12 @@ from street import TINY, WORDS, Street, tiny_agent
 from interplay.agent.network import Agent
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent, identity, load_agent, same_agent
+from interplay.learner.agents import build_agent, check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import CheckpointError
 
 
 def saved(root: Path, agent: Agent) -> None:
-    description = {**identity(agent, WORDS), "stage": "clone"}
+    description = {**describe_agent(agent, WORDS), "stage": "clone"}
     checkpoint.save(root, step=3, description=description, weights=agent.state_dict(), training={})
 
 
@@ -31,11 +31,11 @@ def test_an_agent_comes_back_as_it_was(tmp_path: Path, utility: bool) -> None:
     assert (loaded.utility is not None) == utility
     for (name, one), (other_name, other) in zip(agent.state_dict().items(), loaded.state_dict().items(), strict=True):
         assert name == other_name and torch.equal(one, other)
-    same_agent(checkpoint.read(tmp_path), identity(loaded, words))
+    check_same_agent(checkpoint.read(tmp_path), describe_agent(loaded, words))
 
 
 def test_a_reward_model_is_built_from_what_a_policy_says() -> None:
-    described = identity(tiny_agent(Street()), WORDS)
+    described = describe_agent(tiny_agent(Street()), WORDS)
     assert build_agent(described, utility=True)[0].utility is not None
     assert build_agent(described)[0].utility is None
 
@@ -45,8 +45,8 @@ def test_another_agent_is_refused_with_what_differs(tmp_path: Path) -> None:
     found = checkpoint.read(tmp_path)
     wider = tiny_agent(Street(), config=replace(TINY, width=32))
     with pytest.raises(CheckpointError, match=r"agent\.width is 16 there, 32 here\. Choose"):
-        same_agent(found, identity(wider, WORDS))
+        check_same_agent(found, describe_agent(wider, WORDS))
     with pytest.raises(CheckpointError, match=r"world\.image is \[8, 8, 3\] there, None here"):
-        same_agent(found, identity(tiny_agent(Street(image=False)), WORDS))
+        check_same_agent(found, describe_agent(tiny_agent(Street(image=False)), WORDS))
     with pytest.raises(CheckpointError, match="the vocabularies differ"):
-        same_agent(found, identity(tiny_agent(Street()), Vocabulary(["other"])))
+        check_same_agent(found, describe_agent(tiny_agent(Street()), Vocabulary(["other"])))

@@ -13,7 +13,7 @@ from street import TINY, Street, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
-from interplay.agent.unroll import Unroll, allocate_demonstrated, allocate_played
+from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
 from interplay.learner.learner import Learner, LearnerConfig, Played
 from interplay.learner.objective import LossWeights, ObjectiveConfig
 
@@ -45,7 +45,7 @@ def fill(arrays: Arrays, agent: Agent, rng: np.random.Generator) -> None:
 
 def demonstrated(agent: Agent, seed: int = 0, lanes: int = LANES) -> Unroll:
     rng = np.random.default_rng(seed)
-    arrays = allocate_demonstrated(agent.layout, STEPS, lanes)
+    arrays = allocate_demonstration(agent.layout, STEPS, lanes)
     fill(arrays, agent, rng)
     arrays["cloned"][:] = rng.random(arrays["cloned"].shape) < 0.9
     arrays["positive"][:] = rng.random(arrays["cloned"].shape) < 0.3
@@ -54,7 +54,7 @@ def demonstrated(agent: Agent, seed: int = 0, lanes: int = LANES) -> Unroll:
 
 def played(agent: Agent, seed: int = 0, lanes: int = 2) -> Played:
     rng = np.random.default_rng(100 + seed)
-    arrays = allocate_played(agent.layout, STEPS, lanes)
+    arrays = allocate_rollout(agent.layout, STEPS, lanes)
     fill(arrays, agent, rng)
     for key in ("movement_log_prob", "language_log_prob"):
         arrays[key][:] = rng.normal(-2, 0.5, size=arrays[key].shape)

@@ -79,7 +79,7 @@ def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
 
 
 def test_all_at_once_is_near(uncompiled: None, plain: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interplay.agent.image_tower.MANY_PRODUCTS", 1)  # the stem sees one picture at a time
+    monkeypatch.setattr("interplay.agent.image_tower.MAX_STEM_PRODUCTS", 1)  # the stem sees one picture at a time
     assert_near(update(compile=True, precision="bf16", channels_last=True, recompute=5), plain, 0.05)
 
 

@@ -8,7 +8,7 @@ import torch
 from street import TINY, Street, tiny_agent
 
 from interplay.agent.observation import Arrays, Layout
-from interplay.agent.unroll import allocate_demonstrated
+from interplay.agent.unroll import allocate_demonstration
 from interplay.reward.diagnostics import agreement, instruction, returns, swapped, utilities, with_instruction
 
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -17,7 +17,7 @@ LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
 def episode(steps: int, seed: int = 0, heard: int = 4) -> Arrays:
     """One episode [steps + 1, 1, ...] whose setter is heard from row 2 on."""
     rng = np.random.default_rng(seed)
-    arrays = allocate_demonstrated(LAYOUT, steps, 1)
+    arrays = allocate_demonstration(LAYOUT, steps, 1)
     arrays["first"][0], arrays["last"][-1] = True, True
     arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
     arrays["heard"][2:, 0, :2] = heard, 3

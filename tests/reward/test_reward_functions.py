@@ -10,7 +10,7 @@ import torch
 from street import TINY, Street, tiny_agent
 
 from interplay.agent.observation import Arrays, Layout
-from interplay.agent.unroll import Unroll, allocate_played
+from interplay.agent.unroll import Unroll, allocate_rollout
 from interplay.reward.reward_functions import EnvironmentReward, LearnedReward, ProgressReward
 from interplay.reward.service import RewardService
 
@@ -22,7 +22,7 @@ def unrolls_of(count: int) -> list[Unroll]:
     rng = np.random.default_rng(0)
     made = []
     for number in range(count):
-        arrays: Arrays = allocate_played(LAYOUT, STEPS, LANES)
+        arrays: Arrays = allocate_rollout(LAYOUT, STEPS, LANES)
         arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
         arrays["first"][:] = number == 0 and np.arange(STEPS + 1)[:, None] == 0
         made.append(Unroll(arrays, {}))

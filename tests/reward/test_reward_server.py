@@ -19,16 +19,16 @@ import pytest
 from street import TINY, Street, tiny_agent
 
 from interplay.agent.observation import Arrays, Layout
-from interplay.agent.unroll import allocate_played
-from interplay.agent.weights import weights_of
+from interplay.agent.unroll import allocate_rollout
+from interplay.agent.weights import export_weights
 from interplay.reward.local_scorer import LocalScorer
 from interplay.reward.reward_server import STATE, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll, ScoringModel
+from interplay.reward.scoring_model import LaneState, ScoredUnroll, ScoringModel
 from interplay.reward.service import RewardService
 
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
-OTHER = weights_of(tiny_agent(Street(), utility=True, seed=5))
+OTHER = export_weights(tiny_agent(Street(), utility=True, seed=5))
 
 
 def read(path: str) -> tuple[dict[str, Any], int]:
@@ -76,8 +76,8 @@ def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    judge = ScoringModel(service=RewardService(tiny_agent(Street(), utility=True)), reference=None, version=3)
-    with running(LocalScorer(judge, read)) as (_, asks):
+    model = ScoringModel(service=RewardService(tiny_agent(Street(), utility=True)), reference=None, version=3)
+    with running(LocalScorer(model, read)) as (_, asks):
         yield asks
 
 
@@ -95,7 +95,7 @@ def states(lanes: int, width: int) -> Arrays:
 
 def unroll(seed: int = 0) -> Arrays:
     rng = np.random.default_rng(seed)
-    arrays = allocate_played(LAYOUT, STEPS, LANES)
+    arrays = allocate_rollout(LAYOUT, STEPS, LANES)
     arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
     arrays["last"][2, 1] = arrays["first"][3, 1] = True
     return {name: arrays[name] for name in [*LAYOUT.observations(0, 0), "last"]}
@@ -187,7 +187,7 @@ class Gone:
 
     version = 3
 
-    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
         raise ServiceEnded("no replica is left that scores: the GPU is full")
 
     def load(self, checkpoint: str) -> int:
@@ -207,17 +207,17 @@ def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> 
 
 
 def test_a_judge_keeps_nothing_between_requests() -> None:
-    judge = ScoringModel(
+    model = ScoringModel(
         service=RewardService(tiny_agent(Street(), utility=True)), reference=tiny_agent(Street()), version=1
     )
-    first = judge.judge(unroll(0), LaneStates())
-    judge.judge(unroll(1), first.states)
-    again = judge.judge(unroll(0), LaneStates())
+    first = model.score(unroll(0), LaneState())
+    model.score(unroll(1), first.states)
+    again = model.score(unroll(0), LaneState())
     np.testing.assert_array_equal(first.reward, again.reward)  # type: ignore[arg-type]
     np.testing.assert_array_equal(first.gate, again.gate)  # type: ignore[arg-type]
     assert first.gate is not None and first.gate.shape == (STEPS + 1, LANES)
     with pytest.raises(ValueError, match="no utility head"):
-        judge.load_version(weights_of(tiny_agent(Street())), 2)
+        model.load_version(export_weights(tiny_agent(Street())), 2)
 
 
 def test_the_request_that_the_page_about_clusters_shows_is_answered(client: Client) -> None:

@@ -11,7 +11,7 @@ from street import Street, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
-from interplay.agent.unroll import Unroll, allocate_played
+from interplay.agent.unroll import Unroll, allocate_rollout
 from interplay.reward.reference_gate import ReferenceGate
 from interplay.reward.service import RewardService
 
@@ -26,7 +26,7 @@ def model() -> Agent:
 def long_rows(model: Agent, seed: int = 0) -> Arrays:
     """Rows of episodes of seven rows, in lanes that are not in step."""
     rng = np.random.default_rng(seed)
-    arrays = allocate_played(model.layout, UNROLLS * STEPS, LANES)
+    arrays = allocate_rollout(model.layout, UNROLLS * STEPS, LANES)
     row = (np.arange(UNROLLS * STEPS + 1)[:, None] + 2 * np.arange(LANES)) % 7
     arrays["row"][:], arrays["first"][:], arrays["last"][:] = row, row == 0, row == 6
     arrays["image"][:] = rng.integers(256, size=arrays["image"].shape)
@@ -123,4 +123,4 @@ def test_the_frozen_gate_follows_its_lanes_and_resumes() -> None:
         if number >= 2:
             np.testing.assert_array_equal(resumed.logits(Unroll(arrays, {})), logits)
     mute = tiny_agent(Street(utterances=False))
-    assert ReferenceGate(mute, LANES).logits(Unroll(cut(allocate_played(mute.layout, 20, LANES))[0], {})) is None
+    assert ReferenceGate(mute, LANES).logits(Unroll(cut(allocate_rollout(mute.layout, 20, LANES))[0], {})) is None

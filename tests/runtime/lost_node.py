@@ -22,7 +22,7 @@ from clusters import START_LIMIT
 from lines import LONG, beat, calls, line_of
 from ray.cluster_utils import Cluster
 
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.messages import Message
@@ -45,7 +45,7 @@ class Wide(toys.Counter):
         return message
 
 
-def judged(replicas: Replicas, call: PendingUnroll, states: LaneStates) -> ScoredUnroll:
+def scored(replicas: Replicas, call: PendingUnroll, states: LaneState) -> ScoredUnroll:
     """The answer about an unroll."""
     answer: ScoredUnroll | ScoreRequest = replicas.ask(call.reference, states)
     while isinstance(answer, ScoreRequest):
@@ -77,7 +77,7 @@ def main(folder: Path) -> None:
     replicas = Replicas([around.host("reward-0", toys.Doubler)], retries=1)
     replicas.start()
 
-    numbers, paid, states = [], [], LaneStates()
+    numbers, paid, states = [], [], LaneState()
     came = calls(line, 3)
     nodes = {line.part.name: beat(line.part), "reward-0": beat(replicas.parts[0])}
     for call in [*came[:2], None, *came[2:], *([None] * 3)]:
@@ -89,7 +89,7 @@ def main(folder: Path) -> None:
             continue
         if call is None:
             (call,) = calls(line, 1)
-        answer = judged(replicas, call, states)
+        answer = scored(replicas, call, states)
         assert answer.reward is not None and answer.states.payment is not None
         numbers.append(call.number)
         paid.append(float(answer.reward.max()))

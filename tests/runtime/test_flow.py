@@ -14,14 +14,14 @@ from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.env.settings import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.scoring_model import LaneStates
+from interplay.reward.scoring_model import LaneState
 from interplay.runtime.accounts import Account, Flow
 from interplay.runtime.buffers import Buffers
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.inline import InlineDemonstrated, InlinePlayed
-from interplay.runtime.lane_states import LaneRecord, merged, split
+from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
+from interplay.runtime.lane_records import LaneRecord, merged, split
 from interplay.runtime.ledger import Ledger, Taken, read_ledger
 from interplay.stages.training import _Averages
 
@@ -104,7 +104,7 @@ def record(number: int, lanes: int) -> LaneRecord:
     sums = EpisodeReturns(lanes)
     sums.load_state(torch.full((lanes,), float(number)))
     state = {name: np.full((lanes, 4), number, np.float32) for name in ("hidden", "cell")}
-    return LaneRecord(number, to_bytes({"turn": number}), LaneStates(state, state), sums)
+    return LaneRecord(number, to_bytes({"turn": number}), LaneState(state, state), sums)
 
 
 @pytest.mark.parametrize("actors", [1, 3])
@@ -122,7 +122,7 @@ def test_the_states_of_lanes_go_through_a_checkpoint(actors: int) -> None:
 def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
     saved = from_bytes(to_bytes(merged([record(1, 2), LaneRecord.fresh(2)], None)))
     _, fresh = split(saved, 2, 2)
-    assert (fresh.number, fresh.after, fresh.states) == (0, None, LaneStates())
+    assert (fresh.number, fresh.after, fresh.states) == (0, None, LaneState())
 
 
 def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -140,8 +140,8 @@ class OfOne:
 @pytest.mark.parametrize("state", [{"actor": [{}, {}]}, {"readers": [{}, {}]}], ids=["played", "demonstrated"])
 def test_what_several_have_made_does_not_go_on_in_process(state: dict[str, Any]) -> None:
     one: Any = OfOne()
-    played = InlinePlayed(actor=one, payment=one, gate=None, overlap=False)
-    source = played if "actor" in state else InlineDemonstrated(one, overlap=False)
+    played = InlineRollouts(actor=one, payment=one, gate=None, overlap=False)
+    source = played if "actor" in state else InlineDemonstrations(one, overlap=False)
     kind = "actors" if "actor" in state else "datasets"
     with pytest.raises(CheckpointError, match=rf"go on with runtime=ray runtime\.{kind}=2"):
         source.load_state(state)

@@ -10,15 +10,15 @@ import torch
 from street import Street, tiny_agent
 
 from interplay.agent.network import Agent
-from interplay.agent.remote_policy import DECIDED, DecisionRequest, DecisionResponse
-from interplay.agent.weights import Weights, weights_of
+from interplay.agent.remote_policy import DECISION_FIELDS, DecisionRequest, DecisionResponse
+from interplay.agent.weights import Weights, export_weights
 from interplay.runtime.inference_model import InferenceModel, VersionGone
 
 LONG = 60.0
 
 
 def weights(seed: int) -> Weights:
-    return {name: weight.copy() for name, weight in weights_of(tiny_agent(Street(), seed=seed)).items()}
+    return {name: weight.copy() for name, weight in export_weights(tiny_agent(Street(), seed=seed)).items()}
 
 
 def deciding(*versions: int) -> InferenceModel:
@@ -43,7 +43,7 @@ def request(agent: Agent, seed: int, lanes: int, version: int = 1, greedy: bool 
 
 def alike(one: DecisionResponse, other: DecisionResponse) -> None:
     """The same choices and the same random state; numbers within the rounding of a larger product of matrices."""
-    for name in DECIDED:
+    for name in DECISION_FIELDS:
         mine, theirs = one.decided[name], other.decided[name]
         if mine.dtype == np.float32:
             np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5, err_msg=name)

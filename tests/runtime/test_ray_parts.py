@@ -28,7 +28,7 @@ from ray.exceptions import (
 from interplay.agent.weights import Weights
 from interplay.learner.distributed import RankLost
 from interplay.reward.reward_server import ServiceEnded
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.interruption import Interrupted
@@ -173,7 +173,7 @@ def test_a_killed_replica_loses_no_unroll(around: LearnerContext) -> None:
     parts = [around.host(f"actor-{index}", toys.Doubler) for index in (1, 2)]
     replicas = Replicas(parts, retries=3)
     replicas.start()
-    states = LaneStates()
+    states = LaneState()
     for number in range(6):
         if number == 2:
             os.kill(beat(parts[0]), signal.SIGKILL)
@@ -193,7 +193,7 @@ def test_a_killed_replica_loses_no_unroll(around: LearnerContext) -> None:
 def asked(replicas: Replicas, number: int) -> ScoredUnroll:
     """The answer about an unroll that holds this number."""
     unroll = ray.put(Message(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
-    return answered(replicas, replicas.ask(unroll, LaneStates()))
+    return answered(replicas, replicas.ask(unroll, LaneState()))
 
 
 def answered(replicas: Replicas, answer: ScoredUnroll | ScoreRequest) -> ScoredUnroll:
@@ -205,7 +205,7 @@ def answered(replicas: Replicas, answer: ScoredUnroll | ScoreRequest) -> ScoredU
 
 def test_a_strangers_faulty_request_ends_no_replica(around: LearnerContext) -> None:
     part = around.host("actor-0", toys.Doubler)
-    replicas = Replicas([part], retries=3, strangers=True)
+    replicas = Replicas([part], retries=3, external_clients=True)
     replicas.start()
     for _ in range(4):  # more often than it may go down
         with pytest.raises(ArithmeticError, match="below 0"):
@@ -217,7 +217,7 @@ def test_a_replica_given_up_leaves_strangers_to_the_others(
     around: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     parts = [around.host("actor-0", toys.no_judge), around.host("actor-1", toys.Doubler)]
-    replicas = Replicas(parts, retries=9, strangers=True)
+    replicas = Replicas(parts, retries=9, external_clients=True)
     replicas.start()
     for number in range(3):
         assert (asked(replicas, number).reward == 2 * number).all()  # type: ignore[attr-defined]
@@ -228,21 +228,21 @@ def test_a_replica_given_up_leaves_strangers_to_the_others(
 
 def test_where_no_replica_is_left_every_stranger_is_told_why(around: LearnerContext) -> None:
     scorer = ReplicatedScorer(
-        Replicas([around.host("actor-0", toys.no_judge)], retries=9, strangers=True), 1, _read, LONG
+        Replicas([around.host("actor-0", toys.no_judge)], retries=9, external_clients=True), 1, _read, LONG
     )
     scorer._replicas.start()
     arrays = {"row": np.ones((2, 3))}
     for _ in range(2):
         with pytest.raises(ServiceEnded, match=r"(?s)no replica is left.*restarts=2.*no room for the reward model$"):
-            scorer.score(arrays, LaneStates())
+            scorer.score(arrays, LaneState())
 
 
 def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(around: LearnerContext) -> None:
-    replicas = Replicas([around.host("actor-0", toys.Doubler)], retries=9, strangers=True)
+    replicas = Replicas([around.host("actor-0", toys.Doubler)], retries=9, external_clients=True)
     replicas.start()
     hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
     with pytest.raises(NoAnswer, match="no replica has answered in 0 s"):
-        hurried.score({"row": np.ones((2, 3))}, LaneStates())
+        hurried.score({"row": np.ones((2, 3))}, LaneState())
     assert replicas._load == [0]
 
 
@@ -261,7 +261,7 @@ def test_a_lost_unroll_is_told_and_ends_no_replica(around: LearnerContext) -> No
     ends = time.monotonic() + LONG
     with pytest.raises(PartFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):
         while time.monotonic() < ends:  # it is found a while after its owner has gone
-            answered(replicas, replicas.ask(unroll, LaneStates()))
+            answered(replicas, replicas.ask(unroll, LaneState()))
     assert part.restarts == 0 and asked(replicas, 2).reward is not None
 
 
@@ -276,15 +276,15 @@ def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: Learner
     assert part.restarts == 1 and "episodes" not in (around.crashes.folder / "actor-0.txt").read_text()
 
 
-@pytest.mark.parametrize("strangers", [False, True])
-def test_nor_by_the_successor_of_the_replica_that_was_asked(around: LearnerContext, *, strangers: bool) -> None:
+@pytest.mark.parametrize("external_clients", [False, True])
+def test_nor_by_the_successor_of_the_replica_that_was_asked(around: LearnerContext, *, external_clients: bool) -> None:
     part = around.host("actor-0", toys.Doubler)
-    replicas = Replicas([part], retries=9, strangers=strangers)
+    replicas = Replicas([part], retries=9, external_clients=external_clients)
     replicas.start()
     asked(replicas, 1)
     os.kill(beat(part), signal.SIGKILL)
     unroll = ray.put(Message(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
-    one, other = (replicas.ask(unroll, LaneStates()) for _ in range(2))
+    one, other = (replicas.ask(unroll, LaneState()) for _ in range(2))
     for each in (one, other):
         assert ray.wait([each.reference], timeout=LONG)[0]
     again = replicas.answer(one)
@@ -306,7 +306,7 @@ def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> N
 
 def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(around: LearnerContext) -> None:
     part = around.host("actor-0", toys.Speaker)
-    replicas = Replicas([part], retries=3, strangers=True)
+    replicas = Replicas([part], retries=3, external_clients=True)
     replicas.start()
     for _ in range(4):  # more often than it may go down
         with pytest.raises(UnserializableException, match="speaker says no"):

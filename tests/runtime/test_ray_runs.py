@@ -30,9 +30,9 @@ from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.worker_log import LONGEST
-from interplay.stages import serving
-from interplay.stages.paying import follower
-from interplay.stages.serving import serve_reward
+from interplay.stages import reward_service
+from interplay.stages.reward_service import serve_reward
+from interplay.stages.reward_source import newer_reward_models
 
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
 SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
@@ -172,7 +172,7 @@ def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
 
 def test_a_newer_reward_model_is_found_once(rewarded: Path, tmp_path: Path) -> None:
     run = opened(small(copied(rewarded, tmp_path)))
-    newer = follower(run, every=0.0)
+    newer = newer_reward_models(run, every=0.0)
     assert newer() is None
     old = checkpoint.read(run.stage("reward").checkpoints)
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
@@ -228,7 +228,7 @@ def test_a_reward_model_that_can_not_be_read_ends_nothing(
 ) -> None:
     caplog.set_level("INFO")
     run = opened(small(copied(rewarded, tmp_path)))
-    newer = follower(run, every=0.0)
+    newer = newer_reward_models(run, every=0.0)
     old = checkpoint.read(run.stage("reward").checkpoints)
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
     weights = old.weights()
@@ -249,7 +249,7 @@ def test_a_reward_model_of_another_make_is_left_alone(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = opened(small(copied(rewarded, tmp_path)))
-    newer = follower(run, every=0.0)
+    newer = newer_reward_models(run, every=0.0)
     old = checkpoint.read(run.stage("reward").checkpoints)
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
     weights = old.weights()
@@ -277,7 +277,7 @@ def test_a_service_without_replicas_says_why_and_ends(
     ports: queue.Queue[int] = queue.Queue()
     codes: queue.Queue[int] = queue.Queue()
     ray.cloudpickle.register_pickle_by_value(toys)  # the replicas' processes don't find the tests' modules
-    monkeypatch.setattr(serving, "_judging_part", toys.no_judge)
+    monkeypatch.setattr(reward_service, "_scoring_replica", toys.no_judge)
     monkeypatch.setattr(cli, "serve_reward", lambda run, tell: serve_reward(run, lambda host, port: ports.put(port)))
     typed = ["serve-reward", *small(copied(rewarded, tmp_path), "runtime.restarts=0", "serve.port=0")]
     threading.Thread(target=lambda: codes.put(main(typed)), daemon=True).start()

@@ -17,7 +17,7 @@ import ray
 import torch
 
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.messages import Message
 
@@ -117,11 +117,11 @@ class Doubler:
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
 
-    def judge(self, message: Message, states: LaneStates) -> ScoredUnroll:
+    def score(self, message: Message, states: LaneState) -> ScoredUnroll:
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
         before = 0 if states.payment is None else int(states.payment["count"])
-        counted = LaneStates({"count": np.array(before + 1)})
+        counted = LaneState({"count": np.array(before + 1)})
         return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), None, counted, self._version)
 
     def load_version(self, weights: object, version: int) -> None:
@@ -140,7 +140,7 @@ class TwoWords(Exception):
 class Speaker:
     """A reward replica that raises over every unroll."""
 
-    def judge(self, message: Message, states: LaneStates) -> ScoredUnroll:
+    def score(self, message: Message, states: LaneState) -> ScoredUnroll:
         raise TwoWords("speaker", "no")
 
 

@@ -16,7 +16,7 @@ from tiny_runs import copied, opened, tiny
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.agent.unroll import Unroll
-from interplay.agent.weights import Weights, weights_of
+from interplay.agent.weights import Weights, export_weights
 from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
@@ -29,13 +29,13 @@ from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.placement import Placement
 from interplay.stages.cloning import _vocabulary
 from interplay.stages.cloning import build as clone_of
-from interplay.stages.heldout import read_heldout
-from interplay.stages.measuring import earned, heldout_returns
+from interplay.stages.heldout_episodes import read_heldout
+from interplay.stages.heldout_returns import earned, heldout_returns
 from interplay.stages.parts import start_from
-from interplay.stages.paying import Payer, payer_of
 from interplay.stages.playing import STAGE
 from interplay.stages.reinforcing import build
 from interplay.stages.returns_ledger import ReturnsLedger
+from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.rewarding import _measured
 from interplay.stages.run import Run
 from interplay.stages.snapshots import freeze_once
@@ -82,10 +82,10 @@ def begun(root: Path, *more: str) -> tuple[Run, Snapshot]:
     return run, freeze_once(run, STAGE, EpisodeFilter(), "interplay collect")
 
 
-def measured(run: Run, snapshot: Snapshot, payer: Payer) -> list[float]:
-    measure = heldout_returns(run, snapshot, payer)
+def measured(run: Run, snapshot: Snapshot, rewards: RewardSource) -> list[float]:
+    measure = heldout_returns(run, snapshot, rewards)
     assert measure is not None
-    return measure(weights_of(start_from(run, run.config.reinforce.start)[0]), 3)
+    return measure(export_weights(start_from(run, run.config.reinforce.start)[0]), 3)
 
 
 def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any) -> None:
@@ -147,8 +147,8 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(rewarded, tmp_path))
     run, pulse = watched(plain, "learns")
-    expected = measured(plain, snapshot, payer_of(plain))
-    assert measured(run, snapshot, payer_of(run)) == expected
+    expected = measured(plain, snapshot, reward_source(plain))
+    assert measured(run, snapshot, reward_source(run)) == expected
     played = [what for what in pulse.said if "plays step" in what]
     assert played == [f"measures: plays step {step} of 11" for step in range(1, 12)]
     paid = [what for what in pulse.said if "pays" in what]
@@ -189,7 +189,7 @@ def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> No
     run, snapshot = begun(copied(rewarded, tmp_path), "reinforce.passes=2", "runtime.overlap=false", *shown)
     ledger = ReturnsLedger(tmp_path / "returns.jsonl", every=100, heldout=None)
     run.stage(STAGE).path.mkdir(exist_ok=True)
-    trainee, told = build(run, snapshot, payer_of(run), ledger), list[str]()
+    trainee, told = build(run, snapshot, reward_source(run), ledger), list[str]()
     trainee._beat = told.append
     trainee.step(ahead=False)
     assert told == ["learns", "learns"]
@@ -205,23 +205,23 @@ def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> No
 def test_what_is_measured_is_paid_by_what_pays(rewarded: Path, tmp_path: Path) -> None:
     """Whatever the reward stage has come to meanwhile, also where that is a model of another make."""
     run, snapshot = begun(copied(rewarded, tmp_path))
-    payer = payer_of(run)
-    before = measured(run, snapshot, payer)
+    rewards = reward_source(run)
+    before = measured(run, snapshot, rewards)
     newer_reward(run, 9, lambda tensor: 2 * tensor)
-    assert payer.newer() is None
-    assert measured(run, snapshot, payer) == before != measured(run, snapshot, payer_of(run))
+    assert rewards.newer() is None
+    assert measured(run, snapshot, rewards) == before != measured(run, snapshot, reward_source(run))
     agent: Mapping[str, Any] = checkpoint.read(run.stage("reward").checkpoints).description["agent"]
     newer_reward(run, 10, lambda tensor: tensor, agent={**agent, "lstm": 8})
-    assert measured(run, snapshot, payer) == before
+    assert measured(run, snapshot, rewards) == before
 
 
 def test_where_newer_reward_models_are_followed_the_newest_measures_too(rewarded: Path, tmp_path: Path) -> None:
     run, snapshot = begun(copied(rewarded, tmp_path), *FOLLOWS)
-    payer = payer_of(run)
-    before = measured(run, snapshot, payer)
+    rewards = reward_source(run)
+    before = measured(run, snapshot, rewards)
     newer_reward(run, 9, lambda tensor: 2 * tensor)
-    assert measured(run, snapshot, payer) == before  # no replica has been told of it
-    told: tuple[Weights, int] | None = payer.newer()
+    assert measured(run, snapshot, rewards) == before  # no replica has been told of it
+    told: tuple[Weights, int] | None = rewards.newer()
     assert told is not None and told[1] == 9
-    assert measured(run, snapshot, payer) == measured(run, snapshot, payer_of(run)) != before
-    assert payer.model is not None and payer.model.version == 4  # with which a replica is made anew
+    assert measured(run, snapshot, rewards) == measured(run, snapshot, reward_source(run)) != before
+    assert rewards.model is not None and rewards.model.version == 4  # with which a replica is made anew

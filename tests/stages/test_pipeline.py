@@ -115,11 +115,13 @@ def test_a_second_demo_makes_nothing_again(demo: Path) -> None:
 def test_a_fresh_start_takes_the_words_and_not_the_weights(demo: Path) -> None:
     run = opened(["experiment=demo", *tiny(demo)])
     clone, words = start_from(run, "clone")
-    (model, same), (fresh, others) = (start_from(run, "clone", utility=True, fresh=fresh) for fresh in (False, True))
+    (model, same), (from_scratch, others) = (
+        start_from(run, "clone", utility=True, from_scratch=new) for new in (False, True)
+    )
     assert words.to_json() == same.to_json() == others.to_json()
     weights = clone.state_dict()
     assert all(torch.equal(weights[key], value) for key, value in model.state_dict().items() if key in weights)
-    assert not torch.equal(weights["aggregate.0.weight"], fresh.state_dict()["aggregate.0.weight"])
+    assert not torch.equal(weights["aggregate.0.weight"], from_scratch.state_dict()["aggregate.0.weight"])
 
 
 def test_what_reinforcement_started_from_plays_too(demo: Path) -> None:

@@ -20,14 +20,14 @@ from interplay.runtime.ray.learner_context import LearnerContext, restarts_of
 from interplay.runtime.ray.prefetch import TICK, Prefetch
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.worker import WorkerHandle
-from interplay.runtime.sources import DemonstratedBatch
+from interplay.runtime.sources import DemonstrationBatch
 
 READS = "reads unroll"
 
 
 class _Filled(NamedTuple):
     buffer: int
-    batch: DemonstratedBatch
+    batch: DemonstrationBatch
     after: list[bytes]
 
 
@@ -46,7 +46,7 @@ class DemonstratedStream:
         self._used: int | None = None
         self._prefetch: Prefetch[_Filled] = Prefetch("demonstrated", self._advance, 2 * self._config.patience)
 
-    def take(self, *, ahead: bool) -> DemonstratedBatch:
+    def take(self, *, ahead: bool) -> DemonstrationBatch:
         if self._used is not None:
             self._buffers.give_back(self._used)
             self._prefetch.wake()
@@ -127,4 +127,4 @@ class DemonstratedStream:
         buffer, arrays = self._buffers.join([message.arrays for message in messages])
         unroll = Unroll(arrays, {}, 0, [episode for message in messages for episode in message.episodes])
         taken = tuple(Taken(index, message.number) for index, message in enumerate(messages))
-        return _Filled(buffer, DemonstratedBatch(unroll, taken), [message.after for message in messages])
+        return _Filled(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])

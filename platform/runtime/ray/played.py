@@ -24,20 +24,20 @@ from interplay.agent.observation import Arrays
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.learner import Played
-from interplay.reward.scoring_model import LaneStates
+from interplay.reward.scoring_model import LaneState
 from interplay.runtime.accounts import Account
 from interplay.runtime.backpressure import choose, may_ask
 from interplay.runtime.buffers import Buffers
-from interplay.runtime.lane_states import LaneRecord, merged, split
+from interplay.runtime.lane_records import LaneRecord, merged, split
 from interplay.runtime.ledger import Taken
 from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
 from interplay.runtime.ray.inference_server import InferenceServer
-from interplay.runtime.ray.judging import Judging, Outstanding
 from interplay.runtime.ray.learner_context import LearnerContext, restarts_of
 from interplay.runtime.ray.prefetch import TICK, Prefetch
+from interplay.runtime.ray.scoring_pool import OutstandingUnroll, ScoringPool
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.worker import WorkerHandle
-from interplay.runtime.sources import PlayedBatch
+from interplay.runtime.sources import RolloutBatch
 
 PLAYS = "plays unroll"
 NOBODY = {"reward": 1.0, "inference": 1.0}  # idle shares of parts that a run may do without
@@ -49,7 +49,7 @@ class _Part(NamedTuple):
     line: int
     taken: Taken
     after: bytes
-    states: LaneStates
+    states: LaneState
 
 
 class _Filled(NamedTuple):
@@ -66,7 +66,7 @@ class PlayedStream:
         self,
         *,
         parts: Sequence[WorkerHandle],
-        judging: Judging,
+        scoring: ScoringPool,
         inference: InferenceServer | None,
         gate: Weights | None,
         newer: Callable[[], tuple[Weights, int] | None],
@@ -83,7 +83,7 @@ class PlayedStream:
             lanes: of one actor.
         """
         self._parts = list(parts)
-        self._judging = judging
+        self._scoring = scoring
         self._inference = inference
         self._gate = gate
         self._newer = newer
@@ -92,7 +92,7 @@ class PlayedStream:
         self._config = surroundings.config
         self._lines: list[ActorPipeline] = []
         self._records = [LaneRecord.fresh(lanes) for _ in self._parts]  # after what was learned from last
-        self._outstanding: list[Outstanding] = []  # in the order in which they were asked for
+        self._outstanding: list[OutstandingUnroll] = []  # in the order in which they were asked for
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
@@ -101,7 +101,7 @@ class PlayedStream:
         self._used: int | None = None
         self._prefetch: Prefetch[_Filled] = Prefetch("played", self._advance, 2 * self._config.patience)
 
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> PlayedBatch:
+    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         if self._used is not None:
             self._buffers.give_back(self._used)
         if self._weights is None:
@@ -124,7 +124,7 @@ class PlayedStream:
         return Account(
             waited=self._prefetch.waited,
             ready=self._prefetch.ready,
-            unpaid=sum(each.call.message is not None and each.judged is None for each in outstanding),
+            unscored=sum(each.call.message is not None and each.scored is None for each in outstanding),
             held_bytes=held,
             restarts=restarts_of(self._all_parts()),
             idle=NOBODY | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
@@ -142,9 +142,9 @@ class PlayedStream:
             part.kill()
 
     def _all_parts(self) -> list[WorkerHandle]:
-        return [*self._parts, *self._judging.parts, *([self._inference.part] if self._inference is not None else [])]
+        return [*self._parts, *self._scoring.parts, *([self._inference.part] if self._inference is not None else [])]
 
-    def _taken(self, filled: _Filled) -> PlayedBatch:
+    def _taken(self, filled: _Filled) -> RolloutBatch:
         """What the learner takes is what a resume goes on after."""
         ended, arrays = [], filled.played.unroll.arrays
         for index, part in enumerate(filled.parts):
@@ -154,7 +154,7 @@ class PlayedStream:
             ended.append(record.returns.add(unroll, filled.played.reward[:, lanes]))
             record.after, record.states, record.number = part.after, part.states, part.taken.number + 1
         taken = tuple(part.taken for part in filled.parts)
-        return PlayedBatch(filled.played, concatenate_finished(ended), taken, filled.reward_version)
+        return RolloutBatch(filled.played, concatenate_finished(ended), taken, filled.reward_version)
 
     # What follows runs in the thread of `_prefetch`.
 
@@ -173,7 +173,7 @@ class PlayedStream:
             self._inference.restart_stalled()
             self._pardon(self._inference)
         restart_stalled(self._surroundings, {line: self._again(line) for line in self._lines}, "an unroll")
-        self._judging.restart_stalled(self._surroundings)
+        self._scoring.restart_stalled(self._surroundings)
         return self._filled()
 
     def _start(self) -> None:
@@ -183,7 +183,7 @@ class PlayedStream:
             line = ActorPipeline(index, part, number=record.number, after=record.after)
             line.start()
             self._lines.append(line)
-        self._judging.start([record.states for record in self._records])
+        self._scoring.start([record.states for record in self._records])
 
     def _pardon(self, inference: InferenceServer) -> None:
         """An actor whose time is up while it waits for a decision is not to blame."""
@@ -208,7 +208,7 @@ class PlayedStream:
     def _take_up_newer(self) -> None:
         newer = self._newer()
         if newer is not None:
-            self._judging.load_version(*newer)
+            self._scoring.load_version(*newer)
 
     def _ask(self) -> None:
         """Asks as many as may be asked; the actor that has the fewest calls first."""
@@ -220,7 +220,7 @@ class PlayedStream:
                 return
             version, weights = self._publish()
             line = min(free, key=lambda line: (len(line.in_flight), line.asked, line.index))
-            self._outstanding.append(Outstanding(line.ask(version, PLAYS, weights, version)))
+            self._outstanding.append(OutstandingUnroll(line.ask(version, PLAYS, weights, version)))
 
     def _bound(self) -> dict[str, int]:
         return {"batch": self._joined, "joined": self._config.side_by_side, "max_lag": self._config.max_lag}
@@ -231,14 +231,14 @@ class PlayedStream:
         for line in self._lines:
             if line.in_flight:
                 waiting[line.in_flight[0].reference] = lambda line=line: self._receive(line)  # type: ignore[misc]
-        waiting |= self._judging.waiting_for(self._outstanding)
+        waiting |= self._scoring.waiting_for(self._outstanding)
         waiting |= self._inference.waiting_for() if self._inference is not None else {}
         return waiting
 
     def _receive(self, line: ActorPipeline) -> None:
         if line.receive() is None:
             line.restart(self._again(line))
-        self._judging.judge(line.index, self._outstanding)
+        self._scoring.score(line.index, self._outstanding)
 
     def _again(self, line: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
         def ask(call: PendingUnroll) -> ObjectRef[Any]:
@@ -252,7 +252,7 @@ class PlayedStream:
         """The next batch, if there is a buffer for it, and enough has been judged, and whatever is due in it."""
         if not self._buffers.free:
             return None
-        chosen = choose([(each.call.version, each.judged is not None) for each in self._outstanding], **self._bound())
+        chosen = choose([(each.call.version, each.scored is not None) for each in self._outstanding], **self._bound())
         if chosen is None:
             return None
         unrolls = [self._outstanding[index] for index in chosen]
@@ -261,20 +261,20 @@ class PlayedStream:
         return _joined(unrolls, self._buffers)
 
 
-def _joined(unrolls: list[Outstanding], buffers: Buffers) -> _Filled:
+def _joined(unrolls: list[OutstandingUnroll], buffers: Buffers) -> _Filled:
     """Copies unrolls side by side into a buffer."""
     messages = [each.call.message for each in unrolls if each.call.message is not None]
-    judged = [each.judged for each in unrolls if each.judged is not None]
+    scored = [each.scored for each in unrolls if each.scored is not None]
     buffer, arrays = buffers.join([message.arrays for message in messages])
     state: Arrays = {name: np.concatenate([message.state[name] for message in messages]) for name in messages[0].state}
-    rewards = [each.reward for each in judged if each.reward is not None]
-    gates = [each.gate for each in judged if each.gate is not None]
+    rewards = [each.reward for each in scored if each.reward is not None]
+    gates = [each.gate for each in scored if each.gate is not None]
     version = min(message.version for message in messages)
     episodes = [episode for message in messages for episode in message.episodes]
     gate = np.concatenate(gates, axis=1) if gates else None
     played = Played(Unroll(arrays, state, version, episodes), np.concatenate(rewards, axis=1), gate)
     parts = [
         _Part(each.call.line, Taken(each.call.line, message.number, message.version), message.after, answer.states)
-        for each, message, answer in zip(unrolls, messages, judged, strict=True)
+        for each, message, answer in zip(unrolls, messages, scored, strict=True)
     ]
-    return _Filled(buffer, played, parts, max(each.version for each in judged))
+    return _Filled(buffer, played, parts, max(each.version for each in scored))

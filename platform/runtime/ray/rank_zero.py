@@ -23,7 +23,7 @@ from ray.exceptions import RayError
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
 from interplay.learner.device import find_device
-from interplay.learner.distributed import PATIENCE, DistributedGroup, RankLost, join
+from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
 from interplay.learner.learner import Learner, LearnerConfig, Played
 from interplay.runtime.rank_worker import RankWorker
 from interplay.runtime.ray.learner_context import LearnerContext
@@ -77,7 +77,7 @@ class RankWorkers:
         pulse.waits("for its ranks")
         self.together("ready", "starts", [()] * len(self._parts), lambda: None)
         pulse.works(STARTS)
-        address, patience = _free_address(), min(config.stall_limit, PATIENCE)
+        address, patience = _free_address(), min(config.stall_limit, EXCHANGE_TIMEOUT_S)
         own = partial(join, rank=0, size=1 + len(self._parts), address=address, device=device, patience=patience)
         return self.together("join", "joins the others", [(address, patience)] * len(self._parts), own)
 

@@ -13,7 +13,7 @@ from ray import ObjectRef
 from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
 from interplay.agent.weights import Weights
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.crashes import PartFailed
 from interplay.runtime.ray.worker import WorkerHandle, never_ran
 
@@ -34,22 +34,22 @@ class ScoreRequest:
     life: int  # of the replica: which of its processes was asked
     reference: ObjectRef[Any]
     unroll: ObjectRef[Any]
-    states: LaneStates
+    states: LaneState
     tries: int = 1
 
 
 class Replicas:
     """Asks the replica with the fewest requests; asks another one where it dies.
 
-    A replica that raises is made anew like one that dies. With `strangers` asking it is not: what it raised is raised
-    where the answer is taken, for a request that is at fault would end one replica after the other. Nor does a replica
-    that went down too often end what the others do for strangers: the last one does.
+    A replica whose call raises is restarted as if it had died. With `external_clients` the exception goes to the
+    caller instead: one malformed request must not restart every replica. Nor does a replica that went down too often
+    end the service for external clients while others are left.
     """
 
-    def __init__(self, parts: Sequence[WorkerHandle], *, retries: int, strangers: bool = False) -> None:
+    def __init__(self, parts: Sequence[WorkerHandle], *, retries: int, external_clients: bool = False) -> None:
         self.parts = list(parts)
         self._retries = retries
-        self._strangers = strangers
+        self._external_clients = external_clients
         self._load = [0] * len(self.parts)
         self._given_up: set[int] = set()  # replicas that are not made anew; the service has ended where it is all
         self._moved = [time.monotonic()] * len(self.parts)
@@ -62,7 +62,7 @@ class Replicas:
         for part in self.parts:
             part.start(*self._weights)
 
-    def ask(self, unroll: ObjectRef[Any], states: LaneStates) -> ScoreRequest:
+    def ask(self, unroll: ObjectRef[Any], states: LaneState) -> ScoreRequest:
         """Asks for the judgment of an unroll; `unroll` refers to its message.
 
         Raises:
@@ -76,7 +76,7 @@ class Replicas:
             self._moved[replica] = time.monotonic()
         self._load[replica] += 1
         part = self.parts[replica]
-        return ScoreRequest(replica, part.lives, part.ask("judge", SCORES, unroll, states), unroll, states)
+        return ScoreRequest(replica, part.lives, part.ask("score", SCORES, unroll, states), unroll, states)
 
     def answer(self, asked: ScoreRequest) -> ScoredUnroll | ScoreRequest:
         """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
@@ -91,9 +91,9 @@ class Replicas:
         try:
             if old is not None:
                 raise old
-            judged: ScoredUnroll = ray.get(asked.reference, timeout=part.patience)
+            scored: ScoredUnroll = ray.get(asked.reference, timeout=part.patience)
         except RayError as error:
-            if self._strangers and old is None and isinstance(error, RayTaskError | UnserializableException):
+            if self._external_clients and old is None and isinstance(error, RayTaskError | UnserializableException):
                 self._settle(asked)
                 raise getattr(error, "cause", error) from error
             if old is None and isinstance(error, ObjectLostError):
@@ -115,7 +115,7 @@ class Replicas:
             return again
         self._settle(asked)
         part.made += 1
-        return judged
+        return scored
 
     def forget(self, asked: ScoreRequest) -> None:
         """Nobody waits for the answer any more, which the replica may still give: it owes one less."""
@@ -155,7 +155,7 @@ class Replicas:
     def _give_up(self, replica: int, failed: PartFailed) -> None:
         self._given_up.add(replica)
         self._last_words = str(failed)
-        if not self._strangers or not self._there():
+        if not self._external_clients or not self._there():
             raise NoReplicaLeft(self._last_words) from failed
         logger.error("%s\n%s is given up; %d others go on", failed, self.parts[replica].name, len(self._there()))
 

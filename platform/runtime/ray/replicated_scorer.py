@@ -13,7 +13,7 @@ import ray
 from interplay.agent.observation import Arrays
 from interplay.reward.local_scorer import ReadVersion
 from interplay.reward.reward_server import ServiceEnded
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.messages import Message
@@ -40,8 +40,8 @@ class ReplicatedScorer:
         self._limit = time_limit
         self._lock = threading.Lock()  # of the replicas' books; nobody holds it while a replica works
 
-    def score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
-        """See `Judge.judge`.
+    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
+        """See `ScoringModel.score`.
 
         Raises:
             ServiceEnded: no replica is left.
@@ -54,7 +54,7 @@ class ReplicatedScorer:
         except NoReplicaLeft as failed:
             raise ServiceEnded(f"no replica is left that scores: {failed}") from failed
 
-    def _score(self, arrays: Arrays, states: LaneStates) -> ScoredUnroll:
+    def _score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
         unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
         with self._lock:
             answer: ScoredUnroll | ScoreRequest = self._replicas.ask(unroll, states)
@@ -93,7 +93,7 @@ def replicated(
     with session(config, sum(each.resources.cpus for each in wanted)):
         placement = reserve(wanted, config)
         parts = [WorkerHandle(each.name, make, placement=placement, crashes=crashes, config=config) for each in wanted]
-        replicas = Replicas(parts, retries=config.reward.retries, strangers=True)
+        replicas = Replicas(parts, retries=config.reward.retries, external_clients=True)
         replicas.start()
         try:
             yield ReplicatedScorer(replicas, version, read, config.patience)

@@ -24,7 +24,7 @@ from interplay.stages.run import Beat, unseen
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutEpisodes:
     """Whole episodes as arrays [N + 1, 1, ...], and what is true about them."""
 
     decoded: Sequence[DecodedEpisode]
@@ -53,7 +53,7 @@ def read_heldout(
     agent: Agent,
     vocabulary: Vocabulary,
     beat: Beat = unseen,
-) -> HeldOut:
+) -> HeldOutEpisodes:
     """Decodes these episodes of a snapshot, those that can be read; `beat` is told of each."""
     writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
     decoded, success = [], []
@@ -62,7 +62,7 @@ def read_heldout(
         decoded.append(decode_for_role(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
         success.append(succeeded(world, episode))
     arrays = [writer.whole(episode, passage) for passage, episode in enumerate(decoded)]
-    return HeldOut(decoded, arrays, np.array(success, bool))
+    return HeldOutEpisodes(decoded, arrays, np.array(success, bool))
 
 
 def succeeded(world: World, episode: Episode) -> bool:

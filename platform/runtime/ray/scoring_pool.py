@@ -10,7 +10,7 @@ from ray import ObjectRef
 
 from interplay.agent.unroll import Unroll
 from interplay.reward.reward_functions import RewardFunction
-from interplay.reward.scoring_model import LaneStates, ScoredUnroll
+from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.ray.actor_pipeline import PendingUnroll
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
@@ -21,15 +21,15 @@ PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a
 
 
 @dataclass
-class Outstanding:
+class OutstandingUnroll:
     """An unroll from when it is asked for until it is joined to a batch."""
 
     call: PendingUnroll
     asked: ScoreRequest | None = None
-    judged: ScoredUnroll | None = None
+    scored: ScoredUnroll | None = None
 
 
-class Judging:
+class ScoringPool:
     """Asks the replicas about unrolls that have come, and carries the lanes' states from one to the next.
 
     Args:
@@ -41,14 +41,14 @@ class Judging:
         assert plain is not None or replicas is not None, "nobody pays"
         self._replicas = replicas
         self._plain = plain
-        self._states: list[LaneStates] = []
+        self._states: list[LaneState] = []
 
     @property
     def parts(self) -> list[WorkerHandle]:
         """The replicas."""
         return [] if self._replicas is None else self._replicas.parts
 
-    def start(self, states: Sequence[LaneStates]) -> None:
+    def start(self, states: Sequence[LaneState]) -> None:
         """Makes the replicas; `states` are those of each actor's lanes."""
         self._states = list(states)
         if self._replicas is not None:
@@ -59,23 +59,23 @@ class Judging:
         if self._replicas is not None:
             self._replicas.load_version(weights, version)
 
-    def judge(self, line: int, outstanding: Sequence[Outstanding]) -> None:
+    def score(self, line: int, outstanding: Sequence[OutstandingUnroll]) -> None:
         """Asks about the next unroll of this actor, if it is there and the one before it is judged."""
-        following = next((each for each in outstanding if each.call.line == line and each.judged is None), None)
+        following = next((each for each in outstanding if each.call.line == line and each.scored is None), None)
         if following is None or following.asked is not None or following.call.message is None:
             return
         if self._replicas is None:
-            following.judged = self._paid(following, ScoredUnroll(None, None, LaneStates(), 0))
-            self.judge(line, outstanding)
+            following.scored = self._paid(following, ScoredUnroll(None, None, LaneState(), 0))
+            self.score(line, outstanding)
             return
         following.asked = self._replicas.ask(following.call.reference, self._states[line])
 
-    def waiting_for(self, outstanding: Sequence[Outstanding]) -> dict[ObjectRef[Any], Callable[[], None]]:
+    def waiting_for(self, outstanding: Sequence[OutstandingUnroll]) -> dict[ObjectRef[Any], Callable[[], None]]:
         """The answers under way, and what to do when one is there."""
         return {
             each.asked.reference: lambda each=each: self._hear(each, outstanding)  # type: ignore[misc]
             for each in outstanding
-            if each.asked is not None and each.judged is None
+            if each.asked is not None and each.scored is None
         }
 
     def restart_stalled(self, surroundings: LearnerContext) -> None:
@@ -86,20 +86,20 @@ class Judging:
             name = self._replicas.parts[replica].name
             self._replicas.restart(replica, blocked(surroundings, name, seconds, "a judgment"))
 
-    def _hear(self, each: Outstanding, outstanding: Sequence[Outstanding]) -> None:
+    def _hear(self, each: OutstandingUnroll, outstanding: Sequence[OutstandingUnroll]) -> None:
         assert self._replicas is not None and each.asked is not None
         heard = self._replicas.answer(each.asked)
         if isinstance(heard, ScoreRequest):
             each.asked = heard
             return
-        each.judged = self._paid(each, heard)
+        each.scored = self._paid(each, heard)
         self._states[each.call.line] = heard.states
-        self.judge(each.call.line, outstanding)
+        self.score(each.call.line, outstanding)
 
-    def _paid(self, each: Outstanding, judged: ScoredUnroll) -> ScoredUnroll:
+    def _paid(self, each: OutstandingUnroll, scored: ScoredUnroll) -> ScoredUnroll:
         if self._plain is None:
-            return judged
+            return scored
         assert each.call.message is not None
         # What came from another process is read-only.
         arrays = {name: each.call.message.arrays[name].copy() for name in PAID_BY}
-        return ScoredUnroll(self._plain.pay(Unroll(arrays, {})), judged.gate, judged.states, judged.version)
+        return ScoredUnroll(self._plain.pay(Unroll(arrays, {})), scored.gate, scored.states, scored.version)

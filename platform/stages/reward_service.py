@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from interplay.agent.network import Agent
-from interplay.agent.weights import Weights, load_weights, weights_of
-from interplay.learner.agents import build_agent, identity, load_agent, same_agent
+from interplay.agent.weights import Weights, export_weights, load_weights
+from interplay.learner.agents import build_agent, check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.learner.device import find_device
 from interplay.reward.local_scorer import LocalScorer, ReadVersion
@@ -21,11 +21,11 @@ from interplay.reward.service import RewardService
 from interplay.runtime.cluster_token import keep_others_out
 from interplay.runtime.crashes import PartFailed
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.messages import JudgingPart
+from interplay.runtime.messages import ScoringReplica
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
 
-LONGEST_STOP = 10.0
+SHUTDOWN_TIMEOUT_S = 10.0
 
 
 def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
@@ -42,7 +42,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
 
     def read_version(path: str) -> tuple[Weights, int]:
         newer = read(Path(path))
-        same_agent(newer, identity(model, vocabulary))
+        check_same_agent(newer, describe_agent(model, vocabulary))
         return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
 
     with _scorer(run, found, model, read_version) as scorer, StopRequest() as stop:
@@ -55,7 +55,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
                 thread.join(0.2)
         finally:
             server.shutdown()
-            thread.join(LONGEST_STOP)
+            thread.join(SHUTDOWN_TIMEOUT_S)
             server.server_close()
     if server.ended_by is not None:
         raise PartFailed(str(server.ended_by)) from server.ended_by
@@ -63,26 +63,26 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
 
 def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
-        return nullcontext(LocalScorer(_judge(model, found.step), read_version))
+        return nullcontext(LocalScorer(_scoring_model(model, found.step), read_version))
     keep_others_out(run.config.runtime.address)
     # Ray takes half a second to import; only who asks for it waits for that.
     from interplay.runtime.ray.replicated_scorer import replicated
 
     # Its weights and not its path, which is gone once newer ones have been saved.
-    make = partial(_judging_part, dict(found.description), weights_of(model), found.step)
+    make = partial(_scoring_replica, dict(found.description), export_weights(model), found.step)
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 
-def _judge(model: Agent, version: int) -> ScoringModel:
+def _scoring_model(model: Agent, version: int) -> ScoringModel:
     return ScoringModel(service=RewardService(model.to(find_device("auto"))), reference=None, version=version)
 
 
-def _judging_part(
+def _scoring_replica(
     description: Mapping[str, Any], weights: Weights, version: int, newer: Weights | None = None, number: int = 0
-) -> JudgingPart:
+) -> ScoringReplica:
     model, _ = build_agent(description)
     load_weights(model, weights)
-    judge = _judge(model, version)
+    scoring = _scoring_model(model, version)
     if newer is not None:
-        judge.load_version(newer, number)
-    return JudgingPart(judge)
+        scoring.load_version(newer, number)
+    return ScoringReplica(scoring)

@@ -10,7 +10,7 @@ from typing import Any
 
 from interplay.agent.weights import Weights
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent, same_agent
+from interplay.learner.agents import build_agent, check_same_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.device import find_device
 from interplay.reward.reward_functions import EnvironmentReward, LearnedReward, ProgressReward, RewardFunction
@@ -20,13 +20,13 @@ from interplay.stages.run import Run
 
 logger = logging.getLogger(__name__)
 
-FOLLOW_SECONDS = 2.0
+FOLLOW_INTERVAL_S = 2.0
 
-Newer = Callable[[], tuple[Weights, int] | None]
+PollNewer = Callable[[], tuple[Weights, int] | None]
 
 
 @dataclass(frozen=True)
-class PayingModel:
+class RewardModel:
     """The reward model that pays from the start on. A replica that is made anew is made with this one, not with what
     has come since, which may be of another make."""
 
@@ -35,14 +35,14 @@ class PayingModel:
     version: int
 
 
-class Payer:
+class RewardSource:
     """What pays in this stage, as the learner's process knows it.
 
     The reward model is read once: what is played to be learned from, and what is played to be measured, is paid by the
     same one, whatever the reward stage has come to meanwhile. Where newer ones are followed, it is the newest taken up.
     """
 
-    def __init__(self, run: Run, model: PayingModel | None, newer: Newer) -> None:
+    def __init__(self, run: Run, model: RewardModel | None, newer: PollNewer) -> None:
         self.model = model  # None where no model pays
         self._run = run
         self._newer = newer
@@ -71,22 +71,22 @@ class Payer:
         return LearnedReward(self._service, lanes, version)
 
 
-def payer_of(run: Run) -> Payer:
+def reward_source(run: Run) -> RewardSource:
     """What pays in the run's reinforce stage.
 
     Raises:
         CheckpointError: a reward model shall pay, and there is none.
     """
     if run.config.reinforce.reward != "ibt":
-        return Payer(run, None, _none_comes)
+        return RewardSource(run, None, _none_comes)
     # Before what pays is read: of a model that comes between the two, all is told again.
-    newer = follower(run) if run.config.runtime.reward.follow else _none_comes
+    newer = newer_reward_models(run) if run.config.runtime.reward.follow else _none_comes
     found = checkpoint_of(run, "reward")
     weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
-    return Payer(run, PayingModel(found.description, weights, found.step), newer)
+    return RewardSource(run, RewardModel(found.description, weights, found.step), newer)
 
 
-def follower(run: Run, every: float = FOLLOW_SECONDS) -> Newer:
+def newer_reward_models(run: Run, every: float = FOLLOW_INTERVAL_S) -> PollNewer:
     """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once.
 
     One of another network, vocabulary or world is left alone, with a warning, and so is one that can't be read: a
@@ -104,7 +104,7 @@ def follower(run: Run, every: float = FOLLOW_SECONDS) -> Newer:
             found = checkpoint.latest(run.stage("reward").checkpoints)
             if found is None or found.step <= paying:
                 return None
-            same_agent(found, first.description)
+            check_same_agent(found, first.description)
             weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
         except (CheckpointError, OSError) as error:
             if str(error) != complaint:

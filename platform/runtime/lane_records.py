@@ -22,7 +22,7 @@ from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.scoring_model import LaneStates
+from interplay.reward.scoring_model import LaneState
 
 
 @dataclass
@@ -31,13 +31,13 @@ class LaneRecord:
 
     number: int  # of the next unroll to be learned from
     after: bytes | None  # the actor's state before it; None: as it begins
-    states: LaneStates
+    states: LaneState
     returns: EpisodeReturns
 
     @classmethod
     def fresh(cls, lanes: int) -> LaneRecord:
         """As an actor begins."""
-        return cls(0, None, LaneStates(), EpisodeReturns(lanes))
+        return cls(0, None, LaneState(), EpisodeReturns(lanes))
 
 
 def merged(records: Sequence[LaneRecord], gate: Weights | None) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def split(state: Mapping[str, Any], actors: int, lanes: int) -> list[LaneRecord]
         record.returns.load_state(summed)
         if actor is not None:
             record.number, record.after = actor["turn"], to_bytes(actor)
-            record.states = LaneStates(_arrays(payment), _arrays(_named(gated)))
+            record.states = LaneState(_arrays(payment), _arrays(_named(gated)))
         records.append(record)
     return records
 

@@ -17,16 +17,16 @@ from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
 from interplay.reward.reward_functions import RewardFunction
 from interplay.stages.parts import checkpoint_of
-from interplay.stages.paying import Payer
 from interplay.stages.playing import SETTERS, local_policy, replay_actor
+from interplay.stages.reward_source import RewardSource
 from interplay.stages.run import Beat, Run
 
 MEASURES = "measures"
 
-Measure = Callable[[Weights, int], list[float]]
+MeasureReturns = Callable[[Weights, int], list[float]]
 
 
-def heldout_returns(run: Run, snapshot: Snapshot, payer: Payer) -> Measure | None:
+def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> MeasureReturns | None:
     """Measures the returns [episodes] of weights of a version, on the learner's device; None where nothing is held out.
 
     What is played is paid in pieces of `reinforce.actor.steps`, so that memory does not grow with the episodes.
@@ -47,7 +47,7 @@ def heldout_returns(run: Run, snapshot: Snapshot, payer: Payer) -> Measure | Non
             actor = replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds)
             actor.load_weights(weights, version)
             # One episode of E steps fills E + 1 rows, so E + 1 steps end every lane's first one.
-            return earned(actor, payer.payment(lanes), config.actor.episode_steps + 1, beat)
+            return earned(actor, rewards.payment(lanes), config.actor.episode_steps + 1, beat)
 
     return measure
 

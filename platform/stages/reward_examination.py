@@ -21,11 +21,11 @@ from interplay.evaluation.material import RewardModelResults, UtilityTrace
 from interplay.learner.agents import load_agent
 from interplay.reward.diagnostics import utilities
 from interplay.runtime.seeding import numpy_stream
-from interplay.stages.heldout import HeldOut, read_heldout
+from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.run import Run
 
 CORRECT, PLAUSIBLE, INCOHERENT = "correct", "plausible but wrong", "incoherent"
-PICTURES = 6  # shown beside a utility trace
+TRACE_PICTURES = 6  # shown beside a utility trace
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def examine(run: Run) -> Examination | None:
     return Examination(results, _traces(world, model, heldout), answers)
 
 
-def _traces(world: World, model: Agent, heldout: HeldOut) -> list[UtilityTrace]:
+def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[UtilityTrace]:
     """One episode that succeeded and one that failed: those with the most marks."""
     traces = []
     seconds = world.spec.frames_per_step / world.spec.frames_per_second
@@ -103,7 +103,7 @@ def _marks(episode: DecodedEpisode) -> list[tuple[int, int]]:
 def _pictures(episode: DecodedEpisode) -> list[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]]:
     if episode.images is None:
         return []
-    return [(row, episode.images[row]) for row in chosen_rows(episode.rows, PICTURES)]
+    return [(row, episode.images[row]) for row in chosen_rows(episode.rows, TRACE_PICTURES)]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Question:
 
 
 def _answers(
-    run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOut
+    run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOutEpisodes
 ) -> dict[str, list[float]]:
     """For each held-out question: what the reward would be, had the solver answered thus at the moment it spoke."""
     rng = numpy_stream(run.seed, "examine", "answers")
