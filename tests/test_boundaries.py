@@ -5,21 +5,43 @@ from __future__ import annotations
 import ast
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# A layer imports from itself and from those before it; env, the first, knows nothing but itself.
+# Bottom up: a folder imports from the layers below its own, never from a neighbor in the same layer.
 LAYERS = (
-    {"env"},
-    {"agent", "players", "episodes"},
-    {"runtime", "actors", "learner", "reward", "evaluation", "tracking", "replay"},
+    {"env", "core"},
+    {"episodes", "tracking"},
+    {"agent", "players", "replay"},
+    {"learner"},
+    {"reward"},
+    {"actors"},
+    {"evaluation"},
+    {"runtime"},
     {"stages"},
     {"launch", "conf"},
 )
+
+# The same for the folders and modules of env/playhouse.
+PLAYHOUSE_LAYERS = (
+    {"house"},
+    {"physics"},
+    {"truth", "render"},
+    {"planning", "language"},
+    {"tasks"},
+    {"control", "requests"},
+    {"task_source"},
+    {"world"},
+)
+PLAYHOUSE = PurePosixPath("env/playhouse")
+
+# The two halves of one contract: a world names its tasks, a task is carried out in a world.
+ALLOWED_CYCLES = ({"env.task", "env.world"},)
 
 # Where a dependency may be imported: folders, or single files.
 HOMES = {
@@ -45,8 +67,13 @@ def sources() -> list[tuple[PurePosixPath, Path]]:
     ]
 
 
-def imports(file: Path) -> Iterator[str]:
+@cache
+def imports(file: Path) -> tuple[str, ...]:
     """The dotted names that a file imports, wherever in it; `from a import b` gives a.b, for b may be a module."""
+    return tuple(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -55,10 +82,43 @@ def imports(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-def layer_of(part: str) -> int:
-    found = [rank for rank, layer in enumerate(LAYERS) if part in layer]
-    assert found, f"platform/{part} belongs to no layer: name it in LAYERS of {Path(__file__).name}"
+def rank_of(name: str, layers: Sequence[Set[str]]) -> int:
+    found = [rank for rank, layer in enumerate(layers) if name in layer]
+    assert found, f"{name!r} belongs to no layer: name it in {Path(__file__).name}"
     return found[0]
+
+
+def module_of(place: PurePosixPath) -> str:
+    """The dotted name of a module, without the leading 'interplay.'."""
+    parts = place.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Each module of ours with the modules of ours that it imports, TYPE_CHECKING imports included."""
+    files = {module_of(place): file for place, file in sources()}
+    graph: dict[str, set[str]] = {module: set() for module in files}
+    for module, file in files.items():
+        for name in imports(file):
+            target = name.removeprefix("interplay.")
+            while target and target not in files:
+                target = target.rpartition(".")[0]
+            if name.startswith("interplay.") and target not in ("", module):
+                graph[module].add(target)
+    return graph
+
+
+def cycles(graph: Mapping[str, Set[str]]) -> list[set[str]]:
+    """The groups of modules that import each other: sets in which each is reachable from every other."""
+    reach: dict[str, set[str]] = {}
+    for module in graph:
+        reach[module], todo = set(), list(graph[module])
+        while todo:
+            if (target := todo.pop()) not in reach[module]:
+                reach[module].add(target)
+                todo.extend(graph[target])
+    groups = {frozenset(m for m in reach[module] if module in reach[m]) for module in graph}
+    return [set(group) for group in groups if group]
 
 
 def test_the_walk_sees_the_package() -> None:
@@ -66,14 +126,37 @@ def test_the_walk_sees_the_package() -> None:
     assert {"env/world.py", "stages/__init__.py", "launch/__init__.py"} <= set(places)
 
 
-def test_imports_go_one_way() -> None:
-    wrong = [
-        f"{place} imports {name}"
-        for place, file in sources()
-        for name in imports(file)
-        if name.startswith("interplay.") and layer_of(name.split(".")[1]) > layer_of(place.parts[0])
+def upward(names: Mapping[PurePosixPath, str], layers: Sequence[Set[str]]) -> list[str]:
+    """The imports that do not go down. names: of each module in question, the folder or module that has a rank."""
+    by_module = {module_of(place): name for place, name in names.items()}
+    graph = import_graph()
+    return [
+        f"{module} imports {target}"
+        for module, name in by_module.items()
+        for target in sorted(graph[module])
+        if target in by_module
+        and by_module[target] != name
+        and rank_of(by_module[target], layers) >= rank_of(name, layers)
     ]
+
+
+def test_imports_go_one_way() -> None:
+    wrong = upward({place: place.parts[0] for place, _ in sources()}, LAYERS)
     assert not wrong, "\n".join(wrong)
+
+
+def test_imports_inside_the_playhouse_go_one_way() -> None:
+    places = [place for place, _ in sources() if place.is_relative_to(PLAYHOUSE) and place.parent != PLAYHOUSE]
+    facade = [PLAYHOUSE / "task_source.py", PLAYHOUSE / "world.py"]
+    names = {place: place.relative_to(PLAYHOUSE).parts[0].removesuffix(".py") for place in (*places, *facade)}
+    assert set(names.values()) == set().union(*PLAYHOUSE_LAYERS), "a folder without a rank, or a rank without a folder"
+    wrong = upward(names, PLAYHOUSE_LAYERS)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_modules_import_each_other() -> None:
+    found = [sorted(group) for group in cycles(import_graph()) if group not in ALLOWED_CYCLES]
+    assert not found, f"import cycles: {found}"
 
 
 @pytest.mark.parametrize("dependency", HOMES)
