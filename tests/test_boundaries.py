@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 
 # Bottom up: a folder imports from the layers below its own, never from a neighbor in the same layer.
 LAYERS = (
-    {"env", "core"},
+    {"core"},
+    {"env"},
     {"episodes", "tracking"},
     {"agent", "players", "replay"},
     {"learner"},

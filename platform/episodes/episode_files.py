@@ -6,18 +6,17 @@ Any process on any host may put files here; the process that owns the catalog th
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from interplay.core.files import UNFINISHED, write_whole
 from interplay.episodes.encoding import encode
 from interplay.episodes.episode import Episode
 
 SUFFIX = ".npz"
-UNFINISHED = ".tmp"
 
 
 @dataclass(frozen=True)
@@ -62,26 +61,6 @@ class EpisodeFiles:
                 path.unlink()
                 swept += 1
         return swept
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file beside its place, forces it to disk, and renames it into place."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
-    with unfinished.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Forces a folder's entries to disk: a rename is only then safe from a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _day(created: float) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from interplay.core.files import write_whole
 from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.episode_catalog import (
@@ -30,7 +31,6 @@ from interplay.episodes.episode_catalog import (
     read_marks,
     sql_condition,
 )
-from interplay.episodes.episode_files import write_whole
 
 SNAPSHOT_VERSION = 1
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 
+from interplay.core.files import JsonLines
 from interplay.evaluation.material import Curve
 
 STEP = "step"
@@ -20,23 +20,13 @@ def read_curves(path: Path) -> dict[str, Curve]:
     A last line that a crash cut short is left out; a metric that was not finite breaks its line in the figure.
 
     Raises:
-        ValueError: a line before the last is not a JSON object with a step.
+        ValueError: a whole line is no JSON object with a step.
     """
-    if not path.exists():
-        return {}
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            step = float(row[STEP])
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            if number == len(lines):
-                break
-            raise ValueError(f"{path}:{number} is not a metrics row with a {STEP!r}: {line[:80]!r}") from error
+    for row in JsonLines(path, key=STEP).read():
         for key, value in row.items():
             if key != STEP and (value is None or isinstance(value, int | float)):
-                found[key].append((step, math.nan if value is None else float(value)))
+                found[key].append((float(row[STEP]), math.nan if value is None else float(value)))
     return {key: _curve(points) for key, points in found.items()}
 
 

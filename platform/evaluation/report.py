@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from interplay.core.files import write_whole
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.material import ReportMaterial
 from interplay.evaluation.report_page import render_page
@@ -32,8 +32,8 @@ def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportMate
         raise ValueError(f"summary.json keeps the computed numbers under {RESULTS!r}; name the entry otherwise")
     run_dir.mkdir(parents=True, exist_ok=True)
     document = {**summary, RESULTS: results(material)}
-    _write(run_dir / SUMMARY, json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
-    _write(run_dir / REPORT, render_page(material))
+    write_whole(run_dir / SUMMARY, json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    write_whole(run_dir / REPORT, render_page(material))
     return run_dir / REPORT
 
 
@@ -78,13 +78,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise ValueError(f"summary.json takes numbers, text, lists, mappings and dataclasses, got {type(value).__name__}")
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never meets half a file."""
-    partial = path.with_suffix(path.suffix + ".tmp")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

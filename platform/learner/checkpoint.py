@@ -11,7 +11,6 @@ A directory is written under a temporary name, synced and renamed: it is whole o
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import shutil
 from collections.abc import Mapping
@@ -21,6 +20,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from interplay.core import files
 
 FORMAT_VERSION = 2
 
@@ -75,14 +76,14 @@ def save(
     torch.save(dict(weights), temporary / "agent.pt")
     torch.save(dict(training), temporary / "training.pt")
     for file in temporary.iterdir():
-        sync(file)
-    sync(temporary)
+        files.sync(file)
+    files.sync(temporary)
     replaced = root / f".old-{step:09d}"
     shutil.rmtree(replaced, ignore_errors=True)
     if final.exists():  # the same step saved twice; files removed one by one must not look like a whole checkpoint
         final.rename(replaced)
     temporary.rename(final)
-    sync(root)
+    files.sync(root)
     shutil.rmtree(replaced, ignore_errors=True)
     for old in _complete(root)[:-keep]:
         shutil.rmtree(old)
@@ -138,12 +139,3 @@ def _load(file: Path) -> Any:
         raise CheckpointError(f"{file} is damaged: it holds other things than tensors and plain values") from error
     except (RuntimeError, EOFError, OSError) as error:
         raise CheckpointError(f"{file} is damaged: {error}") from error
-
-
-def sync(path: Path) -> None:
-    """What is in this file, or which files are in this folder, outlives the loss of power."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

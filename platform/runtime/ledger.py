@@ -6,12 +6,11 @@ The numbers of an actor's unrolls count up from 0 without a gap, over every rest
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from interplay.core.files import JsonLines
 
 
 @dataclass(frozen=True)
@@ -27,18 +26,11 @@ class Ledger:
     """Appends to `path`. A run that resumes from the checkpoint of an update drops the rows after it."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._rows = JsonLines(path, key="update")
 
     def go_on_from(self, update: int) -> None:
         """Drops the rows after an update: they will be lived through again."""
-        rows = [row for row in _lines(self._path) if row["update"] <= update]
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._path.with_name(f".tmp-{self._path.name}")
-        with temporary.open("w") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self._path)
+        self._rows.drop_after(update)
 
     def write(self, update: int, *, played: Sequence[Taken] = (), demonstrated: Sequence[Taken] = ()) -> None:
         """What this update learned from."""
@@ -47,8 +39,7 @@ class Ledger:
             "played": [[each.actor, each.number, each.version] for each in played],
             "demonstrated": [[each.actor, each.number] for each in demonstrated],
         }
-        with self._path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        self._rows.append(row)
 
 
 @dataclass(frozen=True)
@@ -68,12 +59,5 @@ def read_ledger(path: Path) -> list[LedgerRow]:
             tuple(Taken(*each) for each in row["played"]),
             tuple(Taken(*each) for each in row["demonstrated"]),
         )
-        for row in _lines(path)
+        for row in JsonLines(path, key="update").read()
     ]
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    lines = path.read_text().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]

@@ -6,13 +6,13 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
+from interplay.core.files import replacing, write_whole
 from interplay.env.world import World
 from interplay.evaluation.chance import measure_chance
 from interplay.evaluation.material import Chance
@@ -168,7 +168,7 @@ def _measure_chance(
     if stop.requested:
         raise Interrupted("stopped while chance was measured; the same command measures it again")
     document = {kind: asdict(level) for kind, level in chance.items()}
-    _replace(folder.path / CHANCE, json.dumps(document).encode())
+    write_whole(folder.path / CHANCE, json.dumps(document), durable=False)
 
 
 def _share(results: Sequence[ProbeResult]) -> float:
@@ -187,7 +187,7 @@ def _finished(folder: StageFolder, name: str, played_by: Mapping[str, object], p
 def _write(folder: StageFolder, name: str, played_by: Mapping[str, object], results: Sequence[ProbeResult]) -> None:
     ordered = sorted(results, key=lambda result: (result.kind, result.index))
     rows: list[Mapping[str, object]] = [asdict(result) for result in ordered]
-    _replace(folder.path / f"{name}.json", json.dumps({"agent": played_by, "results": rows}).encode())
+    write_whole(folder.path / f"{name}.json", json.dumps({"agent": played_by, "results": rows}), durable=False)
 
 
 def _keep_films(folder: StageFolder, name: str, films: Sequence[Film]) -> None:
@@ -196,13 +196,5 @@ def _keep_films(folder: StageFolder, name: str, films: Sequence[Film]) -> None:
         file.unlink(missing_ok=True)  # of an earlier update
         return
     pictures = {f"{film.probe.kind}/{film.probe.index}": np.stack(film.pictures) for film in films}
-    temporary = file.with_name(f".tmp-{file.name}")
-    with temporary.open("wb") as opened:
+    with replacing(file, durable=False) as temporary, temporary.open("wb") as opened:
         np.savez_compressed(opened, **pictures)  # type: ignore[arg-type]  # numpy's stub takes them for its options
-    temporary.replace(file)
-
-
-def _replace(file: Path, data: bytes) -> None:
-    temporary = file.with_name(f".tmp-{file.name}")
-    temporary.write_bytes(data)
-    temporary.replace(file)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.weights import Weights
+from interplay.core.files import JsonLines
 
 
 class ReturnsLedger:
@@ -18,17 +18,14 @@ class ReturnsLedger:
     """
 
     def __init__(self, path: Path, *, every: int, heldout: Callable[[Weights, int], list[float]] | None) -> None:
-        self._path = path
+        self._rows = JsonLines(path, key="update")
         self._every = every
         self._heldout = heldout
         self._training: list[float] = []
 
     def go_on_from(self, update: int) -> None:
         """Drops the rows after an update: they will be lived through again."""
-        rows = [row for row in read_returns(self._path) if row["update"] <= update]
-        temporary = self._path.with_name(f".tmp-{self._path.name}")
-        temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        temporary.replace(self._path)
+        self._rows.drop_after(update)
 
     def state(self) -> dict[str, Any]:
         """What a resume needs: the returns that no row holds yet."""
@@ -43,16 +40,11 @@ class ReturnsLedger:
         if update % self._every:
             return {}
         heldout = self._heldout(weights(), update) if self._heldout is not None else []
-        row = {"update": update, "training": self._training, "heldout": heldout}
-        with self._path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        self._rows.append({"update": update, "training": self._training, "heldout": heldout})
         self._training = []
         return {"heldout_return": sum(heldout) / len(heldout)} if heldout else {}
 
 
 def read_returns(path: Path) -> list[dict[str, Any]]:
     """The rows of a ledger; none where there is no file. A last line cut short by a kill is left out."""
-    if not path.exists():
-        return []
-    lines = path.read_text().splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    return JsonLines(path, key="update").read()

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from interplay.core.files import write_whole
 from interplay.env import registry
 from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
@@ -239,9 +240,7 @@ def _locked(file: TextIO) -> bool:
 
 def write_json(path: Path, value: Any) -> None:
     """Writes JSON atomically: the old file, or the whole new one."""
-    temporary = path.with_name(f".tmp-{path.name}")
-    temporary.write_text(json.dumps(value, indent=1, sort_keys=True, default=str))
-    temporary.replace(path)
+    write_whole(path, json.dumps(value, indent=1, sort_keys=True, default=str), durable=False)
 
 
 def read_json(path: Path) -> dict[str, Any]:

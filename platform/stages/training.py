@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from interplay.core import files
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent
@@ -187,7 +188,7 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
     """Writes a checkpoint, and the time taken so far."""
     loop.clock.claim()
     for record in loop.folder.path.glob("*.jsonl"):  # what is told of the updates up to here stands before it does
-        checkpoint.sync(record)
+        files.sync(record)
     checkpoint.save(
         loop.folder.checkpoints,
         step=update,

@@ -16,11 +16,12 @@ import torch
 from struck import Moment, strike
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
+from interplay.core import files
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 
 LOGGED = "interplay.tracking.metrics:MetricsFile.log"
-SYNCED = "interplay.learner.checkpoint:sync"
+SYNCED = "interplay.core.files:sync"
 STAGES = ("clone", "reward", "reinforce")
 
 
@@ -112,8 +113,8 @@ def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: P
 def test_what_is_told_of_the_updates_is_on_disk_before_their_checkpoint(
     rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, synced, sync = without("reinforce", rewarded, tmp_path), [], checkpoint.sync
-    monkeypatch.setattr(checkpoint, "sync", lambda path: (synced.append(path.name), sync(path)))
+    root, synced, sync = without("reinforce", rewarded, tmp_path), [], files.sync
+    monkeypatch.setattr(files, "sync", lambda path: (synced.append(path.name), sync(path)))
     interplay("reinforce", tiny(root))
     records = {"ledger.jsonl", "metrics.jsonl", "returns.jsonl"}
     saved = [number for number, name in enumerate(synced) if name == "agent.pt"]

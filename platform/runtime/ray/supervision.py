@@ -20,6 +20,7 @@ import ray
 from ray import ObjectRef
 from ray.exceptions import RayError, RayTaskError, UnserializableException
 
+from interplay.core.files import JsonLines, write_whole
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
@@ -206,7 +207,8 @@ class _Life:
             return False
 
     def _show(self, parts: tuple[PartStatus, ...]) -> None:
-        row = _newest_row(self._work.folder / "metrics.jsonl")
+        newest = JsonLines(self._work.folder / "metrics.jsonl", key="step").newest(1)
+        row = newest[0] if newest else {}
         update = int(row.pop("step", 0))
         learner = replace(parts[0], made=update)
         status = RunStatus(self._work.name, time.time(), update, (learner, *parts[1:]), row)
@@ -216,23 +218,9 @@ class _Life:
 
     def _write(self, status: RunStatus) -> None:
         file = self._work.folder / "status.json"
-        temporary = file.with_name(f".tmp-{file.name}")
         try:
-            temporary.write_text(json.dumps(status.to_json()))
-            temporary.replace(file)
+            write_whole(file, json.dumps(status.to_json()), durable=False)
         except OSError as error:  # a full disk; whether learning can go on is for the learner to say
             if not self._unwritten:
                 logger.warning("%s can't be written (%s); the run goes on, and can't be watched", file, error)
             self._unwritten = True
-
-
-def _newest_row(file: Path) -> dict[str, float]:
-    """The last whole line of a metrics file; empty where there is none."""
-    if not file.exists():
-        return {}
-    with file.open("rb") as opened:
-        opened.seek(max(0, file.stat().st_size - 65536))
-        lines = opened.read().splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith(b"\n")]
-    row: dict[str, float] = json.loads(whole[-1]) if whole else {}
-    return row

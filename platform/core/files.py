@@ -1,0 +1,115 @@
+"""Files that survive a kill: written atomically, synced to disk, or appended to line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+UNFINISHED = ".tmp"  # suffix of a file that is being written
+TAIL_BYTES = (2**16, 2**20, 2**24)  # how much of a file's end `JsonLines.newest` reads, one attempt after another
+
+
+def sync(path: Path) -> None:
+    """Forces a file's content or a folder's entries to disk: only then does a write or a rename survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
+    """Yields the path of a temporary file in the same folder and renames it to `path` on leaving.
+
+    A reader meets the old file or the whole new one. An exception removes the temporary file and leaves the old one.
+    With `durable`, the new file also survives a power cut from then on.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        yield temporary
+        if durable:
+            sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    if durable:
+        sync(path.parent)
+
+
+def write_whole(path: Path, data: bytes | str, *, durable: bool = True) -> None:
+    """Writes a file atomically; see `replacing`. Text is encoded as UTF-8."""
+    with replacing(path, durable=durable) as temporary:
+        temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+class JsonLines:
+    """A file with one JSON object a line, each with a number under `key` that never decreases.
+
+    A last line without its newline was cut short by a kill: it is not read, and the next append replaces it.
+    """
+
+    def __init__(self, path: Path | str, *, key: str) -> None:
+        self.path = Path(path)
+        self._key = key
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Writes one row. It survives the end of the process, though not a power cut before the next `sync`."""
+        with self.path.open("a+b") as file:
+            if end := file.seek(0, os.SEEK_END):
+                file.seek(end - 1)
+                if file.read() != b"\n":
+                    file.seek(0)
+                    file.truncate(file.read().rfind(b"\n") + 1)
+            file.write(json.dumps(row).encode() + b"\n")
+
+    def read(self) -> list[dict[str, Any]]:
+        """All rows; none where there is no file.
+
+        Raises:
+            ValueError: a whole line is no row.
+        """
+        lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
+        return [self._row(line, f"line {number}") for number, line in enumerate(lines, 1)]
+
+    def newest(self, count: int) -> list[dict[str, Any]]:
+        """The last rows, at most `count`, without reading a long file from its start; none where there is no file.
+
+        Raises:
+            ValueError: one of their lines is no row.
+        """
+        if not self.path.exists():
+            return []
+        size = self.path.stat().st_size
+        lines: list[bytes] = []
+        with self.path.open("rb") as file:
+            for tail in (*TAIL_BYTES, size):
+                start = max(0, size - tail)
+                file.seek(start)
+                lines = _whole_lines(file.read())[1 if start else 0 :]  # the first may have lost its beginning
+                if start == 0 or len(lines) >= count:
+                    break
+        return [self._row(line, "near its end,") for line in lines[-count:]]
+
+    def drop_after(self, last: int | None) -> None:
+        """Keeps the rows up to the number `last`, or none where it is None: atomically, and on disk."""
+        kept = [] if last is None else [row for row in self.read() if row[self._key] <= last]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path, "".join(json.dumps(row) + "\n" for row in kept))
+
+    def _row(self, line: bytes, where: str) -> dict[str, Any]:
+        try:
+            row: dict[str, Any] = json.loads(line)
+            int(row[self._key])
+        except (ValueError, KeyError, TypeError) as error:
+            text = line.decode(errors="replace").strip()[:80]
+            raise ValueError(f"{self.path}, {where} is no row of {self.path.stem}: {text!r}") from error
+        return row
+
+
+def _whole_lines(data: bytes) -> list[bytes]:
+    return [line + b"\n" for line in data.split(b"\n")[:-1]]

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from interplay.core import files
+from interplay.core.files import JsonLines, replacing, write_whole
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_whole(path, "old")
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("ne")
+        assert path.read_text() == "old"
+        raise RuntimeError
+    assert path.read_text() == "old"
+    write_whole(path, "grün")
+    assert path.read_bytes() == "grün".encode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_only_a_durable_file_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    write_whole(tmp_path / "a", b"1", durable=False)
+    assert not synced
+    write_whole(tmp_path / "a", b"2")
+    assert len(synced) == 2  # the file, then its folder
+
+
+def test_a_line_cut_short_is_neither_read_nor_kept(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    lines = JsonLines(path, key="update")
+    assert lines.read() == lines.newest(3) == []
+    for update in range(1, 5):
+        lines.append({"update": update})
+    with path.open("a") as file:
+        file.write('{"update": 5, "pla')
+    assert [row["update"] for row in lines.read()] == [1, 2, 3, 4]
+    assert lines.newest(2) == [{"update": 3}, {"update": 4}]
+    lines.append({"update": 6})
+    assert [row["update"] for row in lines.read()] == [1, 2, 3, 4, 6]
+    lines.drop_after(3)
+    assert path.read_text() == '{"update": 1}\n{"update": 2}\n{"update": 3}\n'
+    path.write_text('{"upd')
+    lines.append({"update": 1})
+    assert path.read_text() == '{"update": 1}\n'
+    lines.drop_after(None)
+    assert path.read_text() == ""
+
+
+@pytest.mark.parametrize("line", ["[1]", '"text"', "5", '{"step": 1}', '{"update": "x"}', "\xff"])
+def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_text('{"update": 1}\n' + line + "\n", encoding="latin-1")
+    for read in (JsonLines(path, key="update").read, lambda: JsonLines(path, key="update").newest(1)):
+        with pytest.raises(ValueError, match=r"ledger\.jsonl, .* is no row of ledger"):
+            read()
+
+
+def test_newest_reads_beyond_its_first_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "TAIL_BYTES", (5, 40))
+    path = tmp_path / "metrics.jsonl"
+    lines = JsonLines(path, key="step")
+    for step in range(100):
+        lines.append({"step": step})
+    for count in (1, 2, 50, 1000):
+        assert lines.newest(count) == lines.read()[-count:]
