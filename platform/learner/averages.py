@@ -21,6 +21,10 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     Values outside the mask may be anything, infinities and NaN included: they are selected away and not multiplied
     by 0.
     """
-    assert values.shape == mask.shape, (values.shape, mask.shape)
+    if values.shape != mask.shape or mask.dtype != torch.bool:
+        raise ValueError(
+            f"values are {list(values.shape)} and the mask is {mask.dtype} {list(mask.shape)}; expected a bool mask of "
+            "the values' shape"
+        )
     kept = torch.where(mask, values, torch.zeros_like(values))
     return kept.sum() / mask.sum().clamp(min=1)

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from interplay.learner.check_shapes import check_shapes
+
 
 class IBT(NamedTuple):
     """The loss and how well the utility orders the pairs it was asked about."""
@@ -40,6 +42,7 @@ def ibt_loss(*, utility: Tensor, marks_positive: Tensor, marks_negative: Tensor,
 
     All but `utility` may stay on the host while the network is on a GPU: then choosing pairs does not wait for it.
     """
+    check_shapes(utility=(utility, "float [T, B]"), first=(first, "bool [T, B]"))
     sign = pair_signs(marks_positive=marks_positive, marks_negative=marks_negative, first=first, valid=valid)
     where = sign.nonzero(as_tuple=True)
     direction = sign[where].to(utility.device, utility.dtype, non_blocking=True)  # [pairs]
@@ -63,6 +66,12 @@ def pair_signs(*, marks_positive: Tensor, marks_negative: Tensor, first: Tensor,
 
     Arguments as of `ibt_loss`.
     """
+    check_shapes(
+        first=(first, "bool [T, B]"),
+        valid=(valid, "bool [T, B]"),
+        marks_positive=(marks_positive, "int [T, B]"),
+        marks_negative=(marks_negative, "int [T, B]"),
+    )
     between_positive = _between(marks_positive)  # [T, T, B]: how many marks lie in (i, j]
     between_negative = _between(marks_negative)
     episode = first.cumsum(0)
@@ -84,5 +93,6 @@ def utility_reward(*, utility: Tensor, last: Tensor) -> Tensor:
     0 from a terminal row to the first row of the next episode, so the rewards of an episode sum to U_end - U_start.
     Neither clipped nor normalized, nor corrected for the discount.
     """
+    check_shapes(utility=(utility, "float [T+1, B]"), last=(last, "bool [T+1, B]"))
     change = (utility[1:] - utility[:-1]).detach()
     return torch.where(last[:-1], torch.zeros_like(change), change)

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from interplay.learner.averages import masked_mean
+from interplay.learner.check_shapes import check_shapes
 
 Reduce = Literal["sum", "mean"]
 
@@ -57,6 +58,7 @@ def movement_cloning(*, log_probs: Tensor, mask: Tensor, reduce: Reduce = "sum")
         log_probs: float [T, B, A, K], of what the person did, by action of the chunk and component.
         mask: bool [T, B].
     """
+    check_shapes(log_probs=(log_probs, "float [T, B, A, K]"), mask=(mask, "bool [T, B]"))
     chunk = log_probs.flatten(2)  # [T, B, A*K]
     return -masked_mean(chunk.sum(-1) if reduce == "sum" else chunk.mean(-1), mask)
 
@@ -69,6 +71,7 @@ def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
         spoke: bool [T, B], did the person speak.
         mask: bool [T, B].
     """
+    check_shapes(logits=(logits, "float [T, B]"), spoke=(spoke, "bool [T, B]"), mask=(mask, "bool [T, B]"))
     loss = functional.binary_cross_entropy_with_logits(logits, spoke.to(logits.dtype), reduction="none")
     with torch.no_grad():
         right = ((logits > 0) == spoke).to(logits.dtype)
@@ -88,6 +91,7 @@ def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", 
         tokens: int [N, L], with the end token, padded with `pad`.
         reduce: "sum" adds the tokens of an utterance, "mean" averages them.
     """
+    check_shapes(log_probs=(log_probs, "float [N, L]"), tokens=(tokens, "int [N, L]"))
     real = tokens != pad
     kept = torch.where(real, log_probs, torch.zeros_like(log_probs))
     said = kept.sum(-1)  # [N]
@@ -131,14 +135,21 @@ def css(
     mismatch otherwise.
 
     Args:
-        discriminator: (vision [N, E], language [N, E]) -> logits [N] of matching.
-        vision, language: float [T, B, E].
+        discriminator: (vision [N, E], language [N, F]) -> logits [N] of matching.
+        vision, language: float [T, B, E] and [T, B, F].
         text: int [T, B, L], the tokens that `language` embeds, padded with `pad`.
         mask: bool [T, B], rows that may be used.
         permutation: int64 [B], the lane whose language each lane's vision is held against: see `shuffled_lanes`.
         gather: makes [T, G, ...] out of [T, B, ...] where lanes are spread over ranks: the lanes of all, among which
             `permutation` then chooses. Carries gradients back.
     """
+    check_shapes(
+        vision=(vision, "float [T, B, E]"),
+        language=(language, "float [T, B, F]"),
+        text=(text, "int [T, B, L]"),
+        mask=(mask, "bool [T, B]"),
+        permutation=(permutation, "int64 [B]"),
+    )
     mask_other, text_other = gather(mask)[:, permutation], gather(text)[:, permutation]
     matching = _places(mask & (text != pad).any(-1), vision)
     mismatching = _places(
@@ -178,6 +189,7 @@ def _mean(values: Tensor) -> Tensor:
 
 def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     """Half the squared error of the value head, averaged over the unmasked steps; all [T, B]. Targets are fixed."""
+    check_shapes(value=(value, "float [T, B]"), targets=(targets, "float [T, B]"), mask=(mask, "bool [T, B]"))
     return 0.5 * masked_mean((targets.detach() - value).square(), mask)
 
 
@@ -186,6 +198,11 @@ def gate_kl(*, logits: Tensor, reference_logits: Tensor, mask: Tensor) -> Tensor
 
     The direction is a choice: it costs most to do what the frozen cloned policy never does. The reference is fixed.
     """
+    check_shapes(
+        logits=(logits, "float [T, B]"),
+        reference_logits=(reference_logits, "float [T, B]"),
+        mask=(mask, "bool [T, B]"),
+    )
     reference = reference_logits.detach()
     speak = torch.sigmoid(logits)
     surplus_speak = functional.logsigmoid(logits) - functional.logsigmoid(reference)

@@ -15,9 +15,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from interplay.learner.check_shapes import check_shapes
+
 
 def valid_steps(*, last: Tensor) -> Tensor:
     """bool [T+1, B] -> bool [T, B]: the steps at which an action counts, which terminal observations are not."""
+    check_shapes(last=(last, "bool [T+1, B]"))
     return ~last[:-1]
 
 
@@ -27,5 +30,6 @@ def discounts(*, last: Tensor, gamma: float) -> Tensor:
     `gamma` inside an episode; 0 where the next row is terminal, for nothing is worth anything after it; 0 at a
     terminal row itself, for the next row belongs to another episode.
     """
+    check_shapes(last=(last, "bool [T+1, B]"))
     goes_on = ~(last[:-1] | last[1:])
     return goes_on.to(torch.float32) * gamma

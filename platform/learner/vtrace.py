@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from interplay.learner.averages import masked_mean
+from interplay.learner.check_shapes import check_shapes
 
 
 class VTrace(NamedTuple):
@@ -58,6 +59,14 @@ def vtrace(
         bootstrap: float [B], V of row T.
         mask: bool [T, B], steps whose action counts. What stands at other steps is ignored.
     """
+    check_shapes(
+        value=(value, "float [T, B]"),
+        log_ratio=(log_ratio, "float [T, B]"),
+        reward=(reward, "float [T, B]"),
+        discount=(discount, "float [T, B]"),
+        bootstrap=(bootstrap, "float [B]"),
+        mask=(mask, "bool [T, B]"),
+    )
     zero = torch.zeros_like(value)
     ratio = log_ratio.exp()
     rho = torch.where(mask, ratio.clamp(max=rho_clip), zero)
@@ -93,6 +102,12 @@ def policy_gradient(
         advantage: float [T, B], of `vtrace`.
         mask: bool [T, B].
     """
+    check_shapes(
+        log_prob=(log_prob, "float [T, B]"),
+        own_log_ratio=(own_log_ratio, "float [T, B]"),
+        advantage=(advantage, "float [T, B]"),
+        mask=(mask, "bool [T, B]"),
+    )
     ratio = torch.where(mask, own_log_ratio.detach(), torch.zeros_like(own_log_ratio)).exp()
     weight = ratio.clamp(max=rho_clip) * advantage.detach()
     return PolicyGradient(
