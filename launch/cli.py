@@ -19,7 +19,7 @@ from interplay.env.renamed_settings import new_value
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.launch import contact_sheets, doctor, looking
+from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.pipeline import STAGES, demo
 from interplay.launch.safe_stdio import outlive_readers
@@ -176,7 +176,7 @@ def _report(config: Config) -> int:
 
 def _look(config: Config) -> int:
     run = _open(config)
-    path = looking.look(run.make_world(), seed=run.seed, path=run.root / "look.png")
+    path = world_sheet.look(run.make_world(), seed=run.seed, path=run.root / "look.png")
     sys.stdout.write(f"What the players see, the house and its map: {path.resolve()}\n")
     return 0
 

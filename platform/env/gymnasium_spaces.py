@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from interplay.env.world import Component, Image
+from interplay.env.arrays import Image
+from interplay.env.world import Component
 
 MOST_BINS = 127  # a bin is an int8
 

@@ -17,11 +17,12 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Image
 from interplay.env.gymnasium_spaces import controls_of, senses_of
 from interplay.env.mission import Guide, GymnasiumFacts, MissionSource
 from interplay.env.settings import did_you_mean
 from interplay.env.task import TaskSource
-from interplay.env.world import Action, Image, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"

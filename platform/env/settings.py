@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from interplay.env.renamed_settings import new_name, new_value
 
-Config = TypeVar("Config")
+ConfigT = TypeVar("ConfigT")
 
 
 class SettingsError(ValueError):
@@ -31,7 +31,7 @@ class SettingsError(ValueError):
         return type(self), (self.problems,)  # from one process to another; of the message, the letters would be listed
 
 
-def build_config(of: type[Config], settings: Mapping[str, Any], name: str = "") -> Config:
+def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "") -> ConfigT:
     """Builds the dataclass `of` from plain values: nested mappings, lists, numbers, strings, None.
 
     Whole numbers become floats and lists become tuples where the dataclass says so; nothing else is converted. Where

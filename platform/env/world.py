@@ -25,10 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Image
+
 if TYPE_CHECKING:
     from interplay.env.task import TaskSource
 
-Image = NDArray[np.uint8]  # [H, W, 3]
 Movement = NDArray[np.int8]  # [frames_per_step, components]: a bin of each component, for each frame
 
 

@@ -13,7 +13,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from interplay.env.arrays import Float64Array
+
 Draws = NDArray[np.int64]
 
 CONFIDENCE = 0.95
@@ -38,10 +39,10 @@ class Estimate:
 class SuccessCurve:
     """The share of episodes that have succeeded by each moment, with its interval; all float64 [steps + 1]."""
 
-    seconds: Floats
-    share: Floats
-    low: Floats
-    high: Floats
+    seconds: Float64Array
+    share: Float64Array
+    low: Float64Array
+    high: Float64Array
     n: int
 
     def by(self, seconds: float) -> float:
@@ -49,7 +50,9 @@ class SuccessCurve:
         return float(self.share[np.searchsorted(self.seconds, seconds + 1e-9, side="right") - 1])
 
 
-def wilson_bounds(successes: ArrayLike, trials: int, confidence: float = CONFIDENCE) -> tuple[Floats, Floats]:
+def wilson_bounds(
+    successes: ArrayLike, trials: int, confidence: float = CONFIDENCE
+) -> tuple[Float64Array, Float64Array]:
     """Wilson's score interval of a share (Wilson 1927, eq. 1), elementwise over `successes`; (0, 1) for no trials."""
     wins = np.asarray(successes, np.float64)
     if np.any(wins < 0) or np.any(wins > trials):
@@ -186,7 +189,7 @@ def auc(scores: ArrayLike, outcomes: ArrayLike) -> float:
     return above / (positives * (len(values) - positives))
 
 
-def _paired(candidate: ArrayLike, baseline: ArrayLike) -> tuple[Floats, Floats]:
+def _paired(candidate: ArrayLike, baseline: ArrayLike) -> tuple[Float64Array, Float64Array]:
     ours, theirs = np.asarray(candidate, np.float64), np.asarray(baseline, np.float64)
     if ours.shape != theirs.shape or ours.ndim != 1 or len(ours) == 0:
         raise ValueError(
@@ -207,7 +210,7 @@ def _draws(n: int, strata: ArrayLike | None, resamples: int, rng: np.random.Gene
     return np.concatenate([group[rng.integers(0, len(group), (resamples, len(group)))] for group in groups], axis=1)
 
 
-def _percentile(value: float, samples: Floats, n: int, confidence: float) -> Estimate:
+def _percentile(value: float, samples: Float64Array, n: int, confidence: float) -> Estimate:
     tail = (1 - confidence) / 2
     # an observed value, never a mix of two: infinite ratios have no middle
     low, high = np.quantile(samples, [tail, 1 - tail], method="inverted_cdf")

@@ -20,9 +20,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from interplay.env.arrays import Float64Array
 from interplay.evaluation.curves import smoothed
 from interplay.evaluation.estimates import Estimate, SuccessCurve
-from interplay.evaluation.material import Curve, Floats, RewardPoint, UtilityTrace
+from interplay.evaluation.material import Curve, RewardPoint, UtilityTrace
 
 # Okabe and Ito's colors, told apart by color-blind readers too; lightened to stand on dark pages as well
 COLORS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
@@ -192,7 +193,7 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Dr
     return Drawing(_svg(draw, title), caption)
 
 
-def histograms(samples: Mapping[str, Floats], title: str, axis: str, caption: str) -> Drawing:
+def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, caption: str) -> Drawing:
     """Distributions over the same bins, to see how far apart they lie."""
     values = np.concatenate(list(samples.values()))
     edges = np.linspace(values.min(), values.max() + 1e-9, 25).tolist()

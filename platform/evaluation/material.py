@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Picture = NDArray[np.uint8]  # [H, W, 3]
-Floats = NDArray[np.float64]
+from interplay.env.arrays import Float64Array, Image
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Filmstrip:
     title: str
     instruction: str
     outcome: str  # "solved at 4.3 s", "not solved in 10.7 s"
-    pictures: Sequence[Picture]
+    pictures: Sequence[Image]
     captions: Sequence[str]
 
     def __post_init__(self) -> None:
@@ -46,11 +45,11 @@ class UtilityTrace:
 
     title: str
     instruction: str
-    utility: Floats  # [N + 1]
+    utility: Float64Array  # [N + 1]
     seconds_per_step: float
     marks: Sequence[tuple[int, int]] = ()  # (row, +1 or -1)
     said: Sequence[tuple[int, str]] = ()  # (row, utterance)
-    pictures: Sequence[tuple[int, Picture]] = ()  # (row, what the solver saw)
+    pictures: Sequence[tuple[int, Image]] = ()  # (row, what the solver saw)
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ class RewardPoint:
     """Modelled episode returns at one moment of reinforcement."""
 
     update: int
-    training: Floats  # [episodes], tasks trained on
-    heldout: Floats  # [episodes], tasks never trained on
+    training: Float64Array  # [episodes], tasks trained on
+    heldout: Float64Array  # [episodes], tasks never trained on
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Chance:
 class ProbeResults:
     """When each agent succeeded on each probe task. Entry i of a task is the same episode for every agent."""
 
-    success_step: Mapping[str, Mapping[str, Floats]]  # agent -> task -> [n], nan: never
+    success_step: Mapping[str, Mapping[str, Float64Array]]  # agent -> task -> [n], nan: never
     steps: int  # an episode's time limit
     seconds_per_step: float
     limits: Mapping[str, int] = field(default_factory=dict)  # task -> its own time limit, where that is another
@@ -129,7 +128,7 @@ class ProbeResults:
         """An agent's or a task's name in print."""
         return self.names.get(key, key if key in self.success_step else key.replace("_", " ").capitalize())
 
-    def pooled(self, agent: str, tasks: Sequence[str]) -> tuple[Floats, NDArray[np.str_]]:
+    def pooled(self, agent: str, tasks: Sequence[str]) -> tuple[Float64Array, NDArray[np.str_]]:
         """Success steps of one agent over several tasks, and each entry's task; both [n]."""
         found = [np.asarray(self.success_step[agent][task], np.float64) for task in tasks]
         labels = [np.full(len(steps), task) for task, steps in zip(tasks, found, strict=True)]
@@ -142,11 +141,11 @@ class ProbeResults:
 class RewardModelResults:
     """How well the learned reward agrees with raters and with the truth, on held-out episodes."""
 
-    pairs_right: Floats  # [episodes]: pairs of moments ordered as the rater's marks say; ties count half
+    pairs_right: Float64Array  # [episodes]: pairs of moments ordered as the rater's marks say; ties count half
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
-    returns: Floats  # [episodes]: modeled return
+    returns: Float64Array  # [episodes]: modeled return
     success: NDArray[np.bool_]  # [episodes]: the simulator's truth
-    swapped_returns: Floats  # [episodes]: the same episodes under another episode's instruction
+    swapped_returns: Float64Array  # [episodes]: the same episodes under another episode's instruction
 
     def __post_init__(self) -> None:
         uneven = len(self.pairs_right) != len(self.pairs) or len(self.returns) != len(self.success)
@@ -162,8 +161,8 @@ class RewardModelResults:
 class Curve:
     """A metric over training."""
 
-    updates: Floats  # [K]
-    values: Floats  # [K]
+    updates: Float64Array  # [K]
+    values: Float64Array  # [K]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.actors.seats import SolverSeat
+from interplay.env.arrays import Image
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, View, World
 
-Picture = NDArray[np.uint8]
 TRIES = 100  # houses drawn for one probe until one of them allows the task
 
 
@@ -75,7 +75,7 @@ class Film:
     """What the solver saw, for a few of the probes."""
 
     probe: Probe
-    pictures: list[Picture] = field(default_factory=list)
+    pictures: list[Image] = field(default_factory=list)
     result: ProbeResult | None = None
 
 

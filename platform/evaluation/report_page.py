@@ -13,7 +13,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from PIL import Image as Pillow
 
-from interplay.env.world import Image
+from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import Drawing
 from interplay.evaluation.findings import percent, span, times

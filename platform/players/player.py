@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from interplay.env.world import Action, View, World
 
+StepRange = tuple[int, int]  # least and most steps, both included
+
 
 class Player(ABC):
     """Plays one role in one world, an episode at a time.

@@ -12,10 +12,9 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, View, World
-from interplay.players.player import Player
+from interplay.players.player import Player, StepRange
 from interplay.players.task_choice import choose_by_cue, choose_by_kind
 
-Span = tuple[int, int]  # least and most, in steps, both included
 DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a setter's task may end
 ADVANCE = 0.05  # rise of progress above all that it has seen of a task that renews its patience
 REPEATS = 5  # draws after which it asks again what it has asked before
@@ -30,11 +29,11 @@ class SetterConfig:
     cues: Mapping[str, float] = field(default_factory=dict)  # the same of cues; empty: all of the world's
     modifiers: Mapping[str, float] = field(default_factory=dict)  # the same of what its words satisfy beside a cue
     modifier_chance: float = 0.0  # chance that a task by a cue also follows a modifier
-    delay_steps: Span = (0, 2)  # least and most steps before it first speaks
+    delay_steps: StepRange = (0, 2)  # least and most steps before it first speaks
     tasks: int = 1  # at most, in an episode; the last one stays open to the episode's end
-    patience: Span = (60, 100)  # steps without progress after which a task is given up, and the next thing asked
+    patience: StepRange = (60, 100)  # steps without progress after which a task is given up, and the next thing asked
     confirm_steps: int = 2  # steps for which a task must stay done for the setter to be content
-    pause: Span = (2, 6)  # steps between the end of a task and the next one
+    pause: StepRange = (2, 6)  # steps between the end of a task and the next one
     chain_chance: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
     thanks: tuple[str, ...] = ()  # one of them is said when a task is done, or a question answered right
     thanks_chance: float = 0.5
@@ -193,5 +192,5 @@ class ScriptedSetter(Player):
         self.last_utterance = texts[int(self._rng.integers(len(texts)))]
         return self.last_utterance
 
-    def _within(self, span: Span) -> int:
+    def _within(self, span: StepRange) -> int:
         return int(self._rng.integers(span[0], span[1] + 1))

@@ -9,9 +9,7 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, View, World, WorldSpec
-from interplay.players.player import Player
-
-Span = tuple[int, int]  # least and most, in steps, both included
+from interplay.players.player import Player, StepRange
 
 
 @dataclass(frozen=True)
@@ -21,22 +19,22 @@ class SolverConfig:
     skill: float = 0.5  # 0..1; 1 makes no mistakes
     misread_chance: float = 0.55  # sets about another thing than was asked
     notice_chance: float = 0.4  # of those, how many see their mistake and turn to the right thing; not scaled by skill
-    notice_steps: Span = (6, 14)
+    notice_steps: StepRange = (6, 14)
     give_up_chance: float = 0.2  # stops before it is done
-    give_up_steps: Span = (4, 14)
+    give_up_steps: StepRange = (4, 14)
     wander_chance: float = 0.6  # moves about at random for a while
-    wander_start: Span = (0, 10)
-    wander_length: Span = (2, 5)
+    wander_start: StepRange = (0, 10)
+    wander_length: StepRange = (2, 5)
     drop_chance: float = 0.4  # rests for a step, and so drops what it holds
-    drop_steps: Span = (4, 16)
+    drop_steps: StepRange = (4, 16)
     wrong_answer_chance: float = 0.35  # gives a plausible wrong answer
     no_answer_chance: float = 0.1  # gives no answer
     distraction_chance: float = 0.0  # goes off and does something that nobody asked for, for a while
-    distraction_start: Span = (4, 30)
-    distraction_length: Span = (6, 20)
+    distraction_start: StepRange = (4, 30)
+    distraction_length: StepRange = (6, 20)
     guess_chance: float = 0.0  # answers a question at once, without looking
     chatter_chance: float = 0.0  # says something to no purpose
-    chatter_steps: Span = (2, 20)
+    chatter_steps: StepRange = (2, 20)
     chatter: tuple[str, ...] = ("okay", "done", "here")
 
     def __post_init__(self) -> None:
@@ -194,7 +192,7 @@ class ScriptedSolver(Player):
     def _errs(self, chance: float) -> bool:
         return bool(self._rng.random() < chance * (1.0 - self._config.skill))
 
-    def _within(self, span: Span) -> int:
+    def _within(self, span: StepRange) -> int:
         return int(self._rng.integers(span[0], span[1] + 1))
 
     def _given_up(self, step: int) -> bool:

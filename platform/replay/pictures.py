@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from interplay.env.world import Image, World
+from interplay.env.arrays import Image
+from interplay.env.world import World
 from interplay.episodes.episode import Episode
 from interplay.episodes.resimulation import resimulate
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from interplay.env.world import Image
+from interplay.env.arrays import Image
 from interplay.replay import palette
 from interplay.replay.curve import UtilityCurve, arrow
 from interplay.replay.story import Caption, Click, Story

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
+from interplay.env.arrays import Float32Array
 from interplay.learner.ibt import pair_signs
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,14 @@ def utilities(
     at_once: int = 64,
     rows: int = 16,
     beat: Callable[[str], None] = lambda what: None,
-) -> list[Floats]:
+) -> list[Float32Array]:
     """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
 
     Args:
         at_once, rows: of how many episodes, and how many rows of each, are in one forward.
         beat: told how far it is before each forward.
     """
-    found: list[Floats] = []
+    found: list[Float32Array] = []
     for start in range(0, len(episodes), at_once):
         batch = episodes[start : start + at_once]
         where = f"of episodes {start + 1} to {start + len(batch)} of {len(episodes)}"
@@ -56,7 +55,7 @@ def utilities(
     return found
 
 
-def agreement(utility: Sequence[Floats], episodes: Sequence[Arrays]) -> Agreement:
+def agreement(utility: Sequence[Float32Array], episodes: Sequence[Arrays]) -> Agreement:
     """Holds utilities against the marks that the same episodes carry."""
     pairs: list[int] = []
     right: list[float] = []
@@ -74,7 +73,7 @@ def agreement(utility: Sequence[Floats], episodes: Sequence[Arrays]) -> Agreemen
     return Agreement(np.array(pairs, np.int64), np.array(right, np.float64))
 
 
-def returns(utility: Sequence[Floats]) -> NDArray[np.float64]:
+def returns(utility: Sequence[Float32Array]) -> NDArray[np.float64]:
     """The return of each episode, U_end - U_start; [episodes]."""
     return np.array([float(values[-1] - values[0]) for values in utility])
 

@@ -37,7 +37,7 @@ FILMED = 12  # probes of each kind, the first ones, of which pictures are kept u
 
 
 @dataclass(frozen=True)
-class Played:
+class AgentResults:
     """What one agent did on every probe."""
 
     agent: str

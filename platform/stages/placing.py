@@ -60,8 +60,8 @@ def placed(stage: Stage, name: str, run: Run) -> None:
         return
     keep_others_out(config.address)
     # Ray takes half a second to import; only who asks for it waits for that.
-    from interplay.runtime.ray.placement import wanted_by
     from interplay.runtime.ray.supervision import Supervised, supervise
+    from interplay.runtime.ray.worker_placement import wanted_by
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce

@@ -169,7 +169,7 @@ def _asking_part(
 def _inference(run: Run, actors: Sequence[WorkerHandle], around: LearnerContext) -> InferenceServer:
     """The service that decides for these actors, in a process of its own."""
     from interplay.runtime.ray.inference_server import InferencePart, InferenceServer, groups
-    from interplay.runtime.ray.placement import INFERENCE
+    from interplay.runtime.ray.worker_placement import INFERENCE
 
     part = around.host(INFERENCE, partial(_deciding_part, run), of=InferencePart, groups=groups(len(actors)))
     return InferenceServer(part, actors, around)

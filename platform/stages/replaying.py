@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.actors.row_writer import RowWriter
+from interplay.env.arrays import Image
 from interplay.env.renamed_settings import with_current_names
-from interplay.env.world import Image, World
+from interplay.env.world import World
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode
 from interplay.learner.agents import load_agent

@@ -20,8 +20,8 @@ from test_readme import headed, ours
 
 import interplay.launch
 from interplay.launch.cli import configured
-from interplay.runtime.ray.placement import wanted_by
 from interplay.runtime.ray.session import TASK_EVENTS
+from interplay.runtime.ray.worker_placement import wanted_by
 
 CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
 ROOT = CLUSTER.parents[1]

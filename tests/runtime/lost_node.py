@@ -28,9 +28,9 @@ from interplay.runtime.crashes import Crashes
 from interplay.runtime.messages import Message
 from interplay.runtime.ray.actor_pipeline import PendingUnroll
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.session import patiently
+from interplay.runtime.ray.worker_placement import Wanted, reserve
 
 STORE = {"object_store_memory": 80 * 2**20}
 ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no room for

@@ -31,7 +31,7 @@ from interplay.runtime.messages import Message
 from interplay.runtime.ray.inference_client import AskingPart
 from interplay.runtime.ray.inference_server import InferencePart, InferenceServer, groups
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.placement import Wanted, reserve
+from interplay.runtime.ray.worker_placement import Wanted, reserve
 from interplay.tracking.metrics import read_metrics
 
 PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # nobody has to be asked

@@ -14,8 +14,8 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import LearnerHost, Screen
-from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
 from interplay.runtime.ray.worker import remote
+from interplay.runtime.ray.worker_placement import LEARNER, Wanted, WorkerPlacement, reserve
 
 LONG = 300.0  # seconds
 CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
@@ -26,7 +26,7 @@ ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't fin
 
 
 @pytest.fixture
-def placement() -> Iterator[Placement]:
+def placement() -> Iterator[WorkerPlacement]:
     """Of a learner with half of the GPUs, two replicas that share the rest, and an actor that asks for none."""
     gpus = {LEARNER: 1.0, "reward-0": 0.5, "reward-1": 0.5, "actor-0": 0.0}
     made = reserve([Wanted(name, Resources(0.2, share)) for name, share in gpus.items()], CONFIG)
@@ -45,7 +45,7 @@ def seen(around: LearnerContext, name: str) -> str | None:
     return sees
 
 
-def test_parts_see_what_is_set_aside_for_them(placement: Placement, tmp_path: Path) -> None:
+def test_parts_see_what_is_set_aside_for_them(placement: WorkerPlacement, tmp_path: Path) -> None:
     around = LearnerContext(CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
         assert seen(around, "actor-0") == ""
@@ -57,7 +57,7 @@ def test_parts_see_what_is_set_aside_for_them(placement: Placement, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("name", "sees"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
-def test_so_does_the_learner(placement: Placement, tmp_path: Path, name: str, sees: set[str]) -> None:
+def test_so_does_the_learner(placement: WorkerPlacement, tmp_path: Path, name: str, sees: set[str]) -> None:
     """In its own place, and in one without GPUs."""
     screen, told = Screen(terminal=False, columns=80), tmp_path / "sees"
     made = remote(LearnerHost, placement, name)

@@ -34,12 +34,12 @@ from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.runtime.messages import Message
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.placement import Wanted, reserve
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
 from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.supervision import LearnerDied, told_by
+from interplay.runtime.ray.worker_placement import Wanted, reserve
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules

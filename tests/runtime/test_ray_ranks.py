@@ -21,8 +21,8 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.placement import reserve, wanted_by
 from interplay.runtime.ray.rank_zero import lead
+from interplay.runtime.ray.worker_placement import reserve, wanted_by
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
 WEIGHTS = "reinforce.learner.objective.weights"

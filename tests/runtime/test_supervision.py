@@ -20,8 +20,8 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import Crashes, PartFailed
 from interplay.runtime.ray import supervision
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.placement import LEARNER, Wanted
 from interplay.runtime.ray.supervision import LearnerDied, Supervised, _Life, supervise
+from interplay.runtime.ray.worker_placement import LEARNER, Wanted
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner doesn't find the tests' modules

@@ -26,7 +26,7 @@ from interplay.reward.service import RewardService
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.heartbeat import Heartbeat
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.placement import Placement
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.stages.cloning import _vocabulary
 from interplay.stages.cloning import build as clone_of
 from interplay.stages.heldout_episodes import read_heldout
@@ -73,7 +73,7 @@ def watched(run: Run, doing: str) -> tuple[Run, Heard]:
     pulse = Heard()
     pulse.works(doing)
     nowhere: Any = None
-    placed = Placement(nowhere, ())
+    placed = WorkerPlacement(nowhere, ())
     return replace(run, around=LearnerContext(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Image
 from interplay.env.playhouse.house.action_codec import Codec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
@@ -27,7 +28,7 @@ from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
 from interplay.env.task import TaskSource
-from interplay.env.world import Action, Image, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 FRAMES_PER_STEP = 8
 OUT_OF_SIGHT = -1000.0  # meters: where a setter is drawn who is not in the house

@@ -13,8 +13,8 @@ from ray.exceptions import RayError
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.ray.placement import LEARNER, Placement
 from interplay.runtime.ray.worker import CONTROL_SECONDS, NO_GROUPS, Worker, WorkerHandle, dump_own
+from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
 from interplay.runtime.status import PartStatus
 
 
@@ -23,7 +23,7 @@ class LearnerContext:
     """Made in the learner's process, once in its life."""
 
     config: RuntimeConfig
-    placement: Placement
+    placement: WorkerPlacement
     crashes: Crashes
     restarts: int  # of the learner so far
     counted: int  # of those, the ones that count towards `runtime.restarts`

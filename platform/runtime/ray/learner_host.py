@@ -21,8 +21,8 @@ from interplay.runtime.crashes import Crashes
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.own_gpus import hide_others_gpus
-from interplay.runtime.ray.placement import LEARNER, Placement
 from interplay.runtime.ray.stderr_relay import StderrRelay
+from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
 from interplay.runtime.status import PartStatus
 
 STARTS = "starts"
@@ -54,7 +54,7 @@ class LearnerHost:
         folder: str,
         screen: Screen,
         config: RuntimeConfig,
-        placement: Placement,
+        placement: WorkerPlacement,
         crashes: Crashes,
         restarts: int,
         counted: int,

@@ -28,8 +28,8 @@ from interplay.learner.learner import Learner, LearnerConfig, Played
 from interplay.runtime.rank_worker import RankWorker
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTS
-from interplay.runtime.ray.placement import RANK
 from interplay.runtime.ray.worker import CONTROL_SECONDS, WorkerHandle, never_ran
+from interplay.runtime.ray.worker_placement import RANK
 
 Result = TypeVar("Result")
 

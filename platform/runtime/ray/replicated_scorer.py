@@ -17,10 +17,10 @@ from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.messages import Message
-from interplay.runtime.ray.placement import reserve, wanted_by
 from interplay.runtime.ray.replicas import NoReplicaLeft, Replicas, ScoreRequest
 from interplay.runtime.ray.session import session
 from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_placement import reserve, wanted_by
 
 NAME = "reward-"
 PAST = 0.1  # seconds after a replica's own patience is over, which is as long: then it is found to be stalled

@@ -28,9 +28,9 @@ from interplay.runtime.crashes import Crashes
 from interplay.runtime.heartbeat import WAITING
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.learner_host import STARTS, Heard, LearnerHost, Screen, StageInside
-from interplay.runtime.ray.placement import LEARNER, Placement, Wanted, reserve
 from interplay.runtime.ray.session import session
 from interplay.runtime.ray.worker import CONTROL_SECONDS, never_ran, remote
+from interplay.runtime.ray.worker_placement import LEARNER, Wanted, WorkerPlacement, reserve
 from interplay.runtime.restart_budget import RestartBudget
 from interplay.runtime.status import PartStatus, RunStatus
 
@@ -69,7 +69,7 @@ def supervise(work: Supervised, watch: Callable[[RunStatus], None] = lambda stat
             placement.release()
 
 
-def _lives(work: Supervised, placement: Placement, stop: StopRequest, watch: Callable[[RunStatus], None]) -> None:
+def _lives(work: Supervised, placement: WorkerPlacement, stop: StopRequest, watch: Callable[[RunStatus], None]) -> None:
     deaths, counted = RestartBudget(work.config.restart_window), 0
     for restarts in itertools.count():
         life = _Life(work, placement, restarts, counted, watch)
@@ -118,7 +118,7 @@ class _Life:
     def __init__(
         self,
         work: Supervised,
-        placement: Placement,
+        placement: WorkerPlacement,
         restarts: int,
         counted: int,
         watch: Callable[[RunStatus], None],

@@ -21,7 +21,7 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import Crashes
 from interplay.runtime.heartbeat import Activity, Heartbeat, IdleFraction
 from interplay.runtime.ray.own_gpus import hide_others_gpus
-from interplay.runtime.ray.placement import Placement
+from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.runtime.restart_budget import RestartBudget
 from interplay.runtime.status import PartStatus
 
@@ -35,7 +35,7 @@ NEVER_RAN = ("its node has died", "The actor never ran")
 NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 
 
-def remote(of: type[Any], placement: Placement, name: str, groups: Mapping[str, int] = NO_GROUPS) -> Any:
+def remote(of: type[Any], placement: WorkerPlacement, name: str, groups: Mapping[str, int] = NO_GROUPS) -> Any:
     """The class as a Ray actor in its place. It is restarted by its handle, which knows where it has to go on, and not
     by Ray; calls of the group "control" are answered beside its work, and so are those of further `groups`, each by so
     many threads."""
@@ -111,7 +111,7 @@ class WorkerHandle:
         name: str,
         make: Callable[..., Any],
         *,
-        placement: Placement,
+        placement: WorkerPlacement,
         crashes: Crashes,
         config: RuntimeConfig,
         of: type[Worker] = Worker,

@@ -21,7 +21,7 @@ from interplay.env.playhouse.house.rooms import RoomPlan
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
-from interplay.env.playhouse.render.scene import Picture, Scene, start_poses, warm_up
+from interplay.env.playhouse.render.scene import RenderedView, Scene, start_poses, warm_up
 
 CONFIG = PlayhouseConfig()
 AWAY = (-1000.0, -1000.0, 0.0)
@@ -34,7 +34,7 @@ def room_with(*things: tuple[str, str, tuple[float, float, float]]) -> House:
     return House(0, (room,), (), (), tuple(placed), (AWAY, AWAY))
 
 
-def look(house: House, pitch: float = 0.0, size: tuple[int, int] = (72, 96), **options: Any) -> Picture:
+def look(house: House, pitch: float = 0.0, size: tuple[int, int] = (72, 96), **options: Any) -> RenderedView:
     """From (1, 3) along +x."""
     eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
     return Scene(house, CONFIG).draw(*start_poses(house), eye, 0.0, pitch, 60.0, *size, **options)

@@ -15,6 +15,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Points
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.release_pose import ReleasePose
 from interplay.env.playhouse.planning.standing import standing_spot
@@ -40,8 +41,6 @@ THIN = 3.0  # times as high as wide, at most, of what stays upright
 TIPPED = 0.03  # meters that a thing on the floor is lower or higher than one that stands on it
 BLOCKED = 0.05  # meters from a spot to what else lies there, at least
 AT_FURNITURE = 0.5  # meters from furniture to the middle of what is gathered there
-
-Points = NDArray[np.float64]  # [n, 2]
 
 
 @dataclass(frozen=True)

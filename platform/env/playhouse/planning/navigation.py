@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Points
 from interplay.env.playhouse.truth.facts import XY, Doorway, HouseFacts, Room
 
 CELL = 0.2  # meters: side of a grid cell
@@ -24,7 +25,6 @@ SILL = 0.35  # meters that a doorway's passage reaches into either room
 
 PRICE_OF_OBJECT, PRICE_OF_FURNITURE, PRICE_OF_WALL = 6.0, 40.0, 400.0  # as multiples of clear ground
 
-Points = NDArray[np.float64]  # [n, 2]
 Distance = Callable[[XY], float]  # meters from a point to the goal
 
 

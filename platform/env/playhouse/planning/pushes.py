@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.planning.navigation import Ground, Points
+from interplay.env.arrays import Points
+from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 

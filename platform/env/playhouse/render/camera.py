@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT
-from interplay.env.playhouse.render.raycast import Floats
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Camera:
         """Of one pixel, in a picture of this height."""
         return 2.0 * math.tan(math.radians(self.field_of_view) / 2) / height
 
-    def basis(self) -> Floats:
+    def basis(self) -> Float32Array:
         """Rows forward, right, up. [3, 3]"""
         cy, sy, cp, sp = math.cos(self.yaw), math.sin(self.yaw), math.cos(self.pitch), math.sin(self.pitch)
         return np.array([[cy * cp, sy * cp, sp], [sy, -cy, 0.0], [-cy * sp, -sy * sp, cp]], np.float32)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
-from interplay.env.playhouse.render.raycast import ROOM, Floats, Ints
+from interplay.env.playhouse.render.raycast import ROOM
 
 _NEAR = np.float32(0.005)  # meters: what is nearer to the eye is not drawn
 _SLACK = np.float32(0.06)  # meters: a room's share of the wall around it, and a little more
@@ -126,18 +127,18 @@ def _windows(
 
 @compiled
 def cull(
-    rectangles: Ints,
-    kinds: Ints,
-    centers: Floats,
-    axes: Floats,
-    radii: Floats,
+    rectangles: Int32Array,
+    kinds: Int32Array,
+    centers: Float32Array,
+    axes: Float32Array,
+    radii: Float32Array,
     hidden: Any,
-    rooms: Floats,
+    rooms: Float32Array,
     ceiling: np.float32,
-    doors: Floats,
-    door_rooms: Ints,
-    eye: Floats,
-    basis: Floats,
+    doors: Float32Array,
+    door_rooms: Int32Array,
+    eye: Float32Array,
+    basis: Float32Array,
     scale: np.float32,
     height: int,
     width: int,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT
-from interplay.env.playhouse.render.raycast import Floats
-from interplay.env.playhouse.render.scene import Image, Scene
+from interplay.env.playhouse.render.scene import Scene
 
 
 def portrait(
-    scene: Scene, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int
+    scene: Scene, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
 ) -> dict[str, Image]:
     """Pictures uint8 [height, width, 3] by title; poses as `Scene` takes them."""
     pictures = {}

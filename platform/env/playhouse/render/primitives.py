@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, RGB
 from interplay.env.playhouse.house.category import BodyPart, cylinder, ellipsoid
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS, DoorPlan
-from interplay.env.playhouse.render.raycast import KINDS, ROOM, SHADOW, Floats, Ints
+from interplay.env.playhouse.render.raycast import KINDS, ROOM, SHADOW
 
 NOBODY = -1  # what the id picture calls walls, floors and nothing
 AVATARS = (-2, -3)  # ... and the avatars of the setter and of the solver
@@ -60,15 +61,15 @@ def _body(clothes: str) -> tuple[BodyPart, ...]:
 class RenderPrimitives:
     """Rows of primitives, P in all: the rooms first, then parts, then the shadows of S things."""
 
-    kinds: Ints  # [P]
-    owners: Ints  # [P], the body each part belongs to: things, then two of each avatar, then the house
-    offsets: Floats  # [P, 3], in the owner's frame
-    rotations: Floats  # [P, 9]
-    halves: Floats  # [P, 3]
-    radii: Floats  # [P], of bounding balls
-    colors: Floats  # [P, 3], 0 - 255; a room's is its floor's
+    kinds: Int32Array  # [P]
+    owners: Int32Array  # [P], the body each part belongs to: things, then two of each avatar, then the house
+    offsets: Float32Array  # [P, 3], in the owner's frame
+    rotations: Float32Array  # [P, 9]
+    halves: Float32Array  # [P, 3]
+    radii: Float32Array  # [P], of bounding balls
+    colors: Float32Array  # [P, 3], 0 - 255; a room's is its floor's
     names: NDArray[np.int16]  # [P], what the id picture calls it
-    extents: Floats  # [S, 3], half-sizes of the bounding boxes of the things that cast shadows
+    extents: Float32Array  # [S, 3], half-sizes of the bounding boxes of the things that cast shadows
 
     @property
     def shadows(self) -> int:
@@ -80,10 +81,10 @@ class RenderPrimitives:
 class _Shape:
     """The parts of one kind of thing at medium size, as arrays; `paints` are looked up for each thing."""
 
-    kinds: Ints
-    offsets: Floats
-    rotations: Floats
-    halves: Floats
+    kinds: Int32Array
+    offsets: Float32Array
+    rotations: Float32Array
+    halves: Float32Array
     paints: tuple[str, ...]
 
 
@@ -108,7 +109,7 @@ def _avatar_shapes(role: int) -> tuple[_Shape, _Shape]:
 
 
 @functools.cache
-def _paints(paints: tuple[str, ...], main: str) -> Floats:
+def _paints(paints: tuple[str, ...], main: str) -> Float32Array:
     """The colors [n, 3] of parts with these paints, 0 - 255, on a thing of this color."""
     own, white = np.array(FIXED[main]), main == "white"
     table = {
@@ -150,7 +151,7 @@ def gather(house: House) -> RenderPrimitives:
     )
 
 
-_Rows = tuple[Ints, Ints, Floats, Floats, Floats, Floats, NDArray[np.int16]]
+_Rows = tuple[Int32Array, Int32Array, Float32Array, Float32Array, Float32Array, Float32Array, NDArray[np.int16]]
 
 
 def _rows(shape: _Shape, color: str, scale: float, owner: int, name: int) -> _Rows:
@@ -166,7 +167,9 @@ def _rows(shape: _Shape, color: str, scale: float, owner: int, name: int) -> _Ro
     )
 
 
-def _upright(kind: int, boxes: Iterable[tuple[Sequence[float], Sequence[float]]], owner: int, colors: Floats) -> _Rows:
+def _upright(
+    kind: int, boxes: Iterable[tuple[Sequence[float], Sequence[float]]], owner: int, colors: Float32Array
+) -> _Rows:
     """Primitives of the house itself: (center, half-sizes) of each, along the axes of the world."""
     table = np.array(list(boxes), np.float32).reshape(-1, 2, 3)
     count = len(table)
@@ -193,7 +196,7 @@ def _rooms(house: House, owner: int) -> _Rows:
     return _upright(ROOM, boxes, owner, washed([room.floor_color for room in house.rooms]))
 
 
-def washed(colors: Sequence[RGB]) -> Floats:
+def washed(colors: Sequence[RGB]) -> Float32Array:
     """Colors of floors and walls [n, 3], 0 - 255, drawn towards a light grey: what lies before them stands out."""
     return (np.array(colors, np.float32) * np.float32(0.6) + np.float32(0.34)) * np.float32(255.0)
 

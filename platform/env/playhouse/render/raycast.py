@@ -15,12 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int32]
 
 BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW = 0, 1, 2, 3, 4, 5
 KINDS = {"box": BOX, "ellipsoid": ELLIPSOID, "cylinder": CYLINDER, "cone": CONE}
@@ -166,19 +163,19 @@ def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
 
 @compiled
 def cast(
-    kinds: Ints,
-    centers: Floats,
-    inverses: Floats,
-    rectangles: Ints,
-    openings: Floats,
-    opening_spans: Ints,
-    eye: Floats,
-    basis: Floats,
-    us: Floats,
-    vs: Floats,
-    scratch: Floats,
-    depth: Floats,
-    index: Ints,
+    kinds: Int32Array,
+    centers: Float32Array,
+    inverses: Float32Array,
+    rectangles: Int32Array,
+    openings: Float32Array,
+    opening_spans: Int32Array,
+    eye: Float32Array,
+    basis: Float32Array,
+    us: Float32Array,
+    vs: Float32Array,
+    scratch: Float32Array,
+    depth: Float32Array,
+    index: Int32Array,
 ) -> None:
     """Fills `depth` [H, W] (inf where nothing is hit) and `index` [H, W] (the primitive's row, or -1).
 

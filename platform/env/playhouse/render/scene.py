@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS
@@ -16,14 +17,13 @@ from interplay.env.playhouse.physics.hand import EYE_HEIGHT
 from interplay.env.playhouse.render.camera import Camera, above, beside
 from interplay.env.playhouse.render.culling import cull
 from interplay.env.playhouse.render.primitives import AVATARS, gather, washed
-from interplay.env.playhouse.render.raycast import Floats, cast
+from interplay.env.playhouse.render.raycast import cast
 from interplay.env.playhouse.render.shading import FLOORS, WALLS, halve, paint
 from interplay.env.playhouse.render.transforms import place_bodies, place_parts, place_shadows
 
-Image = NDArray[np.uint8]
 _SLIVER = 0.001  # meters by which openings are smaller than their linings, so that no ray slips between the two
 
-Picture = tuple[Image, NDArray[np.int16], Floats]
+RenderedView = tuple[Image, NDArray[np.int16], Float32Array]
 
 
 class Scene:
@@ -56,10 +56,10 @@ class Scene:
 
     def draw(
         self,
-        positions: Floats,
-        quaternions: Floats,
-        avatars: Floats,
-        eye: Floats,
+        positions: Float32Array,
+        quaternions: Float32Array,
+        avatars: Float32Array,
+        eye: Float32Array,
         yaw: float,
         pitch: float,
         fov_y_deg: float,
@@ -68,7 +68,7 @@ class Scene:
         hide_role: int | None = None,
         antialias: bool = False,
         portals: bool = True,
-    ) -> Picture:
+    ) -> RenderedView:
         """What is seen from `eye` [3]: image uint8 [H, W, 3], ids int16 [H, W], depth float32 [H, W].
 
         The ids are indices of things, -1 for the house, -2 and -3 for the setter and the solver. Depth is measured
@@ -81,17 +81,21 @@ class Scene:
         self._place(positions, quaternions, avatars)
         return self._take(camera, height, width, hide_role, antialias, portals)
 
-    def map(self, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int) -> Image:
+    def map(
+        self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
+    ) -> Image:
         """The house from high above, +y upwards, without its ceilings. [H, W, 3]"""
         self._place(positions, quaternions, avatars)
         return self._take(above(self.house, height, width), height, width, None, True, True)[0]
 
-    def overview(self, positions: Floats, quaternions: Floats, avatars: Floats, height: int, width: int) -> Image:
+    def overview(
+        self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
+    ) -> Image:
         """The house from the side and above, without its ceilings and near walls. [H, W, 3]"""
         self._place(positions, quaternions, avatars)
         return self._take(beside(self.house, height, width), height, width, None, True, True)[0]
 
-    def _place(self, positions: Floats, quaternions: Floats, avatars: Floats) -> None:
+    def _place(self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array) -> None:
         # Copied into arrays of one type: numba compiles anew for each layout, and for read-only arrays.
         self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
         parts, first = self._parts, self._parts.shadows
@@ -123,7 +127,7 @@ class Scene:
 
     def _take(
         self, camera: Camera, height: int, width: int, hide_role: int | None, antialias: bool, portals: bool
-    ) -> Picture:
+    ) -> RenderedView:
         if antialias:
             image, ids, depth = self._take(camera, 2 * height, 2 * width, hide_role, False, portals)
             small = np.empty((height, width, 3), np.uint8)
@@ -155,7 +159,7 @@ class Scene:
             portals,
         )
 
-    def _cast(self, rays: _Rays) -> tuple[Floats, NDArray[np.int32]]:
+    def _cast(self, rays: _Rays) -> tuple[Float32Array, NDArray[np.int32]]:
         """How far each pixel sees, and which part; both [H, W]."""
         shape = len(rays.vs), len(rays.us)
         depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
@@ -176,7 +180,7 @@ class Scene:
         )
         return depth, index
 
-    def _paint(self, rays: _Rays, depth: Floats, index: NDArray[np.int32]) -> tuple[Image, NDArray[np.int16]]:
+    def _paint(self, rays: _Rays, depth: Float32Array, index: NDArray[np.int32]) -> tuple[Image, NDArray[np.int16]]:
         """The picture, and the name of what each pixel shows."""
         parts, shape = self._parts, depth.shape
         image, ids = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16)
@@ -209,11 +213,11 @@ class Scene:
 class _Rays(NamedTuple):
     """The rays of one picture, one a pixel."""
 
-    eye: Floats  # [3]
-    basis: Floats  # [3, 3], rows forward, right, up
+    eye: Float32Array  # [3]
+    basis: Float32Array  # [3, 3], rows forward, right, up
     slope: np.float32  # of two neighbors: how far apart they are for each meter forward
-    us: Floats  # [W]
-    vs: Floats  # [H]
+    us: Float32Array  # [W]
+    vs: Float32Array  # [H]
 
 
 def _rays(camera: Camera, height: int, width: int) -> _Rays:
@@ -223,14 +227,14 @@ def _rays(camera: Camera, height: int, width: int) -> _Rays:
 
 
 @functools.lru_cache(maxsize=32)
-def _slopes(slope: float, height: int, width: int) -> tuple[Floats, Floats]:
+def _slopes(slope: float, height: int, width: int) -> tuple[Float32Array, Float32Array]:
     """Of columns [W] and rows [H]: how far right and up a ray goes for each meter forward."""
     us = (np.arange(width) + 0.5 - width / 2) * slope
     vs = (height / 2 - 0.5 - np.arange(height)) * slope
     return us.astype(np.float32), vs.astype(np.float32)
 
 
-def _openings(house: House, count: int) -> tuple[Floats, NDArray[np.int32]]:
+def _openings(house: House, count: int) -> tuple[Float32Array, NDArray[np.int32]]:
     """Each room's doorways in the frame of its unit box [O, 5], and which rows are whose [count, 2]."""
     rows: list[tuple[float, float, float, float, float]] = []
     spans = np.zeros((count, 2), np.int32)
@@ -251,7 +255,7 @@ def _openings(house: House, count: int) -> tuple[Floats, NDArray[np.int32]]:
     return np.array(rows, np.float32).reshape(-1, 5), spans
 
 
-def _doors(house: House) -> tuple[Floats, NDArray[np.int32]]:
+def _doors(house: House) -> tuple[Float32Array, NDArray[np.int32]]:
     """The space inside each doorway, center and half-sizes [D, 6], and the two rooms it joins [D, 2]."""
     rows = []
     for door in house.doorways:
@@ -272,7 +276,7 @@ def warm_up(log: Callable[[str], None]) -> None:
     log("the renderer is ready")
 
 
-def start_poses(house: House) -> tuple[Floats, Floats, Floats]:
+def start_poses(house: House) -> tuple[Float32Array, Float32Array, Float32Array]:
     """Positions, quaternions and avatars of a house as it was made, before anything moved."""
     yaws = np.array([thing.yaw for thing in house.things])
     quaternions = np.zeros((len(yaws), 4), np.float32)

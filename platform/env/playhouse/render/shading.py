@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
-from interplay.env.playhouse.render.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW, Floats, Ints
+from interplay.env.playhouse.render.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW
 
 FLOORS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5, "mats": 6}
 WALLS = {"plain": 0, "stripes": 1, "dado": 2, "boards": 3, "tiles": 4}
@@ -288,25 +289,25 @@ def _shade(
 def paint(
     image: NDArray[np.uint8],
     ids: NDArray[np.int16],
-    light: Floats,
-    faces: Floats,
-    depth: Floats,
-    index: Ints,
-    kinds: Ints,
-    rectangles: Ints,
-    centers: Floats,
-    world: Floats,
-    halves: Floats,
-    inverses: Floats,
-    colors: Floats,
+    light: Float32Array,
+    faces: Float32Array,
+    depth: Float32Array,
+    index: Int32Array,
+    kinds: Int32Array,
+    rectangles: Int32Array,
+    centers: Float32Array,
+    world: Float32Array,
+    halves: Float32Array,
+    inverses: Float32Array,
+    colors: Float32Array,
     names: NDArray[np.int16],
-    patterns: Ints,
-    papers: Ints,
-    walls: Floats,
-    eye: Floats,
-    basis: Floats,
-    us: Floats,
-    vs: Floats,
+    patterns: Int32Array,
+    papers: Int32Array,
+    walls: Float32Array,
+    eye: Float32Array,
+    basis: Float32Array,
+    us: Float32Array,
+    vs: Float32Array,
 ) -> None:
     """Fills `image` [H, W, 3] and `ids` [H, W] (the name of what is seen, -1 for nothing).
 

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
+from interplay.env.arrays import Image
 from interplay.env.playhouse.house.catalog import CATEGORIES, SIZES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import RoomPlan
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT
-from interplay.env.playhouse.render.scene import Image, Scene, start_poses
+from interplay.env.playhouse.render.scene import Scene, start_poses
 
 AWAY = (-1000.0, -1000.0, 0.0)  # where players stand who are not to be seen
 SIDE = 9.0  # meters, of the bare room

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
-from interplay.env.playhouse.render.raycast import Floats, Ints
 
 
 @inlined
@@ -29,7 +29,12 @@ def _product(out: Any, a: Any, b: Any) -> None:
 
 @compiled
 def place_bodies(
-    places: Floats, turns: Floats, positions: Floats, quaternions: Floats, avatars: Floats, eye_height: np.float32
+    places: Float32Array,
+    turns: Float32Array,
+    positions: Float32Array,
+    quaternions: Float32Array,
+    avatars: Float32Array,
+    eye_height: np.float32,
 ) -> None:
     """Fills `places` [B, 3] and `turns` [B, 9] of all bodies: N things, then body and head of each avatar, and last
     the house itself, which stays. positions [N, 3], quaternions [N, 4] (w, x, y, z), avatars [2, 4]."""
@@ -52,16 +57,16 @@ def place_bodies(
 
 @compiled
 def place_parts(
-    owners: Ints,
-    offsets: Floats,
-    rotations: Floats,
-    halves: Floats,
-    places: Floats,
-    turns: Floats,
-    centers: Floats,
-    world: Floats,
-    inverses: Floats,
-    axes: Floats,
+    owners: Int32Array,
+    offsets: Float32Array,
+    rotations: Float32Array,
+    halves: Float32Array,
+    places: Float32Array,
+    turns: Float32Array,
+    centers: Float32Array,
+    world: Float32Array,
+    inverses: Float32Array,
+    axes: Float32Array,
 ) -> None:
     """Fills the tables of the ray-caster and the shader from the poses of the bodies that own the parts.
 
@@ -85,14 +90,14 @@ def place_parts(
 
 @compiled
 def place_shadows(
-    things: Ints,
-    extents: Floats,
-    places: Floats,
-    turns: Floats,
-    centers: Floats,
-    inverses: Floats,
-    axes: Floats,
-    radii: Floats,
+    things: Int32Array,
+    extents: Float32Array,
+    places: Float32Array,
+    turns: Float32Array,
+    centers: Float32Array,
+    inverses: Float32Array,
+    axes: Float32Array,
+    radii: Float32Array,
 ) -> None:
     """Fills the columns of shade under things: upright boxes from a thing's lowest point down to the floor, 1.2 m deep
     at most, with the thing's yaw where it stands upright.

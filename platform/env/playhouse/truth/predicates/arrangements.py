@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interplay.env.arrays import Points
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import bottom, gap, volume
 from interplay.env.playhouse.truth.predicates.relations import on
@@ -29,8 +29,6 @@ OUTLINE_OFF = 0.15  # off the sides, of things that are not corners; and off a c
 CIRCLE_RADII = (0.2, 1.5)  # least and most: a heap, and more than a room has place for
 CIRCLE_UNEVEN = 1.5  # widest angle between neighbors on a circle, over that of even ones: an arc is no circle
 GROWS = 1.1  # volume over that of the one before, of what is ordered by size: less is not seen
-
-Points = NDArray[np.float64]  # [N, 2]
 
 
 def is_tower(things: Sequence[Thing]) -> bool:

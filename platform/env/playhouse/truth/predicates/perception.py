@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Points
 from interplay.env.playhouse.truth.facts import Body, Doorway, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import parts
 from interplay.env.playhouse.truth.predicates.passages import route, same_room
@@ -16,8 +17,6 @@ from interplay.env.playhouse.truth.predicates.passages import route, same_room
 ACROSS, TALL = math.radians(75), math.radians(60)  # the whole view of a player, as the Playhouse draws it by default
 SEEN_SHARE = 2 / 9  # of a thing's points, in view and not hidden, for it to be seen; a corner alone is not noticed
 _INNER = 0.8  # of the way to its corners: where those points are
-
-Points = NDArray[np.float64]
 
 
 def looked_at(facts: HouseFacts, role: str) -> Thing | None:

@@ -28,7 +28,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Placement:
+class WorkerPlacement:
     """The places of a run's parts, by name."""
 
     group: PlacementGroup
@@ -67,7 +67,7 @@ def wanted_by(
     return tuple(Wanted(name, resources) for name, resources in kinds)
 
 
-def reserve(wanted: Sequence[Wanted], config: RuntimeConfig) -> Placement:
+def reserve(wanted: Sequence[Wanted], config: RuntimeConfig) -> WorkerPlacement:
     """Sets a place aside for each.
 
     Raises:
@@ -83,7 +83,7 @@ def reserve(wanted: Sequence[Wanted], config: RuntimeConfig) -> Placement:
     if not group.wait(timeout_seconds=config.start_limit):
         remove_placement_group(group)
         raise ClusterError(_no_room(wanted, config))
-    return Placement(group, tuple(wanted))
+    return WorkerPlacement(group, tuple(wanted))
 
 
 def _no_room(wanted: Sequence[Wanted], config: RuntimeConfig) -> str:
