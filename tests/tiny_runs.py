@@ -61,9 +61,9 @@ def interplay(verb: str, settings: list[str]) -> None:
     assert main([verb, *settings]) == 0, f"interplay {verb} failed"
 
 
-def copied(run: Path, to: Path) -> Path:
-    """A root with a copy of the run in the root `run`, which is left as it is."""
-    shutil.copytree(run / "run", to / "run")
+def copied(root: Path, to: Path, name: str = "run") -> Path:
+    """A root with a copy of the run `name` of `root`, which is left as it is."""
+    shutil.copytree(root / name, to / name)
     return to
 
 
