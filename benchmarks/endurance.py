@@ -144,7 +144,7 @@ def _begun(plan: Plan, child: subprocess.Popen[str], watch: Watch, stop: threadi
     limit, before = time.monotonic() + START_LIMIT, None
     while not stop.wait(0.2):
         status = watch.status()
-        if before is None and status["parts"]:
+        if before is None and status["workers"]:
             before = status["update"]
         if before is not None and status["update"] > before:
             return

@@ -36,7 +36,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from contest.standings import KEEPING, Failure, Result, standings, table
 
-from interplay.runtime.allocator import keeping
+from interplay.runtime.allocator import retention_environment
 
 HERE = Path(__file__).parent
 CONTESTANTS = HERE / "contestants"
@@ -153,7 +153,7 @@ def python_of(name: str) -> str:
 def environment(mark: str, *, keeps: bool) -> dict[str, str]:
     """One thread of arithmetic a process, and the contestants' folder to import from."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    kept = keeping() if keeps else {}
+    kept = retention_environment() if keeps else {}
     return {**os.environ, **one, **kept, MARK: mark, "PYTHONPATH": str(CONTESTANTS), "RAY_DEDUP_LOGS": "0"}
 
 

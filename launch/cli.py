@@ -27,10 +27,10 @@ from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
-from interplay.runtime.ahead import left_alone
-from interplay.runtime.allocator import keep_freed
-from interplay.runtime.crashes import PartFailed
-from interplay.runtime.interruption import INTERRUPTED, Interrupted, taken_as_ctrl_c
+from interplay.runtime.ahead import has_abandoned_thread
+from interplay.runtime.allocator import retain_freed_memory
+from interplay.runtime.crashes import WorkerFailed
+from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.stages.config import Config
 from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
@@ -70,11 +70,11 @@ def console() -> NoReturn:
     try:
         code = main()
     except Exception:
-        if not left_alone():
+        if not has_abandoned_thread():
             raise
         traceback.print_exc()
         code = 1
-    if left_alone():
+    if has_abandoned_thread():
         logging.shutdown()
         os._exit(code)
     sys.exit(code)
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"interplay {name}: {error}\n")
         return 2
     try:
-        with taken_as_ctrl_c():
+        with signals_as_keyboard_interrupt():
             return VERBS[name].act(config)
     except Interrupted as stopped:
         sys.stderr.write(f"interplay {name}: {stopped}\n")
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"interplay {name}: stopped at once; what was not saved is made again by the same command\n")
         return INTERRUPTED
-    except PartFailed as failed:  # its traceback is the last thing on screen
+    except WorkerFailed as failed:  # its traceback is the last thing on screen
         sys.stderr.write(f"interplay {name}: {failed}\n")
         return 1
     except USERS_ERRORS as error:
@@ -248,7 +248,7 @@ VERBS: Mapping[str, Verb] = {
 
 
 def _open(config: Config) -> Run:
-    keep_freed()
+    retain_freed_memory()
     # With overlap two things run at a time, on one thread each; more would only get in each other's way.
     torch.set_num_threads(1 if config.runtime.overlap else config.runtime.threads)
     return open_run(config)

@@ -101,18 +101,18 @@ class Watch:
             updates=int(status["update"]),
             taken=self._ledger.taken,
             lost=tuple(self._ledger.lost),
-            restarts=sum(part["restarts"] for part in status["parts"]),
+            restarts=sum(part["restarts"] for part in status["workers"]),
         )
 
     def status(self) -> dict[str, Any]:
         """What the run says of itself; of one that has not said anything yet: no update, no parts."""
         file = self._stage / "status.json"
-        found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"update": 0, "parts": []}
+        found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"update": 0, "workers": []}
         return found
 
 
 def _uses(processes: list[Process], root: int, status: dict[str, Any]) -> dict[str, Use]:
-    parts = {part["pid"]: part["name"] for part in status["parts"] if part["pid"]}
+    parts = {part["pid"]: part["name"] for part in status["workers"] if part["pid"]}
     found: dict[str, Use] = {}
     for name, pids in by_name(processes, root, parts).items():
         uses = [use for use in map(use_of, pids) if use is not None]

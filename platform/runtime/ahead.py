@@ -28,7 +28,7 @@ LAST_PATIENCE = 10.0  # seconds that the end waits for a piece that nobody will 
 _left: list[Thread] = []  # workers whose piece had not ended
 
 
-def left_alone() -> bool:
+def has_abandoned_thread() -> bool:
     """Is a piece still under way that nobody waits for? Python can't be ended in good order then: with a thread in
     torch, that would abort the process."""
     return any(worker.is_alive() for worker in _left)

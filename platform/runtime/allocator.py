@@ -31,12 +31,12 @@ _SETTINGS = (
 )
 
 
-def keeping() -> Mapping[str, str]:
+def retention_environment() -> Mapping[str, str]:
     """Environment variables for a process that is to keep what it frees; those that are set here stay as they are."""
     return {each.variable: os.environ.get(each.variable, str(each.value)) for each in _SETTINGS}
 
 
-def keep_freed() -> None:
+def retain_freed_memory() -> None:
     """From now on, this process keeps what it frees. To be called before it has threads: they stay at their heaps.
 
     What is set in the environment stays as it is.

@@ -10,7 +10,7 @@ from collections.abc import Container, MutableMapping
 MODE, TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 
 
-def keep_others_out(
+def set_cluster_token(
     address: str | None,
     environment: MutableMapping[str, str] = os.environ,
     imported: Container[str] = sys.modules,

@@ -64,11 +64,15 @@ class RuntimeConfig:
     strategy: Literal["PACK", "SPREAD"] = "PACK"  # of the parts over the nodes: few of them, or many
     learners: int = 1  # ranks that share the lanes of every batch; each is a process with `learner` resources
     actors: int = 2  # that play; each is a process
-    joined: int | None = None  # unrolls side by side in one batch, of lanes/joined lanes each; none: as many as actors
+    unrolls_per_batch: int | None = (
+        None  # unrolls side by side in one batch, of lanes/joined lanes each; none: as many as actors
+    )
     in_flight: int = 2  # calls to an actor that has not answered: one under way, one waiting
     max_lag: int = 4  # updates between the weights that acted and those that learn; 0: in lockstep, reproducible
     datasets: int = 1  # that read demonstrations; they share its lanes
-    buffers: int = 2  # batches of each kind: one in use, one filled meanwhile; more even out what takes unequally long
+    num_buffers: int = (
+        2  # batches of each kind: one in use, one filled meanwhile; more even out what takes unequally long
+    )
     restarts: int = 5  # of a part, before the run is given up
     restart_window: float = 3600.0  # seconds after which a restart no longer counts, if something has come of it
     stall_limit: float = 600.0  # seconds that a part may be busy with one thing
@@ -95,10 +99,12 @@ class RuntimeConfig:
                 f"runtime.learner.gpus={self.learner.gpus:g}: no two of runtime.learners={self.learners} can share a "
                 "GPU; set runtime.learner.gpus=1, or 0 on the CPU"
             )
-        if self.buffers < 2:
-            raise ValueError(f"runtime.buffers is at least 2, one in use and one being filled; got {self.buffers}")
-        if self.joined is not None and self.joined < 1:
-            raise ValueError(f"runtime.joined is at least 1, got {self.joined}")
+        if self.num_buffers < 2:
+            raise ValueError(
+                f"runtime.num_buffers is at least 2, one in use and one being filled; got {self.num_buffers}"
+            )
+        if self.unrolls_per_batch is not None and self.unrolls_per_batch < 1:
+            raise ValueError(f"runtime.unrolls_per_batch is at least 1, got {self.unrolls_per_batch}")
         if self.kind == "in_process":
             self._refuse_what_ray_needs()
             return
@@ -109,22 +115,22 @@ class RuntimeConfig:
                 f"runtime.cpus and runtime.object_store_mb are of a cluster started here; the one at runtime.address="
                 f"{self.address} has what it was started with: leave them out"
             )
-        if self.max_lag == 0 and self.side_by_side > self.actors * self.in_flight:
-            needed = -(-self.side_by_side // self.actors)
+        if self.max_lag == 0 and self.unrolls_in_batch > self.actors * self.in_flight:
+            needed = -(-self.unrolls_in_batch // self.actors)
             raise ValueError(
-                f"runtime.max_lag=0 is reproducible where all {self.side_by_side} unrolls of a batch are asked for at "
-                f"once; {self.actors} actors take {self.actors * self.in_flight}: set runtime.in_flight={needed}"
+                f"runtime.max_lag=0 is reproducible where all {self.unrolls_in_batch} unrolls of a batch are requested "
+                f"at once; {self.actors} actors take {self.actors * self.in_flight}: set runtime.in_flight={needed}"
             )
 
     @property
-    def patience(self) -> float:
+    def result_limit(self) -> float:
         """Seconds in which whatever starts has started and done its first piece of work."""
         return self.start_limit + self.stall_limit
 
     @property
-    def side_by_side(self) -> int:
+    def unrolls_in_batch(self) -> int:
         """How many unrolls make up one batch."""
-        return self.actors if self.joined is None else self.joined
+        return self.actors if self.unrolls_per_batch is None else self.unrolls_per_batch
 
     def _refuse_what_ray_needs(self) -> None:
         names = [each.name for each in fields(self)]

@@ -21,7 +21,7 @@ class Activity:
     busy: float  # seconds, of `alive`
     alive: float  # seconds
     pid: int
-    made: int = 0  # by a part that counts for itself
+    completed: int = 0  # by a part that counts for itself
 
 
 class Heartbeat:
@@ -33,7 +33,7 @@ class Heartbeat:
         self._doing = WAITING
         self._born = self._since = clock()
         self._busy = 0.0
-        self._made = 0
+        self._completed = 0
 
     @contextmanager
     def doing(self, what: str) -> Iterator[None]:
@@ -63,10 +63,10 @@ class Heartbeat:
         finally:
             self._turn_to(before)
 
-    def has_made(self, count: int) -> None:
+    def add_completed(self, count: int) -> None:
         """So many pieces more of what the part makes."""
         with self._lock:
-            self._made += count
+            self._completed += count
 
     def waits(self, what: str) -> None:
         """The part is idle, and this is what it waits for; any other part of its time is busy."""
@@ -81,7 +81,7 @@ class Heartbeat:
         with self._lock:
             now = self._clock()
             busy = self._busy + (0.0 if self._idle() else now - self._since)
-            return Activity(self._doing, now - self._since, busy, now - self._born, os.getpid(), self._made)
+            return Activity(self._doing, now - self._since, busy, now - self._born, os.getpid(), self._completed)
 
     def _turn_to(self, what: str) -> None:
         with self._lock:
@@ -101,13 +101,13 @@ class IdleFraction:
         self._before: Activity | None = None
         self._share = 0.0
 
-    def of(self, beat: Activity) -> float:
+    def of(self, activity: Activity) -> float:
         """From 0 to 1 since the last reading, or since the part began where there is none or it began anew."""
         before = self._before
-        fresh = before is None or before.pid != beat.pid or beat.alive < before.alive
-        busy = beat.busy - (0.0 if fresh or before is None else before.busy)
-        alive = beat.alive - (0.0 if fresh or before is None else before.alive)
-        self._before = beat
+        fresh = before is None or before.pid != activity.pid or activity.alive < before.alive
+        busy = activity.busy - (0.0 if fresh or before is None else before.busy)
+        alive = activity.alive - (0.0 if fresh or before is None else before.alive)
+        self._before = activity
         if alive > 0:
             self._share = min(1.0, max(0.0, 1 - busy / alive))
         return self._share

@@ -16,10 +16,10 @@ from interplay.agent.policy import act, tensors
 from interplay.agent.recurrent import state_from_arrays
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, split_decision
 from interplay.agent.weights import Weights, load_weights
-from interplay.runtime.batching import Refused
+from interplay.runtime.batching_queue import RequestRefused
 
 
-class VersionGone(Refused):
+class VersionGone(RequestRefused):
     """A request for weights that have been dropped: whoever sent it has been made anew in the meantime."""
 
 

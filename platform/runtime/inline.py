@@ -14,11 +14,11 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.learner import Played
 from interplay.reward.reference_gate import ReferenceGate
 from interplay.reward.reward_functions import RewardFunction
-from interplay.runtime.accounts import Account
 from interplay.runtime.ahead import Ahead
+from interplay.runtime.batch_sources import DemonstrationBatch, RolloutBatch
+from interplay.runtime.flow_metrics import SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.ledger import Taken
-from interplay.runtime.sources import DemonstrationBatch, RolloutBatch
+from interplay.runtime.ledger import ConsumedUnroll
 
 
 class DatasetReader(Protocol):
@@ -43,23 +43,23 @@ class InlineRollouts:
         self._returns = EpisodeReturns(actor.lanes)
         self._ahead: Ahead[Played] = Ahead(overlap)
         self._taken = 0
-        self._waited = 0.0
-        self._pulses = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
+        self._wait_seconds = 0.0
+        self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         started = time.monotonic()
         played = self._ahead.take(self._maker(weights(), version))
-        self._waited += time.monotonic() - started
+        self._wait_seconds += time.monotonic() - started
         if ahead:
             self._ahead.begin(self._maker(weights(), version))
-        taken = Taken(0, self._taken, played.unroll.version)
+        taken = ConsumedUnroll(0, self._taken, played.unroll.version)
         self._taken += 1
         ended = self._returns.add(played.unroll, played.reward)
         return RolloutBatch(played, ended, (taken,), self._payment.version)
 
-    def account(self) -> Account:
-        idle = {kind: share.of(pulse.read()) for kind, (pulse, share) in self._pulses.items()}
-        return Account(waited=self._waited, idle={"inference": 1.0} | idle)
+    def stats(self) -> SourceStats:
+        idle = {kind: share.of(heartbeat.read()) for kind, (heartbeat, share) in self._heartbeats.items()}
+        return SourceStats(wait_seconds=self._wait_seconds, idle_fractions={"inference": 1.0} | idle)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -86,10 +86,10 @@ class InlineRollouts:
         return lambda: self._make(weights, version)
 
     def _make(self, weights: Weights, version: int) -> Played:
-        with self._pulses["actor"][0].doing("plays"):
+        with self._heartbeats["actor"][0].doing("plays"):
             self._actor.load_weights(weights, version)
             unroll = self._actor.unroll()
-        with self._pulses["reward"][0].doing("scores"):
+        with self._heartbeats["reward"][0].doing("scores"):
             reward = self._payment.pay(unroll)
             return Played(unroll, reward, None if self._gate is None else self._gate.logits(unroll))
 
@@ -101,20 +101,22 @@ class InlineDemonstrations:
         self._dataset = dataset
         self._ahead: Ahead[Unroll] = Ahead(overlap)
         self._taken = 0
-        self._waited = 0.0
-        self._pulse, self._idle = Heartbeat(), IdleFraction()
+        self._wait_seconds = 0.0
+        self._heartbeat, self._idle = Heartbeat(), IdleFraction()
 
     def take(self, *, ahead: bool) -> DemonstrationBatch:
         started = time.monotonic()
         unroll = self._ahead.take(self._make)
-        self._waited += time.monotonic() - started
+        self._wait_seconds += time.monotonic() - started
         if ahead:
             self._ahead.begin(self._make)
         self._taken += 1
-        return DemonstrationBatch(unroll, (Taken(0, self._taken - 1),))
+        return DemonstrationBatch(unroll, (ConsumedUnroll(0, self._taken - 1),))
 
-    def account(self) -> Account:
-        return Account(waited=self._waited, idle={"dataset": self._idle.of(self._pulse.read())})
+    def stats(self) -> SourceStats:
+        return SourceStats(
+            wait_seconds=self._wait_seconds, idle_fractions={"dataset": self._idle.of(self._heartbeat.read())}
+        )
 
     def state(self) -> dict[str, Any]:
         return self._dataset.state()
@@ -129,7 +131,7 @@ class InlineDemonstrations:
         self._ahead.close()
 
     def _make(self) -> Unroll:
-        with self._pulse.doing("reads"):
+        with self._heartbeat.doing("reads"):
             return self._dataset.unroll()
 
 
@@ -139,8 +141,8 @@ class NoDemonstrations:
     def take(self, *, ahead: bool) -> DemonstrationBatch:
         return DemonstrationBatch(None, ())
 
-    def account(self) -> Account:
-        return Account()
+    def stats(self) -> SourceStats:
+        return SourceStats()
 
     def state(self) -> dict[str, Any]:
         return {}

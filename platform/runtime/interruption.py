@@ -83,7 +83,7 @@ class StopRequest:
 
 
 @contextmanager
-def taken_as_ctrl_c() -> Iterator[None]:
+def signals_as_keyboard_interrupt() -> Iterator[None]:
     """While entered, SIGTERM and SIGHUP do what Ctrl-C does: where no `StopRequest` listens, they raise it."""
     terminals = _terminals()
 

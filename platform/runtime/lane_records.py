@@ -69,7 +69,7 @@ def split(state: Mapping[str, Any], actors: int, lanes: int) -> list[LaneRecord]
     if len(found) != actors or len(returns[0]) != lanes:
         raise CheckpointError(
             f"the checkpoint is of {len(found)} actors with {len(returns[0])} lanes each, this run has {actors} with "
-            f"{lanes}; go on with runtime.actors and runtime.joined as they were"
+            f"{lanes}; go on with runtime.actors and runtime.unrolls_per_batch as they were"
         )
     records = []
     for actor, payment, summed, gated in zip(found, payments, returns, gates, strict=True):

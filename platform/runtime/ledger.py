@@ -14,7 +14,7 @@ from interplay.core.files import JsonLines
 
 
 @dataclass(frozen=True)
-class Taken:
+class ConsumedUnroll:
     """One unroll that was learned from."""
 
     actor: int
@@ -28,11 +28,13 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._rows = JsonLines(path, key="update")
 
-    def go_on_from(self, update: int) -> None:
+    def truncate_after(self, update: int) -> None:
         """Drops the rows after an update: they will be lived through again."""
         self._rows.drop_after(update)
 
-    def write(self, update: int, *, played: Sequence[Taken] = (), demonstrated: Sequence[Taken] = ()) -> None:
+    def write(
+        self, update: int, *, played: Sequence[ConsumedUnroll] = (), demonstrated: Sequence[ConsumedUnroll] = ()
+    ) -> None:
         """What this update learned from."""
         row = {
             "update": update,
@@ -47,8 +49,8 @@ class LedgerRow:
     """One update of a ledger."""
 
     update: int
-    played: tuple[Taken, ...]
-    demonstrated: tuple[Taken, ...]
+    played: tuple[ConsumedUnroll, ...]
+    demonstrated: tuple[ConsumedUnroll, ...]
 
 
 def read_ledger(path: Path) -> list[LedgerRow]:
@@ -56,8 +58,8 @@ def read_ledger(path: Path) -> list[LedgerRow]:
     return [
         LedgerRow(
             row["update"],
-            tuple(Taken(*each) for each in row["played"]),
-            tuple(Taken(*each) for each in row["demonstrated"]),
+            tuple(ConsumedUnroll(*each) for each in row["played"]),
+            tuple(ConsumedUnroll(*each) for each in row["demonstrated"]),
         )
         for row in JsonLines(path, key="update").read()
     ]

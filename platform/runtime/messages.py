@@ -15,7 +15,7 @@ from interplay.runtime.inline import DatasetReader
 
 
 @dataclass(frozen=True)
-class Message:
+class UnrollMessage:
     """An unroll on its way, and the state of its actor after it: who restarts the actor there loses nothing."""
 
     number: int  # of the actor's unrolls, from 0
@@ -32,7 +32,7 @@ class Message:
         return sum(array.nbytes for array in arrays) + len(self.after)
 
 
-class PlayingPart:
+class RolloutWorker:
     """A setter-replay actor that sends messages. It goes on after the unroll whose state is given."""
 
     def __init__(self, actor: SetterReplayActor, after: bytes | None) -> None:
@@ -41,7 +41,7 @@ class PlayingPart:
         if after is not None:
             actor.load_state(from_bytes(after))
 
-    def unroll(self, number: int, weights: Weights, version: int) -> Message:
+    def unroll(self, number: int, weights: Weights, version: int) -> UnrollMessage:
         """Plays unroll `number` with these weights."""
         if version != self._version:
             self._actor.load_weights(weights, version)
@@ -49,15 +49,15 @@ class PlayingPart:
         return _message(self._actor, number)
 
 
-class ReadingPart:
-    """A dataset actor that sends messages; see `PlayingPart`."""
+class DatasetWorker:
+    """A dataset actor that sends messages; see `RolloutWorker`."""
 
     def __init__(self, dataset: DatasetReader, after: bytes | None) -> None:
         self._dataset = dataset
         if after is not None:
             dataset.load_state(from_bytes(after))
 
-    def unroll(self, number: int) -> Message:
+    def unroll(self, number: int) -> UnrollMessage:
         """Reads unroll `number`."""
         return _message(self._dataset, number)
 
@@ -69,7 +69,7 @@ class ScoringReplica:
         self._model = model
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
-    def score(self, message: Message, states: LaneState) -> ScoredUnroll:
+    def score(self, message: UnrollMessage, states: LaneState) -> ScoredUnroll:
         """Judges one unroll; see `ScoringModel.score`."""
         return self._model.score(message.arrays, states)
 
@@ -78,7 +78,7 @@ class ScoringReplica:
         self._model.load_version(weights, version)
 
 
-def _message(actor: Any, number: int) -> Message:
+def _message(actor: Any, number: int) -> UnrollMessage:
     made, state = actor.unroll(), actor.state()
     assert state["turn"] == number + 1, f"asked for unroll {number}, the actor has made {state['turn']} already"
-    return Message(number, made.arrays, made.state, made.version, made.episodes, to_bytes(state))
+    return UnrollMessage(number, made.arrays, made.state, made.version, made.episodes, to_bytes(state))

@@ -19,7 +19,7 @@ from interplay.learner.device import find_device
 from interplay.learner.distributed import join
 from interplay.learner.learner import Learner, LearnerConfig, Played
 
-LAST_WORDS = 2.0  # seconds in which a rank that failed tells why, before its process ends
+EXIT_DELAY_SECONDS = 2.0  # seconds in which a rank that failed tells why, before its process ends
 
 
 class RankWorker:
@@ -93,7 +93,7 @@ def _ends_where_it_fails() -> Iterator[None]:
     try:
         yield
     except Exception:
-        timer = threading.Timer(LAST_WORDS, os._exit, (1,))
+        timer = threading.Timer(EXIT_DELAY_SECONDS, os._exit, (1,))
         timer.daemon = True
         timer.start()
         raise

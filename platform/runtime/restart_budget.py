@@ -1,4 +1,4 @@
-"""How often a part has died of late: what happens once a day is outlived, what happens at each start is not."""
+"""Restart budget of one worker: failures older than the window are forgotten, unless nothing was produced since."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ from collections.abc import Callable
 
 
 class RestartBudget:
-    """Counts the deaths of one part, over all its lives."""
+    """Counts the failures of one worker, over all its processes."""
 
     def __init__(self, window: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """`window`: seconds after which a death is forgotten; `clock`: seconds from anywhere."""
+        """
+        Args:
+            window: seconds after which a failure is forgotten.
+            clock: seconds since any fixed point.
+        """
         self._window = window
         self._clock = clock
-        self._counted: list[tuple[float, int]] = []  # when, and what had been made by then
+        self._failures: list[tuple[float, int]] = []  # time, and the number of completed items by then
 
-    def count(self, made: int) -> int:
-        """One more death, of what has made so many pieces in all its lives; returns how many count, this one with them.
+    def record_failure(self, completed: int) -> int:
+        """Records a failure; returns how many failures count now, this one included.
 
-        Older ones are forgotten, but not those since which nothing was made: a part that needs an hour to start, and
-        dies of it each time, is given up all the same.
+        A failure older than the window still counts while no item was completed since: a worker that needs an hour to
+        start and fails each time is given up all the same.
+
+        Args:
+            completed: items that the worker has completed in all its processes.
         """
         now = self._clock()
-        self._counted = [(at, by) for at, by in self._counted if now - at <= self._window or made <= by]
-        self._counted.append((now, made))
-        return len(self._counted)
+        self._failures = [
+            (at, before) for at, before in self._failures if now - at <= self._window or completed <= before
+        ]
+        self._failures.append((now, completed))
+        return len(self._failures)

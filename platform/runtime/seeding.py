@@ -8,20 +8,20 @@ import numpy as np
 import torch
 
 
-def seed_of(seed: int, *names: str | int) -> int:
+def derive_seed(seed: int, *names: str | int) -> int:
     """A 63-bit seed for the stream of this name, from the run's seed."""
     keys = [name if isinstance(name, int) else zlib.crc32(name.encode()) for name in names]
     state = np.random.SeedSequence([seed, *keys]).generate_state(2, np.uint32)
     return (int(state[0]) << 31) ^ int(state[1])
 
 
-def numpy_stream(seed: int, *names: str | int) -> np.random.Generator:
+def numpy_generator(seed: int, *names: str | int) -> np.random.Generator:
     """The numpy generator of this name."""
-    return np.random.default_rng(seed_of(seed, *names))
+    return np.random.default_rng(derive_seed(seed, *names))
 
 
-def torch_stream(seed: int, *names: str | int) -> torch.Generator:
+def torch_generator(seed: int, *names: str | int) -> torch.Generator:
     """The torch generator (CPU) of this name."""
     generator = torch.Generator()
-    generator.manual_seed(seed_of(seed, *names))
+    generator.manual_seed(derive_seed(seed, *names))
     return generator

@@ -8,15 +8,15 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class PartStatus:
+class WorkerStatus:
     """One part: a learner, a further rank of it, an actor, a dataset actor, a reward replica, the inference service."""
 
     name: str  # "actor-0"
     kind: str  # "actor"
-    doing: str  # "plays unroll 12", "waits for unrolls"
-    since: float  # seconds that it has been doing so
-    idle: float  # share of its time, 0 to 1
-    made: int  # what it has made: unrolls, updates, scored unrolls
+    activity: str  # "plays unroll 12", "waits for unrolls"
+    activity_seconds: float  # seconds that it has been doing so
+    idle_fraction: float  # share of its time, 0 to 1
+    completed: int  # what it has made: unrolls, updates, scored unrolls
     restarts: int
     pid: int  # 0 while it starts
 
@@ -28,7 +28,7 @@ class RunStatus:
     stage: str
     time: float  # seconds since 1970, when this was read
     update: int
-    parts: tuple[PartStatus, ...] = ()
+    workers: tuple[WorkerStatus, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)  # lag, queue depths, ...: the newest of metrics.jsonl
 
     def to_json(self) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
-LONGEST = 2**20  # bytes of a part's file; of one that is longer, the newer half of this is kept
-LINES = 20  # at the end of why a part went down
-WIDEST = 500  # characters of one of them
+MAX_LOG_BYTES = 2**20  # bytes of a part's file; of one that is longer, the newer half of this is kept
+TAIL_LINES = 20  # at the end of why a part went down
+MAX_LINE_CHARACTERS = 500  # characters of one of them
 
 _SHORTENING = threading.Lock()  # a part does so between its calls, and when its pulse is read
 
@@ -23,9 +23,9 @@ _SHORTENING = threading.Lock()  # a part does so between its calls, and when its
 class WorkerLog:
     """`folder`/<part>.txt: one process of the part after the other, each below a line that says when it started."""
 
-    def __init__(self, folder: Path, part: str) -> None:
-        self.file = folder / f"{part}.txt"
-        self._part = part
+    def __init__(self, folder: Path, worker: str) -> None:
+        self.file = folder / f"{worker}.txt"
+        self._worker = worker
 
     def begin(self) -> None:
         """To be called by whoever starts the part, so that nothing of an earlier process passes for its last words.
@@ -36,7 +36,7 @@ class WorkerLog:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with self.file.open("a", encoding="utf-8") as opened:
-                opened.write(f"=== {when} {self._part} starts\n")
+                opened.write(f"=== {when} {self._worker} starts\n")
         except OSError as error:
             logger.error("%s can't be written (%s)", self.file, error)
 
@@ -56,10 +56,10 @@ class WorkerLog:
     def shorten(self) -> None:
         """Drops what is oldest where the file has grown too long. To be called now and then."""
         with _SHORTENING, suppress(OSError):  # as on a disk that is not there: the part can do without
-            if self.file.stat().st_size <= LONGEST:
+            if self.file.stat().st_size <= MAX_LOG_BYTES:
                 return
             with self.file.open("rb") as opened:
-                opened.seek(-LONGEST // 2, os.SEEK_END)
+                opened.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
                 newer = opened.read()
             os.truncate(self.file, 0)
             with self.file.open("ab") as opened:  # whoever prints meanwhile appends, too
@@ -70,5 +70,5 @@ class WorkerLog:
         if not self.file.exists():
             return ""
         text = self.file.read_text(encoding="utf-8", errors="replace")
-        own = re.split(rf"^=== \S+ {re.escape(self._part)} starts$", text, flags=re.MULTILINE)[-1]
-        return "\n".join(line[:WIDEST] for line in own.strip().splitlines()[-LINES:])
+        own = re.split(rf"^=== \S+ {re.escape(self._worker)} starts$", text, flags=re.MULTILINE)[-1]
+        return "\n".join(line[:MAX_LINE_CHARACTERS] for line in own.strip().splitlines()[-TAIL_LINES:])

@@ -14,7 +14,7 @@ from interplay.episodes.readable_episodes import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.runtime.seeding import seed_of
+from interplay.runtime.seeding import derive_seed
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import PEOPLE
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
@@ -49,7 +49,7 @@ def build(run: Run, snapshot: Snapshot) -> Imitation:
     vocabulary = _vocabulary(run, snapshot)
     layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed_of(run.seed, STAGE, "weights"))
+        torch.manual_seed(derive_seed(run.seed, STAGE, "weights"))
         agent = Agent(run.config.agent, layout, len(vocabulary))
     return Imitation(
         agent=agent,

@@ -16,7 +16,7 @@ from interplay.episodes.readable_episodes import iter_readable
 from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.runtime.seeding import numpy_stream, seed_of, torch_stream
+from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.config import CollectConfig
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import WORKS, Run
@@ -80,8 +80,8 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
 def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:
     for split, count in (("train", config.episodes), ("heldout", config.heldout)):
         for index in range(count):
-            seed = seed_of(run.seed, stage, split, index)
-            rng = numpy_stream(run.seed, stage, split, index, "setter")
+            seed = derive_seed(run.seed, stage, split, index)
+            rng = numpy_generator(run.seed, stage, split, index, "setter")
             yield EpisodeRequest(seed, split, ScriptedSetter(config.setter, rng))
 
 
@@ -107,8 +107,8 @@ def _overdue(stop: StopRequest) -> Callable[[], bool]:
 
 def _seat(run: Run, config: CollectConfig, stage: str, worlds: list[World]) -> SolverSeat:
     if config.solver == "scripted":
-        return ScriptedSeat(run.config.solver, len(worlds), numpy_stream(run.seed, stage, "solver"))
+        return ScriptedSeat(run.config.solver, len(worlds), numpy_generator(run.seed, stage, "solver"))
     path = checkpoint_of(run, config.checkpoint).path
     agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_stream(run.seed, stage, "agent"))
+    policy = LocalPolicy(agent, torch_generator(run.seed, stage, "agent"))
     return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), checkpoint=str(path))

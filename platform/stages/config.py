@@ -119,7 +119,7 @@ class ReinforceConfig:
     actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
-    passes: int = 1  # updates from each unroll
+    updates_per_batch: int = 1  # updates on each batch of rollouts
     reward: Literal["ibt", "scripted", "world"] = "ibt"  # the learned model, true progress, or what the world pays
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # how many of them
@@ -158,10 +158,11 @@ class Config:
                 f"reinforce.actor.steps={self.reinforce.actor.steps} and reinforce.dataset.steps="
                 f"{self.reinforce.dataset.steps} differ; all lanes share one forward, so set both alike"
             )
-        if self.runtime.kind == "ray" and self.reinforce.actor.lanes % self.runtime.side_by_side:
+        if self.runtime.kind == "ray" and self.reinforce.actor.lanes % self.runtime.unrolls_in_batch:
             problems.append(
-                f"reinforce.actor.lanes={self.reinforce.actor.lanes} can't be joined from {self.runtime.side_by_side} "
-                "unrolls of as many lanes each; set runtime.joined to a number that divides it"
+                f"reinforce.actor.lanes={self.reinforce.actor.lanes} can't be divided among "
+                f"{self.runtime.unrolls_in_batch} unrolls with equal lanes; set runtime.unrolls_per_batch to a "
+                "number that divides it"
             )
         if self.runtime.kind == "in_process" and self.actors.inference == "service":
             problems.append("actors.inference=service is a process of its own, of use under Ray only; add runtime=ray")

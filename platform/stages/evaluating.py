@@ -21,7 +21,7 @@ from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.runtime.seeding import numpy_stream, torch_stream
+from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import WORKS, Run, StageFolder
 from interplay.tracking.progress import Progress
@@ -133,10 +133,10 @@ def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) 
 
 def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) -> SolverSeat:
     if name == EXPERT:
-        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_stream(config.seed, STAGE, name))
+        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(config.seed, STAGE, name))
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_stream(config.seed, STAGE, name, run.seed), config.greedy)
+    policy = LocalPolicy(agent, torch_generator(config.seed, STAGE, name, run.seed), config.greedy)
     return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
 
 
@@ -164,7 +164,7 @@ def _play(
 def _measure_chance(
     folder: StageFolder, worlds: Sequence[World], probes: Sequence[Probe], config: ProbesConfig, stop: StopRequest
 ) -> None:
-    chance = measure_chance(worlds, probes, numpy_stream(config.seed, STAGE, "chance"), lambda: stop.requested)
+    chance = measure_chance(worlds, probes, numpy_generator(config.seed, STAGE, "chance"), lambda: stop.requested)
     if stop.requested:
         raise Interrupted("stopped while chance was measured; the same command measures it again")
     document = {kind: asdict(level) for kind, level in chance.items()}

@@ -11,9 +11,9 @@ from interplay.agent.network import Agent
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import describe_agent
 from interplay.learner.learner import Learner
-from interplay.runtime.accounts import Flow
+from interplay.runtime.batch_sources import DemonstrationSource
+from interplay.runtime.flow_metrics import FlowMetrics
 from interplay.runtime.ledger import Ledger
-from interplay.runtime.sources import DemonstrationSource
 from interplay.stages.run import Beat
 
 Measure = Callable[[], Mapping[str, float]]
@@ -43,7 +43,7 @@ class Imitation:
         self.ledger = ledger
         self.steps = 0
         self._beat = beat
-        self._flow = Flow(demonstrated=demonstrated.account)
+        self._flow = FlowMetrics(demonstrated=demonstrated.stats)
         self._measure = measure
         self._measure_every = measure_every
 
@@ -76,7 +76,7 @@ class Imitation:
         self.steps = state["steps"]
 
     def go_on_from(self, update: int) -> None:
-        self.ledger.go_on_from(update)
+        self.ledger.truncate_after(update)
 
     def close(self) -> None:
         self.demonstrated.close()

@@ -15,7 +15,7 @@ from interplay.episodes.resimulation import resimulate
 from interplay.players.rater import RaterConfig, ScriptedRater
 from interplay.players.rater_traits import sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.runtime.seeding import numpy_stream
+from interplay.runtime.seeding import numpy_generator
 from interplay.stages.run import WORKS, Run
 from interplay.tracking.progress import Progress
 
@@ -70,9 +70,9 @@ def _mark(run: Run) -> None:
 
 
 def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:
-    rng = numpy_stream(run.seed, STAGE, rater, episode.meta.seed)
+    rng = numpy_generator(run.seed, STAGE, rater, episode.meta.seed)
     person = ScriptedRater(
-        config, rng, sample_traits(config.population, numpy_stream(run.seed, STAGE, rater, "temper"))
+        config, rng, sample_traits(config.population, numpy_generator(run.seed, STAGE, rater, "temper"))
     )
     return list(watch(world, episode, rater, person))
 

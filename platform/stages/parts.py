@@ -19,7 +19,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import build_agent
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
-from interplay.runtime.seeding import numpy_stream, seed_of
+from interplay.runtime.seeding import derive_seed, numpy_generator
 from interplay.stages.run import Run
 
 PEOPLE = {"solver": ("human", "scripted")}  # whose solving is worth cloning
@@ -65,7 +65,7 @@ def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool
     """
     found = checkpoint_of(run, name)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed_of(run.seed, "start", name))  # of what the checkpoint lacks: the new head
+        torch.manual_seed(derive_seed(run.seed, "start", name))  # of what the checkpoint lacks: the new head
         agent, vocabulary = build_agent(found.description, utility=utility)
     if from_scratch:
         return agent, vocabulary
@@ -113,7 +113,7 @@ def dataset_actor(
         ValueError: there are none.
     """
     world = run.make_world()
-    seed, role, cache = seed_of(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
+    seed, role, cache = derive_seed(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
     reader: LaneReader | MarkedWindowReader
     if config.windows == "marked":
         reader = MarkedWindowReader(
@@ -143,6 +143,6 @@ def dataset_actor(
         layout=layout,
         vocabulary=vocabulary,
         config=config,
-        rng=numpy_stream(run.seed, stage, "dataset", *share.names),
+        rng=numpy_generator(run.seed, stage, "dataset", *share.names),
         augmentation=augmentation,
     )

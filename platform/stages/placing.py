@@ -18,11 +18,11 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.device import find_device
 from interplay.learner.learner import Learner, LearnerConfig
-from interplay.runtime.cluster_token import keep_others_out
+from interplay.runtime.batch_sources import DemonstrationSource
+from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.inline import InlineDemonstrations
-from interplay.runtime.messages import ReadingPart
-from interplay.runtime.seeding import torch_stream
-from interplay.runtime.sources import DemonstrationSource
+from interplay.runtime.messages import DatasetWorker
+from interplay.runtime.seeding import torch_generator
 from interplay.stages.parts import ALONE, Share, dataset_actor
 from interplay.stages.run import Run
 
@@ -50,7 +50,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
 
     Raises:
         ClusterError: there is no cluster to run in.
-        PartFailed: a part of it went down too often.
+        WorkerFailed: a part of it went down too often.
         Exception: what the stage raises.
     """
     config = run.config.runtime
@@ -58,20 +58,20 @@ def placed(stage: Stage, name: str, run: Run) -> None:
         with run.stage(name).alone():
             stage(run)
         return
-    keep_others_out(config.address)
+    set_cluster_token(config.address)
     # Ray takes half a second to import; only who asks for it waits for that.
-    from interplay.runtime.ray.supervision import Supervised, supervise
-    from interplay.runtime.ray.worker_placement import wanted_by
+    from interplay.runtime.ray.supervision import SupervisedStage, supervise
+    from interplay.runtime.ray.worker_placement import resource_requests
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
     weights, deciding = reinforce.learner.objective.weights, run.config.actors
     judged = reinforce.reward == "ibt" or weights.gate_kl > 0
-    work = Supervised(
+    work = SupervisedStage(
         name=name,
         folder=run.stage(name).path,
         stage=partial(_inside, stage, name, run),
-        wanted=wanted_by(
+        requests=resource_requests(
             config,
             actors=plays,
             replicas=plays and judged,
@@ -86,16 +86,16 @@ def placed(stage: Stage, name: str, run: Run) -> None:
 
 def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> DemonstrationSource:
     """What reads demonstrations for the learner. `overlap`: in process, one unroll ahead of it."""
-    if run.around is None:
+    if run.context is None:
         return InlineDemonstrations(_reader(run, what, ALONE), overlap)
-    from interplay.runtime.ray.demonstrated import DemonstratedStream
+    from interplay.runtime.ray.demonstration_stream import DemonstrationStream
 
     of, lanes = run.config.runtime.datasets, what.config.lanes
     assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # which `Config` refuses
-    here = dataclasses.replace(run, around=None)
-    makes = [partial(_reading_part, here, what, Share(index, of)) for index in range(of)]
-    parts = [run.around.host(f"dataset-{index}", make) for index, make in enumerate(makes)]
-    return DemonstratedStream(parts, run.around, pinned=pinned(getattr(run.config, what.stage).learner))
+    here = dataclasses.replace(run, context=None)
+    makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
+    workers = [run.context.add_worker(f"dataset-{index}", make) for index, make in enumerate(makes)]
+    return DemonstrationStream(workers, run.context, pinned=pinned(getattr(run.config, what.stage).learner))
 
 
 def placed_learner(run: Run, stage: str, agent: Agent, dataset_lanes: int) -> Learner:
@@ -105,12 +105,14 @@ def placed_learner(run: Run, stage: str, agent: Agent, dataset_lanes: int) -> Le
         RankLost: a rank did not come.
     """
     config: LearnerConfig = getattr(run.config, stage).learner
-    generator = torch_stream(run.seed, stage, "learner")
-    if run.around is None or run.config.runtime.learners == 1:
+    generator = torch_generator(run.seed, stage, "learner")
+    if run.context is None or run.config.runtime.learners == 1:
         return Learner(agent, config, dataset_lanes=dataset_lanes, generator=generator)
-    from interplay.runtime.ray.rank_zero import lead
+    from interplay.runtime.ray.rank_zero import create_rank_zero_learner
 
-    return lead(agent, config, dataset_lanes=dataset_lanes, generator=generator, surroundings=run.around)
+    return create_rank_zero_learner(
+        agent, config, dataset_lanes=dataset_lanes, generator=generator, context=run.context
+    )
 
 
 def pinned(learner: LearnerConfig) -> bool:
@@ -118,8 +120,8 @@ def pinned(learner: LearnerConfig) -> bool:
     return find_device(learner.device).type == "cuda"
 
 
-def _reading_part(run: Run, what: Demonstrations, share: Share, after: bytes | None) -> ReadingPart:
-    return ReadingPart(_reader(run, what, share), after)
+def _dataset_worker(run: Run, what: Demonstrations, share: Share, after: bytes | None) -> DatasetWorker:
+    return DatasetWorker(_reader(run, what, share), after)
 
 
 def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
@@ -136,6 +138,6 @@ def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
     )
 
 
-def _inside(stage: Stage, name: str, run: Run, around: LearnerContext) -> None:
+def _inside(stage: Stage, name: str, run: Run, context: LearnerContext) -> None:
     with run.stage(name).alone():
-        stage(dataclasses.replace(run, around=around))
+        stage(dataclasses.replace(run, context=context))

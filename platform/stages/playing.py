@@ -27,11 +27,11 @@ from interplay.learner.device import find_device
 from interplay.reward.reference_gate import ReferenceGate
 from interplay.reward.scoring_model import ScoringModel
 from interplay.reward.service import RewardService
+from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlineRollouts
-from interplay.runtime.messages import PlayingPart, ScoringReplica
-from interplay.runtime.seeding import seed_of, torch_stream
-from interplay.runtime.sources import RolloutSource
+from interplay.runtime.messages import RolloutWorker, ScoringReplica
+from interplay.runtime.seeding import derive_seed, torch_generator
 from interplay.stages.parts import ALONE, Share, checkpoint_of, start_from
 from interplay.stages.placing import pinned
 from interplay.stages.reward_source import RewardModel, RewardSource
@@ -48,8 +48,8 @@ SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
 
 def played_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSource:
     """What plays unrolls for the learner, and pays them."""
-    if run.around is not None:
-        return _stream(run, snapshot, rewards, run.around)
+    if run.context is not None:
+        return _stream(run, snapshot, rewards, run.context)
     config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
     acting, vocabulary = start_from(run, config.start)
     policy = local_policy(run, acting, "train")
@@ -69,7 +69,7 @@ def local_policy(run: Run, agent: Agent, split: str, share: Share = ALONE) -> Lo
 
 def _decisions(run: Run, split: str, share: Share) -> torch.Generator:
     """What an actor's decisions are drawn from."""
-    return torch_stream(run.seed, STAGE, split, "actor", *share.names)
+    return torch_generator(run.seed, STAGE, split, "actor", *share.names)
 
 
 def replay_actor(
@@ -84,7 +84,7 @@ def replay_actor(
 ) -> SetterReplayActor:
     """A setter-replay actor over its share of a split's episodes."""
     ids = snapshot.select(EpisodeFilter(split=split, kinds=SETTERS))
-    seed = seed_of(run.seed, STAGE, split, "setters")
+    seed = derive_seed(run.seed, STAGE, split, "setters")
     return SetterReplayActor(
         playing=AgentRunner(policy, vocabulary, config.lanes),
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
@@ -97,39 +97,41 @@ def _has_gate(run: Run) -> bool:
     return run.config.reinforce.learner.objective.weights.gate_kl > 0
 
 
-def _stream(run: Run, snapshot: Path, rewards: RewardSource, around: LearnerContext) -> RolloutSource:
+def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
     """Actors and reward replicas in processes of their own."""
-    from interplay.runtime.ray.inference_client import AskingPart
-    from interplay.runtime.ray.played import PlayedStream
+    from interplay.runtime.ray.inference_client import InferenceClientWorker
     from interplay.runtime.ray.replicas import Replicas
+    from interplay.runtime.ray.rollout_stream import RolloutStream
     from interplay.runtime.ray.scoring_pool import ScoringPool
 
-    config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, around=None)
-    lanes = config.actor.lanes // runtime.side_by_side
+    config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, context=None)
+    lanes = config.actor.lanes // runtime.unrolls_in_batch
     actor = dataclasses.replace(config.actor, lanes=lanes)
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
     inference = None
     if run.config.actors.inference == "service":
-        makes = [partial(_asking_part, here, snapshot, actor, share) for share in shares]
-        actors = [around.host(f"actor-{index}", make, of=AskingPart) for index, make in enumerate(makes)]
-        inference = _inference(here, actors, around)
+        makes = [partial(_remote_rollout_worker, here, snapshot, actor, share) for share in shares]
+        actors = [
+            context.add_worker(f"actor-{index}", make, of=InferenceClientWorker) for index, make in enumerate(makes)
+        ]
+        inference = _inference(here, actors, context)
     else:
-        makes = [partial(_playing_part, here, snapshot, actor, share) for share in shares]
-        actors = [around.host(f"actor-{index}", make) for index, make in enumerate(makes)]
+        makes = [partial(_rollout_worker, here, snapshot, actor, share) for share in shares]
+        actors = [context.add_worker(f"actor-{index}", make) for index, make in enumerate(makes)]
     gate = _gate_weights(run) if _has_gate(run) else None
     replicas = None
     if gate is not None or rewards.model is not None:
         make_replica = partial(_scoring_replica, here, gate, rewards.model)
-        parts = [around.host(f"reward-{index}", make_replica) for index in range(runtime.reward.replicas)]
-        replicas = Replicas(parts, retries=runtime.reward.retries)
-    return PlayedStream(
-        parts=actors,
+        workers = [context.add_worker(f"reward-{index}", make_replica) for index in range(runtime.reward.replicas)]
+        replicas = Replicas(workers, retries=runtime.reward.retries)
+    return RolloutStream(
+        workers=actors,
         scoring=ScoringPool(replicas, None if rewards.model is not None else rewards.payment(lanes)),
         inference=inference,
         gate=gate,
         newer=rewards.newer,
         lanes=lanes,
-        surroundings=around,
+        context=context,
         pinned=pinned(config.learner),
     )
 
@@ -142,16 +144,16 @@ def _gate_weights(run: Run) -> Weights:
     return export_weights(start_from(run, run.config.reinforce.start)[0])
 
 
-def _playing_part(
+def _rollout_worker(
     run: Run, snapshot: Path, config: SetterReplayConfig, share: Share, after: bytes | None
-) -> PlayingPart:
+) -> RolloutWorker:
     agent, vocabulary = start_from(run, run.config.reinforce.start)
     policy = local_policy(run, agent, "train", share)
     actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
-    return PlayingPart(actor, after)
+    return RolloutWorker(actor, after)
 
 
-def _asking_part(
+def _remote_rollout_worker(
     run: Run,
     snapshot: Path,
     config: SetterReplayConfig,
@@ -159,23 +161,25 @@ def _asking_part(
     after: bytes | None,
     *,
     ask: Callable[[DecisionRequest], DecisionResponse],
-) -> PlayingPart:
+) -> RolloutWorker:
     sized, layout, vocabulary = read_description(checkpoint_of(run, run.config.reinforce.start).description)
     policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
     actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
-    return PlayingPart(actor, after)
+    return RolloutWorker(actor, after)
 
 
-def _inference(run: Run, actors: Sequence[WorkerHandle], around: LearnerContext) -> InferenceServer:
+def _inference(run: Run, actors: Sequence[WorkerHandle], context: LearnerContext) -> InferenceServer:
     """The service that decides for these actors, in a process of its own."""
-    from interplay.runtime.ray.inference_server import InferencePart, InferenceServer, groups
+    from interplay.runtime.ray.inference_server import InferenceServer, InferenceWorker, concurrency_groups
     from interplay.runtime.ray.worker_placement import INFERENCE
 
-    part = around.host(INFERENCE, partial(_deciding_part, run), of=InferencePart, groups=groups(len(actors)))
-    return InferenceServer(part, actors, around)
+    worker = context.add_worker(
+        INFERENCE, partial(_inference_model, run), of=InferenceWorker, groups=concurrency_groups(len(actors))
+    )
+    return InferenceServer(worker, actors, context)
 
 
-def _deciding_part(run: Run, versions: Sequence[int], *weights: Weights) -> InferenceModel:
+def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> InferenceModel:
     resources = run.config.actors.service
     torch.set_num_threads(max(1, int(resources.cpus)))
     if resources.gpus and not torch.cuda.is_available():

@@ -4,7 +4,7 @@
                                '-----> gate as it began ----------'       ^
                                              dataset actor ---------------'
 
-Everything left of the learner runs ahead of it, as far as the runtime lets it: see `interplay.runtime.sources`.
+Everything left of the learner runs ahead of it, as far as the runtime lets it: see `interplay.runtime.batch_sources`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from interplay.agent.weights import Weights
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import describe_agent
 from interplay.learner.learner import Learner
-from interplay.runtime.accounts import Flow
-from interplay.runtime.ledger import Ledger, Taken
-from interplay.runtime.sources import DemonstrationSource, RolloutSource
+from interplay.runtime.batch_sources import DemonstrationSource, RolloutSource
+from interplay.runtime.flow_metrics import FlowMetrics
+from interplay.runtime.ledger import ConsumedUnroll, Ledger
 from interplay.stages.imitation import LEARNS, SAVES
 from interplay.stages.run import Beat
 
@@ -51,7 +51,7 @@ class Reinforcement:
         demonstrated: DemonstrationSource,
         ledger: Ledger,
         watcher: Watcher,
-        passes: int,
+        updates_per_batch: int,
         beat: Beat,
     ) -> None:
         self.agent = agent
@@ -61,18 +61,18 @@ class Reinforcement:
         self.demonstrated = demonstrated
         self.ledger = ledger
         self.watcher = watcher
-        self.passes = passes
+        self.updates_per_batch = updates_per_batch
         self._beat = beat
         self.steps = 0
         self.unrolls = 0
-        self._flow = Flow(played=played.account, demonstrated=demonstrated.account)
+        self._flow = FlowMetrics(played=played.stats, demonstrated=demonstrated.stats)
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        """One batch of unrolls: `passes` updates from it."""
+        """One batch of unrolls: `updates_per_batch` updates from it."""
         batch = self.played.take(self.learner.weights, self.unrolls, ahead=ahead)
-        played, metrics, read = batch.played, dict[str, float](), list[Taken]()
-        for number in range(self.passes):
-            demonstrated = self.demonstrated.take(ahead=ahead or number + 1 < self.passes)
+        played, metrics, read = batch.played, dict[str, float](), list[ConsumedUnroll]()
+        for number in range(self.updates_per_batch):
+            demonstrated = self.demonstrated.take(ahead=ahead or number + 1 < self.updates_per_batch)
             self._beat(LEARNS)
             metrics = self.learner.update(played=played, demonstrated=demonstrated.unroll)
             read += demonstrated.taken
@@ -111,7 +111,7 @@ class Reinforcement:
         self.steps, self.unrolls = state["steps"], state["unrolls"]
 
     def go_on_from(self, update: int) -> None:
-        self.ledger.go_on_from(update)
+        self.ledger.truncate_after(update)
 
     def close(self) -> None:
         self.played.close()

@@ -59,6 +59,6 @@ def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLe
         demonstrated=demonstrated_source(run, what, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
-        passes=config.passes,
+        updates_per_batch=config.updates_per_batch,
         beat=run.beat,
     )

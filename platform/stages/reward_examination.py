@@ -20,7 +20,7 @@ from interplay.evaluation.filmstrip import chosen_rows
 from interplay.evaluation.material import RewardModelResults, UtilityTrace
 from interplay.learner.agents import load_agent
 from interplay.reward.diagnostics import utilities
-from interplay.runtime.seeding import numpy_stream
+from interplay.runtime.seeding import numpy_generator
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.run import Run
 
@@ -121,7 +121,7 @@ def _answers(
     run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOutEpisodes
 ) -> dict[str, list[float]]:
     """For each held-out question: what the reward would be, had the solver answered thus at the moment it spoke."""
-    rng = numpy_stream(run.seed, "examine", "answers")
+    rng = numpy_generator(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
     questions: list[_Question] = []
     for episode in heldout.decoded:

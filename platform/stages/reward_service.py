@@ -18,8 +18,8 @@ from interplay.reward.local_scorer import LocalScorer, ReadVersion
 from interplay.reward.reward_server import Scorer, serve
 from interplay.reward.scoring_model import ScoringModel
 from interplay.reward.service import RewardService
-from interplay.runtime.cluster_token import keep_others_out
-from interplay.runtime.crashes import PartFailed
+from interplay.runtime.cluster_token import set_cluster_token
+from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import ScoringReplica
 from interplay.stages.parts import checkpoint_of
@@ -34,7 +34,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
     Raises:
         CheckpointError: there is no reward model.
         ValueError: it can't listen there.
-        PartFailed: no replica is left; who asked last has been told.
+        WorkerFailed: no replica is left; who asked last has been told.
     """
     found = checkpoint_of(run, "reward")
     model, vocabulary = load_agent(found.path)
@@ -58,13 +58,13 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
             thread.join(SHUTDOWN_TIMEOUT_S)
             server.server_close()
     if server.ended_by is not None:
-        raise PartFailed(str(server.ended_by)) from server.ended_by
+        raise WorkerFailed(str(server.ended_by)) from server.ended_by
 
 
 def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
         return nullcontext(LocalScorer(_scoring_model(model, found.step), read_version))
-    keep_others_out(run.config.runtime.address)
+    set_cluster_token(run.config.runtime.address)
     # Ray takes half a second to import; only who asks for it waits for that.
     from interplay.runtime.ray.replicated_scorer import replicated
 

@@ -27,7 +27,7 @@ from interplay.env import registry
 from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
-from interplay.runtime.crashes import Crashes, config_hash
+from interplay.runtime.crashes import CrashReports, config_hash
 from interplay.runtime.ledger import Ledger
 from interplay.stages.config import Config
 
@@ -57,32 +57,34 @@ class Run:
 
     root: Path
     config: Config
-    around: LearnerContext | None = None  # in the learner's process under Ray: where its parts are placed
+    context: LearnerContext | None = None  # in the learner's process under Ray: where its parts are placed
 
     @property
     def seed(self) -> int:
         return self.config.run.seed
 
     @property
-    def crashes(self) -> Crashes:
+    def crashes(self) -> CrashReports:
         """Where it is kept why a part went down."""
         named, runtime = config_hash(asdict(self.config)), self.config.runtime
-        return Crashes((self.root / "crashes").resolve(), self.seed, named, runtime.restarts, runtime.restart_window)
+        return CrashReports(
+            (self.root / "crashes").resolve(), self.seed, named, runtime.restarts, runtime.restart_window
+        )
 
     def beat(self, what: str) -> None:
         """Under Ray, the learner says that this is what it does now: whoever is still at one thing after
         `runtime.stall_limit` seconds is taken for stuck."""
-        if self.around is not None:
-            self.around.pulse.works(what)
+        if self.context is not None:
+            self.context.heartbeat.works(what)
 
     @contextmanager
     def busy(self, what: str) -> Iterator[Beat]:
         """While entered, the learner is busy with a long piece of what it does; see `beat`. What is yielded is called
         as it gets on, with how far it is."""
-        if self.around is None:
+        if self.context is None:
             yield unseen
             return
-        with self.around.pulse.within(what) as beat:
+        with self.context.heartbeat.within(what) as beat:
             yield beat
 
     def make_world(self) -> World:

@@ -19,7 +19,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent
 from interplay.learner.checkpoint import Checkpoint
-from interplay.runtime.heap import give_back
+from interplay.runtime.heap import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
 from interplay.stages.run import Run, StageClock, StageFolder
@@ -197,7 +197,7 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         training={"steps": trainee.steps, **trainee.state()},
     )
     loop.clock.save(updates=update, steps=trainee.steps, finished=False)
-    give_back()  # what was copied for it is freed now; without this a learner grows for hours
+    trim_heap()  # what was copied for it is freed now; without this a learner grows for hours
 
 
 class _Averages:

@@ -87,7 +87,7 @@ def line(standing: RunSummary, rate: float | None) -> str:
     if standing.stage:
         told[0] += f"/{standing.stage} {standing.update:,}/{standing.total:,} updates"
     told += [f"{name} {short(value)}" for name, value in standing.newest.items()]
-    told += [f"[{part['name']}: {part['doing']}]" for part in standing.parts]
+    told += [f"[{worker['name']}: {worker['activity']}]" for worker in standing.workers]
     return "  ".join(each for each in told if each)
 
 
@@ -99,10 +99,10 @@ def picture(standing: RunSummary, rate: float | None) -> RenderableType:
     bar = ProgressBar(total=max(standing.total, 1), completed=standing.update, width=40)
     head.add_row(f"{standing.update:,} / {standing.total:,} updates", bar, _pace(standing, rate))
     parts: list[RenderableType] = [head, _metrics(standing)]
-    if standing.parts:
-        parts.append(_parts(standing))
+    if standing.workers:
+        parts.append(_workers(standing))
     elif standing.status_age is not None and not standing.finished:
-        parts.append(Text(f"its parts were last heard {duration(standing.status_age)} ago", style="yellow"))
+        parts.append(Text(f"the last report of its workers was {duration(standing.status_age)} ago", style="yellow"))
     return Panel(Group(*parts), title=f"{standing.run} · {standing.stage}", border_style="dim")
 
 
@@ -154,13 +154,18 @@ def _curves(standing: RunSummary, names: Sequence[str]) -> RenderableType:
     return table
 
 
-def _parts(standing: RunSummary) -> RenderableType:
+def _workers(standing: RunSummary) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("part", "is doing", "for", "idle", "made", "restarts"):
-        table.add_column(title, justify="left" if title in ("part", "is doing") else "right")
-    for part in standing.parts:
-        busy = not part["doing"].startswith("waits") and part["since"] > BUSY_LONG
-        style = "red" if part["restarts"] else "yellow" if busy else ""
-        cells = (duration(part["since"]), f"{part['idle']:.0%}", f"{part['made']:,}", f"{part['restarts']}")
-        table.add_row(part["name"], part["doing"], *cells, style=style)
+    for title in ("worker", "activity", "for", "idle", "completed", "restarts"):
+        table.add_column(title, justify="left" if title in ("worker", "activity") else "right")
+    for worker in standing.workers:
+        busy = not worker["activity"].startswith("waits") and worker["activity_seconds"] > BUSY_LONG
+        style = "red" if worker["restarts"] else "yellow" if busy else ""
+        cells = (
+            duration(worker["activity_seconds"]),
+            f"{worker['idle_fraction']:.0%}",
+            f"{worker['completed']:,}",
+            f"{worker['restarts']}",
+        )
+        table.add_row(worker["name"], worker["activity"], *cells, style=style)
     return table

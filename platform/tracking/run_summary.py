@@ -28,7 +28,7 @@ class RunSummary:
     age: float  # seconds since it last wrote metrics, or began
     finished: bool
     rows: tuple[Mapping[str, float | None], ...] = ()  # of metrics, oldest first
-    parts: tuple[Mapping[str, Any], ...] = ()  # of a run under Ray: see `interplay.runtime.status.PartStatus`
+    workers: tuple[Mapping[str, Any], ...] = ()  # of a run under Ray: see `interplay.runtime.status.WorkerStatus`
     status_age: float | None = None  # seconds since the parts were last heard; None where there are none
     quiet: float | None = None  # seconds since the run wrote anything; None while a training stage is under way
     clock: float = field(default_factory=time.time)  # when this was read
@@ -90,7 +90,7 @@ def _standing(folder: Path, quiet: float | None, now: float) -> RunSummary:
         age=now - _began_or_wrote(folder),
         finished=quiet is not None and _finished(folder),
         rows=rows,
-        parts=tuple(status["parts"]) if status and age is not None and age < FRESH else (),
+        workers=tuple(status["workers"]) if status and age is not None and age < FRESH else (),
         status_age=age,
         quiet=quiet,
         clock=now,

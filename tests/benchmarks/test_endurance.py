@@ -25,7 +25,7 @@ import json, os, signal, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
 from interplay.runtime.ledger import Ledger, Taken
-from interplay.runtime.status import PartStatus, RunStatus
+from interplay.runtime.status import WorkerStatus, RunStatus
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 verb, settings = sys.argv[1], dict(word.split("=", 1) for word in sys.argv[2:])
@@ -42,7 +42,7 @@ while signal.sigtimedwait({signal.SIGINT}, 0.05) is None:
     update += 1
     lost = 1 if settings.get("loses") == str(update) else 0
     ledger.write(update, played=[Taken(0, update - 1 + lost, 0)], demonstrated=[Taken(0, update - 1)])
-    actor = PartStatus("actor-0", "actor", "plays", 0.1, 0.0, update, 0, part.pid)
+    actor = WorkerStatus("actor-0", "actor", "plays", 0.1, 0.0, update, 0, part.pid)
     (stage / "new.json").write_text(json.dumps(asdict(RunStatus("reinforce", 0.0, update, (actor,), {}))))
     (stage / "new.json").replace(stage / "status.json")
     if settings.get("breaks") == str(update):

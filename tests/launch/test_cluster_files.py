@@ -20,8 +20,8 @@ from test_readme import headed, ours
 
 import interplay.launch
 from interplay.launch.cli import configured
-from interplay.runtime.ray.session import TASK_EVENTS
-from interplay.runtime.ray.worker_placement import wanted_by
+from interplay.runtime.ray.cluster_session import TASK_EVENTS_VARIABLE
+from interplay.runtime.ray.worker_placement import resource_requests
 
 CLUSTER = Path(interplay.launch.__file__).parent / "cluster"
 ROOT = CLUSTER.parents[1]
@@ -209,7 +209,7 @@ def test_the_cluster_file_is_what_rays_launcher_takes() -> None:
     starts = [command for command in starts if " start " in f" {command} "]
     assert len(starts) == 2
     for command in starts:
-        assert "RAY_AUTH_MODE=token" in command and f"{TASK_EVENTS}=0" in command
+        assert "RAY_AUTH_MODE=token" in command and f"{TASK_EVENTS_VARIABLE}=0" in command
     assert "~/.ray/auth_token" in config["file_mounts"]
     assert {"ssh_user", "ssh_private_key"} <= set(config["auth"])  # the head logs in to its workers with it
 
@@ -224,7 +224,7 @@ def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
     for pod in pods:
         _sound(pod["template"]["spec"], pod["rayStartParams"])
         (container,) = pod["template"]["spec"]["containers"]
-        assert {"name": TASK_EVENTS, "value": "0"} in container["env"]
+        assert {"name": TASK_EVENTS_VARIABLE, "value": "0"} in container["env"]
     verb, *words = job["spec"]["entrypoint"].removeprefix("interplay ").split()
     config = configured(verb, words)
     assert (verb, config.run.dir, config.runtime.address) == ("demo", "/runs", "auto")
@@ -258,7 +258,7 @@ def test_the_parts_of_an_example_need_every_node_that_it_asks_for(file: str) -> 
     text = (CLUSTER / file).read_text()
     words, nodes = {"slurm.sbatch": _of_slurm, "ray-cluster.yaml": _of_ray, "kuberay-job.yaml": _of_kuberay}[file](text)
     config = configured(words[1], words[2:])
-    parts = wanted_by(config.runtime, actors=True, replicas=True, datasets=True)
+    parts = resource_requests(config.runtime, actors=True, replicas=True, datasets=True)
     cpus, gpus = sum(part.resources.cpus for part in parts), sum(part.resources.gpus for part in parts)
     there = sum(node[0] for node in nodes)
     assert there - min(node[0] for node in nodes) < cpus <= there  # one node less would be too few

@@ -10,11 +10,11 @@ import pytest
 import ray
 from tiny_runs import tiny
 
-from interplay.runtime.ray.session import patiently
+from interplay.runtime.ray.cluster_session import start_with_retries
 
 SMALL = (
     "runtime=ray",
-    *(f"runtime.{part}.cpus=0.2" for part in ("learner", "actor", "dataset", "reward.resources")),
+    *(f"runtime.{worker}.cpus=0.2" for worker in ("learner", "actor", "dataset", "reward.resources")),
     "runtime.start_limit=300",
     "tracking.wandb=disabled",
 )
@@ -29,7 +29,7 @@ def cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("CUDA_VISIBLE_DEVICES", FAKE_GPUS)
-        patiently(
+        start_with_retries(
             lambda: ray.init(
                 num_cpus=2,
                 num_gpus=2,

@@ -32,7 +32,7 @@ class Killer(threading.Thread):
             self._until(victim, lambda pid, before=before: pid not in (0, before))  # type: ignore[misc]
 
     def _until(self, victim: str, is_it: Callable[[int], bool]) -> int:
-        return pid_once(self._folder, victim, lambda part: is_it(part["pid"]))
+        return pid_once(self._folder, victim, lambda worker: is_it(worker["pid"]))
 
 
 def pid_once(folder: Path, name: str, is_so: Callable[[Mapping[str, Any]], bool]) -> int:
@@ -41,8 +41,8 @@ def pid_once(folder: Path, name: str, is_so: Callable[[Mapping[str, Any]], bool]
     while time.monotonic() < ends:
         time.sleep(0.05)
         file = folder / "status.json"
-        status = json.loads(file.read_text()) if file.exists() else {"parts": []}
-        found = [part for part in status["parts"] if part["name"] == name]
+        status = json.loads(file.read_text()) if file.exists() else {"workers": []}
+        found = [worker for worker in status["workers"] if worker["name"] == name]
         saved = checkpoint.latest(folder / "checkpoints") is not None
         if saved and found and is_so(found[0]):
             return int(found[0]["pid"])

@@ -14,26 +14,26 @@ from interplay.runtime.ray.worker import WorkerHandle
 LONG = 300.0  # seconds; a part takes twenty to start where others want the cores
 
 
-def line_of(part: WorkerHandle) -> ActorPipeline:
-    line = ActorPipeline(0, part, number=0, after=None)
-    line.start()
-    return line
+def line_of(worker: WorkerHandle) -> ActorPipeline:
+    pipeline = ActorPipeline(0, worker, number=0, after=None)
+    pipeline.start()
+    return pipeline
 
 
-def calls(line: ActorPipeline, count: int, watch: Callable[[], None] = lambda: None) -> list[PendingUnroll]:
+def calls(pipeline: ActorPipeline, count: int, watch: Callable[[], None] = lambda: None) -> list[PendingUnroll]:
     """The next so many unrolls, two of which are in flight; the part is restarted where it dies."""
     found: list[PendingUnroll] = []
     ends = time.monotonic() + LONG
     while len(found) < count:
         assert time.monotonic() < ends, f"only {[call.number for call in found]} in {LONG} s"
-        while len(line.in_flight) < 2:
-            line.ask(0, "makes")
+        while len(pipeline.in_flight) < 2:
+            pipeline.ask(0, "makes")
         watch()
-        if not ray.wait([line.in_flight[0].reference], timeout=0.1)[0]:
+        if not ray.wait([pipeline.in_flight[0].reference], timeout=0.1)[0]:
             continue
-        call = line.receive()
+        call = pipeline.receive()
         if call is None:
-            line.restart(lambda call: line.part.ask("unroll", "makes", call.number))
+            pipeline.restart(lambda call: pipeline.worker.ask("unroll", "makes", call.number))
             continue
         assert call.message is not None
         np.testing.assert_array_equal(call.message.arrays["row"], call.number)
@@ -41,14 +41,14 @@ def calls(line: ActorPipeline, count: int, watch: Callable[[], None] = lambda: N
     return found
 
 
-def received(line: ActorPipeline, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
+def received(pipeline: ActorPipeline, count: int, watch: Callable[[], None] = lambda: None) -> list[int]:
     """The numbers of the next so many unrolls; see `calls`."""
-    return [call.number for call in calls(line, count, watch)]
+    return [call.number for call in calls(pipeline, count, watch)]
 
 
-def beat(part: WorkerHandle) -> int:
+def beat(worker: WorkerHandle) -> int:
     """The part's process, once it says so."""
     ends = time.monotonic() + LONG
-    while not part.read().pid and time.monotonic() < ends:
+    while not worker.read().pid and time.monotonic() < ends:
         time.sleep(0.05)
-    return part.read().pid
+    return worker.read().pid

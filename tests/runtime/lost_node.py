@@ -24,13 +24,13 @@ from ray.cluster_utils import Cluster
 
 from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import Crashes
-from interplay.runtime.messages import Message
+from interplay.runtime.crashes import CrashReports
+from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.actor_pipeline import PendingUnroll
+from interplay.runtime.ray.cluster_session import start_with_retries
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
-from interplay.runtime.ray.session import patiently
-from interplay.runtime.ray.worker_placement import Wanted, reserve
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 STORE = {"object_store_memory": 80 * 2**20}
 ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no room for
@@ -39,7 +39,7 @@ ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no r
 class Wide(toys.Counter):
     """Makes unrolls that are too large to be sent along with an answer: they stay on the node that made them."""
 
-    def unroll(self, number: int) -> Message:
+    def unroll(self, number: int) -> UnrollMessage:
         message = super().unroll(number)
         message.arrays["ballast"] = np.zeros(100_000)
         return message
@@ -65,27 +65,29 @@ def pulled_out(raylet: int) -> None:
 def main(folder: Path) -> None:
     """See the module."""
     cluster = Cluster()
-    patiently(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE), START_LIMIT)
-    node = patiently(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
+    start_with_retries(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE), START_LIMIT)
+    node = start_with_retries(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     ray.cloudpickle.register_pickle_by_value(toys)
     config = RuntimeConfig("ray", start_limit=LONG, stall_limit=LONG)
     names = ("actor-0", "reward-0")
-    placement = reserve([Wanted(name, Resources(cpus=2)) for name in names], config)
-    around = LearnerContext(config, placement, Crashes(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0)
-    line = line_of(around.host("actor-0", Wide))
-    replicas = Replicas([around.host("reward-0", toys.Doubler)], retries=1)
+    placement = reserve_resources([ResourceRequest(name, Resources(cpus=2)) for name in names], config)
+    context = LearnerContext(
+        config, placement, CrashReports(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0
+    )
+    line = line_of(context.add_worker("actor-0", Wide))
+    replicas = Replicas([context.add_worker("reward-0", toys.Doubler)], retries=1)
     replicas.start()
 
     numbers, paid, states = [], [], LaneState()
     came = calls(line, 3)
-    nodes = {line.part.name: beat(line.part), "reward-0": beat(replicas.parts[0])}
+    nodes = {line.worker.name: beat(line.worker), "reward-0": beat(replicas.workers[0])}
     for call in [*came[:2], None, *came[2:], *([None] * 3)]:
         if call is None and nodes:  # the third unroll has come, and is not judged yet
             nodes.clear()
             pulled_out(node.all_processes["raylet"][0].process.pid)
             cluster.remove_node(node, allow_graceful=False)
-            patiently(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
+            start_with_retries(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
             continue
         if call is None:
             (call,) = calls(line, 1)
@@ -95,7 +97,7 @@ def main(folder: Path) -> None:
         paid.append(float(answer.reward.max()))
         states = answer.states
     counted = int(answer.states.payment["count"])
-    restarts = {part.name: part.restarts for part in (line.part, *replicas.parts)}
+    restarts = {worker.name: worker.restarts for worker in (line.worker, *replicas.workers)}
     came_of_it = {"numbers": numbers, "paid": paid, "counted": counted, "restarts": restarts}
     (folder / "found.json").write_text(json.dumps(came_of_it))  # stdout is Ray's, too
     ray.shutdown()

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from interplay.learner import checkpoint
-from interplay.runtime.ledger import LedgerRow, Taken, read_ledger
+from interplay.runtime.ledger import ConsumedUnroll, LedgerRow, read_ledger
 
 
 def same(one: Any, other: Any, where: str = "") -> None:
@@ -40,7 +40,7 @@ def same_stage(one: Path, other: Path) -> None:
     assert read_ledger(one / "ledger.jsonl") == read_ledger(other / "ledger.jsonl")
 
 
-def numbers(ledger: list[LedgerRow], of: Callable[[LedgerRow], tuple[Taken, ...]]) -> dict[int, list[int]]:
+def numbers(ledger: list[LedgerRow], of: Callable[[LedgerRow], tuple[ConsumedUnroll, ...]]) -> dict[int, list[int]]:
     """By actor: the numbers of its unrolls, in the order in which they were learned from."""
     found: dict[int, list[int]] = {}
     for row in ledger:

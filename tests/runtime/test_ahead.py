@@ -11,20 +11,20 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from interplay.runtime.ahead import Ahead, left_alone
+from interplay.runtime.ahead import Ahead, has_abandoned_thread
 
 
 class Counter:
     """Makes 0, 1, 2, ... and notes in which thread."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.completed = 0
         self.threads: list[int] = []
 
     def __call__(self) -> int:
-        self.made += 1
+        self.completed += 1
         self.threads.append(threading.get_ident())
-        return self.made - 1
+        return self.completed - 1
 
 
 def taken(overlap: bool, make: Callable[[], int], pieces: int = 7) -> list[int]:
@@ -45,7 +45,7 @@ def test_pieces_come_in_order_each_once(overlap: bool) -> None:
     assert taken(overlap, counter) == list(range(7))
     assert (threading.get_ident() in counter.threads) == (not overlap)
     assert len(set(counter.threads)) == 1
-    assert counter.made == (8 if overlap else 7)  # the last one begun was never asked for
+    assert counter.completed == (8 if overlap else 7)  # the last one begun was never asked for
 
 
 @pytest.mark.parametrize("overlap", [False, True])
@@ -140,11 +140,11 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
         ahead.take(hangs)
     ahead.close()
     assert not released.is_set() and "and is left alone" in caplog.text and "in hangs" in caplog.text
-    assert left_alone()
+    assert has_abandoned_thread()
     released.set()
     assert ahead._worker is not None
     ahead._worker.join(60.0)
-    assert not left_alone()
+    assert not has_abandoned_thread()
 
 
 # Does what the command does where it is stopped at once while a piece goes on that only torch knows the end of.

@@ -9,16 +9,16 @@ import sys
 
 import pytest
 
-from interplay.runtime.allocator import keeping
+from interplay.runtime.allocator import retention_environment
 
 FLOATS = 25 * 2**20  # 100 MB
 MANY, FEW = 1000, 100  # of 25,600 pages, of which the system may fetch several at a time
 PROGRAM = f"""
 import resource, sys, threading
 import torch
-from interplay.runtime.allocator import keep_freed
+from interplay.runtime.allocator import retain_freed_memory
 if sys.argv[1] == "here":
-    keep_freed()
+    retain_freed_memory()
 
 def fetched():
     for _ in range(16):  # a heap finds its size
@@ -55,10 +55,10 @@ def test_without_it_pages_are_fetched_each_time() -> None:
 
 @pytest.mark.parametrize("how", ["here", "by the environment"])
 def test_what_was_freed_is_there_again(how: str) -> None:
-    assert max(fetched(how, **(keeping() if how != "here" else {}))) < FEW
+    assert max(fetched(how, **(retention_environment() if how != "here" else {}))) < FEW
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(fetched("here", MALLOC_MMAP_MAX_="65536", MALLOC_MMAP_THRESHOLD_="131072")) > MANY
     monkeypatch.setenv("MALLOC_ARENA_MAX", "3")
-    assert keeping()["MALLOC_ARENA_MAX"] == "3"
+    assert retention_environment()["MALLOC_ARENA_MAX"] == "3"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from interplay.runtime.batching import Batching, Closed, Refused
+from interplay.runtime.batching_queue import BatchingQueue, QueueClosed, RequestRefused
 
 LONG = 60.0
 
@@ -22,11 +22,13 @@ class Number(NamedTuple):
     size: int = 1
 
 
-def batching(room: int = 100) -> Batching[Number, int]:
-    return Batching(key=lambda number: number.key, size=lambda number: number.size, room=room)
+def batching(room: int = 100) -> BatchingQueue[Number, int]:
+    return BatchingQueue(key=lambda number: number.key, size=lambda number: number.size, room=room)
 
 
-def asked(numbers: Batching[Number, int], wanted: Sequence[Number]) -> tuple[ThreadPoolExecutor, list[Future[int]]]:
+def asked(
+    numbers: BatchingQueue[Number, int], wanted: Sequence[Number]
+) -> tuple[ThreadPoolExecutor, list[Future[int]]]:
     """Every number asked for by a thread of its own; in this order they wait."""
     pool = ThreadPoolExecutor(len(wanted))
     futures = []
@@ -45,7 +47,7 @@ def until(there: Callable[[], bool]) -> None:
     raise AssertionError(f"it has not come about in {LONG} s")
 
 
-def batches(numbers: Batching[Number, int], count: int) -> list[list[int]]:
+def batches(numbers: BatchingQueue[Number, int], count: int) -> list[list[int]]:
     """Answers until so many requests are answered; returns the batches."""
     found: list[list[int]] = []
 
@@ -95,11 +97,11 @@ def test_what_is_refused_disturbs_no_other() -> None:
 
     def together(wanted: Sequence[Number]) -> list[int]:
         if wanted[0].key == "a":
-            raise Refused("of a kind that is gone")
+            raise RequestRefused("of a kind that is gone")
         return [2 * number.value for number in wanted]
 
     assert numbers.answer(together, LONG) + numbers.answer(together, LONG) == 2
-    with pytest.raises(Refused, match="of a kind that is gone"):
+    with pytest.raises(RequestRefused, match="of a kind that is gone"):
         futures[0].result(LONG)
     assert futures[1].result(LONG) == 2
     pool.shutdown()
@@ -115,9 +117,9 @@ def test_where_answering_fails_everybody_is_told_and_nobody_waits_any_more() -> 
     with pytest.raises(ArithmeticError):
         numbers.answer(together, LONG)
     for future in futures:
-        with pytest.raises(Closed, match="it does not add up"):
+        with pytest.raises(QueueClosed, match="it does not add up"):
             future.result(LONG)
-    with pytest.raises(Closed, match="it does not add up"):
+    with pytest.raises(QueueClosed, match="it does not add up"):
         numbers.ask(Number(2), LONG)
     pool.shutdown()
 

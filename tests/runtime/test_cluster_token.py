@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from interplay.runtime.cluster_token import MODE, TOKEN, keep_others_out
+from interplay.runtime.cluster_token import MODE, TOKEN, set_cluster_token
 
 STRANGER = """
 import sys
@@ -17,12 +17,12 @@ GcsClient(address=sys.argv[1])
 """
 HOST = """
 import os, subprocess, sys
-from interplay.runtime.cluster_token import keep_others_out
-keep_others_out(None)
+from interplay.runtime.cluster_token import set_cluster_token
+set_cluster_token(None)
 import ray
-from interplay.runtime.ray.session import patiently
+from interplay.runtime.ray.cluster_session import start_with_retries
 here = {"num_cpus": 1, "include_dashboard": False, "log_to_driver": False, "object_store_memory": 80 * 2**20}
-started = patiently(lambda: ray.init(**here), 240)
+started = start_with_retries(lambda: ray.init(**here), 240)
 stranger = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
 for environment in (os.environ, stranger):
     command = [sys.executable, "-c", sys.argv[1], started.address_info["gcs_address"]]
@@ -55,12 +55,12 @@ def test_what_others_have_set_up_is_left_alone(
     address: str | None, set_up: dict[str, str], imported: tuple[str, ...]
 ) -> None:
     environment = dict(set_up)
-    keep_others_out(address, environment, imported)
+    set_cluster_token(address, environment, imported)
     assert environment == set_up
 
 
 def test_each_cluster_has_a_token_of_its_own() -> None:
     first, second = dict[str, str](), dict[str, str]()
-    keep_others_out(None, first, ())
-    keep_others_out(None, second, ())
+    set_cluster_token(None, first, ())
+    set_cluster_token(None, second, ())
     assert first[MODE] == "token" and len(first[TOKEN]) == 64 and first[TOKEN] != second[TOKEN]

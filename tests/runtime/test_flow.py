@@ -15,14 +15,14 @@ from interplay.env.settings import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.scoring_model import LaneState
-from interplay.runtime.accounts import Account, Flow
-from interplay.runtime.buffers import Buffers
+from interplay.runtime.batch_buffers import BatchBuffers
 from interplay.runtime.config import Resources
-from interplay.runtime.crashes import Crashes
+from interplay.runtime.crashes import CrashReports
+from interplay.runtime.flow_metrics import FlowMetrics, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, merged, split
-from interplay.runtime.ledger import Ledger, Taken, read_ledger
+from interplay.runtime.ledger import ConsumedUnroll, Ledger, read_ledger
 from interplay.stages.training import _Averages
 
 
@@ -36,40 +36,44 @@ class Clock:
 def test_a_ledger_drops_what_is_lived_through_again(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.jsonl")
     for update in (1, 2, 3):
-        ledger.write(update, played=[Taken(0, update - 1, update)], demonstrated=[Taken(1, update)])
+        ledger.write(update, played=[ConsumedUnroll(0, update - 1, update)], demonstrated=[ConsumedUnroll(1, update)])
     with (tmp_path / "ledger.jsonl").open("a") as file:
         file.write('{"update": 4, "pla')  # as a kill leaves it
-    ledger.go_on_from(2)
+    ledger.truncate_after(2)
     ledger.write(3)
     rows = read_ledger(tmp_path / "ledger.jsonl")
     assert [row.update for row in rows] == [1, 2, 3]
-    assert rows[1].played == (Taken(0, 1, 2),) and rows[1].demonstrated == (Taken(1, 2),) and not rows[2].played
+    assert (
+        rows[1].played == (ConsumedUnroll(0, 1, 2),)
+        and rows[1].demonstrated == (ConsumedUnroll(1, 2),)
+        and not rows[2].played
+    )
 
 
 def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
     clock = Clock()
-    pulse, share = Heartbeat(clock), IdleFraction()
+    heartbeat, share = Heartbeat(clock), IdleFraction()
     clock.now = 1.0
-    with pulse.doing("plays"):
+    with heartbeat.doing("plays"):
         clock.now = 4.0
-        beat = pulse.read()
+        beat = heartbeat.read()
         assert (beat.doing, beat.since, beat.busy, beat.alive) == ("plays", 3.0, 3.0, 4.0)
         assert share.of(beat) == pytest.approx(0.25)
     clock.now = 6.0
-    beat = pulse.read()
+    beat = heartbeat.read()
     assert (beat.doing, beat.since, beat.busy) == ("waits", 2.0, 3.0)
     assert share.of(beat) == 1.0  # since the last reading
-    pulse.waits("for unrolls")
+    heartbeat.waits("for unrolls")
     clock.now = 8.0
-    assert pulse.read().busy == 3.0
-    pulse.works("learns")
+    assert heartbeat.read().busy == 3.0
+    heartbeat.works("learns")
     clock.now = 10.0
-    assert share.of(pulse.read()) == pytest.approx(0.5)
+    assert share.of(heartbeat.read()) == pytest.approx(0.5)
 
 
 def test_a_flow_reads_shares_since_the_last_reading() -> None:
-    clock, accounts = Clock(), [Account(1.0, 2, 5, 2**20, 1, {"actor": 0.5}), Account(0.5, 0, 0, 0, 2)]
-    flow = Flow(clock, played=lambda: accounts[0], demonstrated=lambda: accounts[1])
+    clock, accounts = Clock(), [SourceStats(1.0, 2, 5, 2**20, 1, {"actor": 0.5}), SourceStats(0.5, 0, 0, 0, 2)]
+    flow = FlowMetrics(clock, played=lambda: accounts[0], demonstrated=lambda: accounts[1])
     clock.now = 3.0
     found = flow.metrics()
     assert found["learner_idle"] == pytest.approx(0.5)
@@ -89,13 +93,13 @@ def test_the_largest_lag_between_two_logs_is_logged_and_not_a_mean() -> None:
 
 
 def test_batches_are_joined_in_buffers_that_are_used_again() -> None:
-    buffers = Buffers(2)
+    buffers = BatchBuffers(2)
     blocks = [{"x": np.full((3, lanes, 2), value, np.int8)} for value, lanes in ((1, 2), (2, 1))]
     number, arrays = buffers.join(blocks)
     np.testing.assert_array_equal(arrays["x"][..., 0], [[1, 1, 2]] * 3)
     other, others = buffers.join(blocks[::-1])
     assert buffers.free == 0 and other != number and others["x"] is not arrays["x"]
-    buffers.give_back(number)
+    buffers.release(number)
     again, same = buffers.join(blocks)
     assert again == number and same["x"] is arrays["x"]
 
@@ -127,7 +131,9 @@ def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
 
 def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").touch()  # in which no folder can be made
-    Crashes(tmp_path / "file" / "crashes", 1, "abc", 5, 3600.0).keep("actor-0", 1, "ArithmeticError: the cause", [])
+    CrashReports(tmp_path / "file" / "crashes", 1, "abc", 5, 3600.0).record_failure(
+        "actor-0", 1, "ArithmeticError: the cause", []
+    )
     assert "can't be written" in caplog.text and "ArithmeticError: the cause" in caplog.text
 
 
@@ -162,11 +168,11 @@ def test_what_ray_needs_is_refused_without_it() -> None:
     )
     assert "actors.service: of use with actors.inference=service only; add that" in told("actors.service.gpus=1")
     assert "set runtime.max_lag=0" in told("runtime=ray", "runtime.overlap=false")
-    assert "set runtime.joined to a number that divides it" in told("runtime=ray", "runtime.actors=5")
-    assert "runtime.buffers is at least 2" in told("runtime=ray", "runtime.buffers=1")
+    assert "set runtime.unrolls_per_batch to a number that divides it" in told("runtime=ray", "runtime.actors=5")
+    assert "runtime.num_buffers is at least 2" in told("runtime=ray", "runtime.num_buffers=1")
     assert "leave them out" in told("runtime=ray", "runtime.address=auto", "runtime.cpus=4")
-    few = ("runtime=ray", "runtime.max_lag=0", "runtime.actors=2", "runtime.joined=8")
+    few = ("runtime=ray", "runtime.max_lag=0", "runtime.actors=2", "runtime.unrolls_per_batch=8")
     assert "set runtime.in_flight=4" in told(*few)
     assert compose(["env=room", *few, "runtime.in_flight=4"]).runtime.in_flight == 4
     config = compose(["env=room", "runtime=ray", "runtime.actors=4", "runtime.actor.cpus=0.5"]).runtime
-    assert (config.side_by_side, config.actor) == (4, Resources(cpus=0.5))
+    assert (config.unrolls_in_batch, config.actor) == (4, Resources(cpus=0.5))

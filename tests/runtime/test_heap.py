@@ -14,7 +14,7 @@ from interplay.runtime import heap
 GAPS = """
 from pathlib import Path
 import numpy as np
-from interplay.runtime.heap import give_back
+from interplay.runtime.heap import trim_heap
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
@@ -24,7 +24,7 @@ full = resident()
 kept = pieces[::20]
 del pieces
 gaps = resident()
-assert give_back()
+assert trim_heap()
 print(full, gaps, resident())
 """
 
@@ -38,4 +38,4 @@ def test_memory_in_gaps_is_given_back() -> None:
 
 def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert heap.give_back() is False
+    assert heap.trim_heap() is False

@@ -22,10 +22,10 @@ def weights(seed: int) -> Weights:
 
 
 def deciding(*versions: int) -> InferenceModel:
-    made = InferenceModel(tiny_agent(Street(), seed=99))
+    completed = InferenceModel(tiny_agent(Street(), seed=99))
     for version in versions:
-        made.publish(version, weights(version), versions)
-    return made
+        completed.publish(version, weights(version), versions)
+    return completed
 
 
 def request(agent: Agent, seed: int, lanes: int, version: int = 1, greedy: bool = False) -> DecisionRequest:

@@ -23,15 +23,15 @@ from tiny_runs import copied, interplay, tiny
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
-from interplay.runtime.messages import Message
-from interplay.runtime.ray.inference_client import AskingPart
-from interplay.runtime.ray.inference_server import InferencePart, InferenceServer, groups
+from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.ray.inference_client import InferenceClientWorker
+from interplay.runtime.ray.inference_server import InferenceServer, InferenceWorker, concurrency_groups
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.worker_placement import Wanted, reserve
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 from interplay.tracking.metrics import read_metrics
 
 PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # nobody has to be asked
@@ -62,11 +62,15 @@ class Interloper(threading.Thread):
             service, reader, actor = (self._pid(name) for name in ("inference", "dataset-0", self._actor))
             if self._amid:  # it is asked, and will never answer
                 os.kill(service, signal.SIGSTOP)
-                pid_once(self._folder, self._actor, lambda part: part["doing"] == ASKS and part["since"] > 1.0)
+                pid_once(
+                    self._folder,
+                    self._actor,
+                    lambda worker: worker["activity"] == ASKS and worker["activity_seconds"] > 1.0,
+                )
             os.kill(reader, signal.SIGSTOP)
             try:
                 os.kill(service, signal.SIGKILL)
-                pid_once(self._folder, "inference", lambda part: part["pid"] not in (0, service))
+                pid_once(self._folder, "inference", lambda worker: worker["pid"] not in (0, service))
                 os.kill(actor, signal.SIGKILL)
             finally:
                 os.kill(reader, signal.SIGCONT)
@@ -78,10 +82,10 @@ class Interloper(threading.Thread):
             StopRequest.ask()
 
     def _pid(self, name: str) -> int:
-        return pid_once(self._folder, name, lambda part: part["pid"] > 0)
+        return pid_once(self._folder, name, lambda worker: worker["pid"] > 0)
 
-    def _kept(self, part: str, pid: int) -> bool:
-        file = self._crashes / f"{part}.txt"
+    def _kept(self, worker: str, pid: int) -> bool:
+        file = self._crashes / f"{worker}.txt"
         return file.exists() and f"pid: {pid}" in file.read_text()
 
     def _learned(self) -> int:
@@ -110,7 +114,7 @@ def killed_and_stopped(root: Path, settings: list[str], **how: Any) -> int:
 
 def names(root: Path) -> list[set[str]]:
     """Of the metrics, update by update."""
-    return [set(json.loads(line)) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
+    return [set(json.loads(pipeline)) for pipeline in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow
@@ -129,7 +133,7 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(c
 @pytest.mark.slow
 def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path: Path) -> None:
     root = copied(cloned, tmp_path)
-    bound = ("runtime.actors=2", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
+    bound = ("runtime.actors=2", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
     killed_and_stopped(root, small(root, *bound, *SERVED, *FOR_EVER), actor="actor-1", amid_a_request=False)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
@@ -138,79 +142,85 @@ def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Iterator[LearnerContext]:
+def context(tmp_path: Path) -> Iterator[LearnerContext]:
     """Room for the service and an actor that asks it."""
     config = RuntimeConfig("ray", start_limit=120, stall_limit=600)
-    placement = reserve([Wanted(name, Resources(cpus=0.2)) for name in ("inference", "actor-0")], config)
-    surroundings = LearnerContext(
-        config, placement, Crashes(tmp_path / "crashes", seed=7, config="abc", limit=1, window=3600.0), 0, 0
+    placement = reserve_resources(
+        [ResourceRequest(name, Resources(cpus=0.2)) for name in ("inference", "actor-0")], config
     )
-    yield surroundings
-    surroundings.close()
+    context = LearnerContext(
+        config, placement, CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=1, window=3600.0), 0, 0
+    )
+    yield context
+    context.close()
     placement.release()
 
 
 class Asked:
     """An actor that asks a service, and the learner's handles of both; all weights are empty."""
 
-    def __init__(self, around: LearnerContext, service: Callable[..., object]) -> None:
-        self.around = around
-        self.actor = around.host("actor-0", toys.Asker, of=AskingPart)
+    def __init__(self, context: LearnerContext, service: Callable[..., object]) -> None:
+        self.context = context
+        self.actor = context.add_worker("actor-0", toys.Asker, of=InferenceClientWorker)
         self.inference = InferenceServer(
-            around.host("inference", service, of=InferencePart, groups=groups(1)), [self.actor], around
+            context.add_worker("inference", service, of=InferenceWorker, groups=concurrency_groups(1)),
+            [self.actor],
+            context,
         )
         self.inference.start()
         self.actor.start(None)
 
-    def unroll(self, number: int, version: int) -> Message:
+    def unroll(self, number: int, version: int) -> UnrollMessage:
         """What the actor makes of an answer by this version, whatever befalls the service."""
         self.inference.publish(version, ray.put({}), 0, [])
-        made, ends = self.actor.ask("unroll", "plays", number, version), time.monotonic() + LONG
+        completed, ends = self.actor.ask("unroll", "plays", number, version), time.monotonic() + LONG
         while time.monotonic() < ends:
             waiting = self.inference.waiting_for()
-            for ready in ray.wait([made, *waiting], timeout=0.1)[0]:
-                if ready is made:
-                    message: Message = ray.get(made, timeout=LONG)
+            for ready in ray.wait([completed, *waiting], timeout=0.1)[0]:
+                if ready is completed:
+                    message: UnrollMessage = ray.get(completed, timeout=LONG)
                     return message
                 waiting[ready]()
             self.inference.restart_stalled()
-        raise AssertionError(f"unroll {number} has not come in {LONG} s: {self.around.status()}")
+        raise AssertionError(f"unroll {number} has not come in {LONG} s: {self.context.status()}")
 
 
-def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(around: LearnerContext) -> None:
-    around.config = replace(around.config, stall_limit=3.0)
-    asked = Asked(around, toys.Decider)
+def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(context: LearnerContext) -> None:
+    context.config = replace(context.config, stall_limit=3.0)
+    asked = Asked(context, toys.Decider)
     assert (asked.unroll(0, version=5).arrays["row"] == 5).all()
     ends = time.monotonic() + LONG
-    while not asked.inference.part.read().made and time.monotonic() < ends:
+    while not asked.inference.worker.read().completed and time.monotonic() < ends:
         time.sleep(0.05)
-    pid = asked.inference.part.read().pid
+    pid = asked.inference.worker.read().pid
     os.kill(pid, signal.SIGSTOP)
     assert (asked.unroll(1, version=6).arrays["row"] == 6).all()
-    assert (asked.inference.part.restarts, asked.actor.restarts) == (1, 0)
-    told = (around.crashes.folder / "inference.txt").read_text()
+    assert (asked.inference.worker.restarts, asked.actor.restarts) == (1, 0)
+    told = (context.crashes.folder / "inference.txt").read_text()
     assert "actor-0 has waited" in told and "for a decision from inference, which has not answered" in told
-    assert ASKS in (around.crashes.folder / "stacks/blocked.txt").read_text()
+    assert ASKS in (context.crashes.folder / "stacks/blocked.txt").read_text()
 
 
-def test_a_service_that_raises_ends_the_run_with_its_traceback(around: LearnerContext) -> None:
-    asked = Asked(around, toys.Unable)
-    with pytest.raises(PartFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):
+def test_a_service_that_raises_ends_the_run_with_its_traceback(context: LearnerContext) -> None:
+    asked = Asked(context, toys.Unable)
+    with pytest.raises(WorkerFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):
         asked.unroll(0, version=1)
     assert asked.actor.restarts == 0
-    assert (around.crashes.folder / "inference.txt").read_text().count("went down, ") == 2
+    assert (context.crashes.folder / "inference.txt").read_text().count("went down, ") == 2
 
 
-def test_a_service_that_never_comes_ends_the_run(around: LearnerContext) -> None:
-    around.config = replace(around.config, start_limit=1.0, stall_limit=1.0)
-    asked = Asked(around, toys.NeverThere)
-    with pytest.raises(PartFailed, match=r"(?s)inference .*restarts=1.*actor-0 has waited .* decision from inference"):
+def test_a_service_that_never_comes_ends_the_run(context: LearnerContext) -> None:
+    context.config = replace(context.config, start_limit=1.0, stall_limit=1.0)
+    asked = Asked(context, toys.NeverThere)
+    with pytest.raises(
+        WorkerFailed, match=r"(?s)inference .*restarts=1.*actor-0 has waited .* decision from inference"
+    ):
         asked.unroll(0, version=1)
     assert asked.actor.restarts == 0
 
 
-def test_a_request_for_weights_that_are_gone_is_told_so(around: LearnerContext) -> None:
-    asked = Asked(around, toys.Gone)
+def test_a_request_for_weights_that_are_gone_is_told_so(context: LearnerContext) -> None:
+    asked = Asked(context, toys.Gone)
     with pytest.raises(VersionGone):
         asked.unroll(0, version=1)
-    assert asked.inference.part.restarts == 0  # the others are not disturbed
+    assert asked.inference.worker.restarts == 0  # the others are not disturbed

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from interplay.runtime import interruption
-from interplay.runtime.interruption import StopRequest, taken_as_ctrl_c
+from interplay.runtime.interruption import StopRequest, signals_as_keyboard_interrupt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -54,9 +54,9 @@ def test_a_terminal_that_is_closed_asks_however_often_it_is_told() -> None:
 
 def test_what_came_too_late_for_a_part_of_the_work_stops_the_whole() -> None:
     with StopRequest() as whole:
-        with StopRequest() as part:
+        with StopRequest() as worker:
             os.kill(os.getpid(), signal.SIGTERM)
-            assert part.requested and not whole.requested
+            assert worker.requested and not whole.requested
         assert whole.requested
     with StopRequest() as later:
         assert not later.requested
@@ -65,8 +65,8 @@ def test_what_came_too_late_for_a_part_of_the_work_stops_the_whole() -> None:
 def test_what_was_asked_before_a_part_listened_is_for_it_too() -> None:
     with StopRequest() as whole:
         os.kill(os.getpid(), signal.SIGTERM)
-        with StopRequest() as part:
-            assert part.requested
+        with StopRequest() as worker:
+            assert worker.requested
             with pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), signal.SIGINT)
         assert whole.requested
@@ -84,7 +84,7 @@ def test_the_first_signal_is_told_once() -> None:
 def test_what_is_to_outlive_its_terminal_does() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
-        with taken_as_ctrl_c(), StopRequest() as stop:
+        with signals_as_keyboard_interrupt(), StopRequest() as stop:
             os.kill(os.getpid(), signal.SIGHUP)
             assert not stop.requested
     finally:
@@ -94,7 +94,7 @@ def test_what_is_to_outlive_its_terminal_does() -> None:
 @pytest.mark.parametrize("number", SIGNALS)
 def test_where_nobody_listens_every_signal_is_ctrl_c(number: signal.Signals) -> None:
     before = handlers()
-    with pytest.raises(KeyboardInterrupt), taken_as_ctrl_c():
+    with pytest.raises(KeyboardInterrupt), signals_as_keyboard_interrupt():
         os.kill(os.getpid(), number)
     assert handlers() == before
 

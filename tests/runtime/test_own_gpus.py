@@ -11,11 +11,11 @@ import ray
 import toys
 
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import Crashes
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.learner_host import LearnerHost, Screen
-from interplay.runtime.ray.worker import remote
-from interplay.runtime.ray.worker_placement import LEARNER, Wanted, WorkerPlacement, reserve
+from interplay.runtime.ray.learner_host import DriverTerminal, LearnerHost
+from interplay.runtime.ray.worker import remote_class
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 
 LONG = 300.0  # seconds
 CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
@@ -29,39 +29,41 @@ ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't fin
 def placement() -> Iterator[WorkerPlacement]:
     """Of a learner with half of the GPUs, two replicas that share the rest, and an actor that asks for none."""
     gpus = {LEARNER: 1.0, "reward-0": 0.5, "reward-1": 0.5, "actor-0": 0.0}
-    made = reserve([Wanted(name, Resources(0.2, share)) for name, share in gpus.items()], CONFIG)
-    yield made
-    made.release()
+    completed = reserve_resources(
+        [ResourceRequest(name, Resources(0.2, share)) for name, share in gpus.items()], CONFIG
+    )
+    yield completed
+    completed.release()
 
 
-def crashes(folder: Path) -> Crashes:
-    return Crashes(folder / "crashes", seed=7, config="abc", limit=2, window=3600.0)
+def crashes(folder: Path) -> CrashReports:
+    return CrashReports(folder / "crashes", seed=7, config="abc", limit=2, window=3600.0)
 
 
-def seen(around: LearnerContext, name: str) -> str | None:
-    part = around.host(name, toys.Seer)
-    part.start()
-    sees: str | None = ray.get(part.ask("sees", "looks"), timeout=LONG)
+def seen(context: LearnerContext, name: str) -> str | None:
+    worker = context.add_worker(name, toys.Seer)
+    worker.start()
+    sees: str | None = ray.get(worker.ask("sees", "looks"), timeout=LONG)
     return sees
 
 
 def test_parts_see_what_is_set_aside_for_them(placement: WorkerPlacement, tmp_path: Path) -> None:
-    around = LearnerContext(CONFIG, placement, crashes(tmp_path), 0, 0)
+    context = LearnerContext(CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
-        assert seen(around, "actor-0") == ""
-        shared = seen(around, "reward-0")
-        assert shared in ("4", "7") and seen(around, "reward-1") == shared
-        assert {seen(around, LEARNER), shared} == {"4", "7"}
+        assert seen(context, "actor-0") == ""
+        shared = seen(context, "reward-0")
+        assert shared in ("4", "7") and seen(context, "reward-1") == shared
+        assert {seen(context, LEARNER), shared} == {"4", "7"}
     finally:
-        around.close()
+        context.close()
 
 
 @pytest.mark.parametrize(("name", "sees"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
 def test_so_does_the_learner(placement: WorkerPlacement, tmp_path: Path, name: str, sees: set[str]) -> None:
     """In its own place, and in one without GPUs."""
-    screen, told = Screen(terminal=False, columns=80), tmp_path / "sees"
-    made = remote(LearnerHost, placement, name)
-    host = made.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
+    screen, told = DriverTerminal(terminal=False, columns=80), tmp_path / "sees"
+    completed = remote_class(LearnerHost, placement, name)
+    host = completed.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
         ray.get(host.run.remote(partial(toys.tell_gpus, told)), timeout=LONG)
     finally:

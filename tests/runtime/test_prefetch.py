@@ -19,7 +19,7 @@ def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixt
 
     prefetch = Prefetch("played", is_stuck_here, 0.1)
     try:
-        with pytest.raises(RuntimeError, match=r"played has not moved for 0\.1 seconds; .* crashes/said/learner\.txt"):
+        with pytest.raises(RuntimeError, match=r"played has not moved for 0\.1 seconds; .* crashes/logs/learner\.txt"):
             prefetch.take(Heartbeat(), "for played unrolls")
     finally:
         goes_on.set()

@@ -34,5 +34,5 @@ def test_the_parts_of_a_lost_node_go_on_elsewhere(tmp_path: Path) -> None:
     assert found["paid"] == [2.0 * number for number in found["numbers"]]
     assert found["counted"] == 6  # as the lanes' states say, which went from one replica to the next
     assert found["restarts"] == {"actor-0": 1, "reward-0": 1}
-    for part in found["restarts"]:
-        assert (tmp_path / f"{part}.txt").read_text().count("went down, 1 of at most 1 times") == 1
+    for worker in found["restarts"]:
+        assert (tmp_path / f"{worker}.txt").read_text().count("went down, 1 of at most 1 times") == 1

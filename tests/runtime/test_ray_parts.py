@@ -30,62 +30,64 @@ from interplay.learner.distributed import RankLost
 from interplay.reward.reward_server import ServiceEnded
 from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
-from interplay.runtime.messages import Message
+from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.ray.cluster_session import ClusterError, check_reachable
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
-from interplay.runtime.ray.session import ClusterError, reach
 from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.supervision import LearnerDied, told_by
-from interplay.runtime.ray.worker_placement import Wanted, reserve
+from interplay.runtime.ray.supervision import LearnerDied, stage_error
+from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Iterator[LearnerContext]:
+def context(tmp_path: Path) -> Iterator[LearnerContext]:
     """Room for three parts."""
     config = RuntimeConfig("ray", start_limit=300, stall_limit=300)
-    placement = reserve([Wanted(f"actor-{index}", Resources(cpus=0.2)) for index in range(3)], config)
-    crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=2, window=3600.0)
-    surroundings = LearnerContext(config, placement, crashes, 0, 0)
-    yield surroundings
-    surroundings.close()
+    placement = reserve_resources(
+        [ResourceRequest(f"actor-{index}", Resources(cpus=0.2)) for index in range(3)], config
+    )
+    crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=2, window=3600.0)
+    context = LearnerContext(config, placement, crashes, 0, 0)
+    yield context
+    context.close()
     placement.release()
 
 
-def test_a_killed_part_goes_on_after_what_has_come(around: LearnerContext, caplog: pytest.LogCaptureFixture) -> None:
-    line = line_of(around.host("actor-0", toys.Counter))
-    assert received(line, 3) == [0, 1, 2]
-    pid = beat(line.part)
+def test_a_killed_part_goes_on_after_what_has_come(context: LearnerContext, caplog: pytest.LogCaptureFixture) -> None:
+    pipeline = line_of(context.add_worker("actor-0", toys.Counter))
+    assert received(pipeline, 3) == [0, 1, 2]
+    pid = beat(pipeline.worker)
     os.kill(pid, signal.SIGKILL)
-    assert received(line, 3) == [3, 4, 5]
-    told = (around.crashes.folder / "actor-0.txt").read_text()
+    assert received(pipeline, 3) == [3, 4, 5]
+    told = (context.crashes.folder / "actor-0.txt").read_text()
     assert "1 of at most 2 times" in told and "seed 7, config abc" in told
     assert "episode-" in told and f"pid: {pid}" in told
-    assert beat(line.part) != pid and line.part.restarts == 1
-    assert f"actor-0 went down and is made anew, 1 of at most 2 times (see {around.crashes.folder}" in caplog.text
+    assert beat(pipeline.worker) != pid and pipeline.worker.restarts == 1
+    assert f"actor-0 went down and is made anew, 1 of at most 2 times (see {context.crashes.folder}" in caplog.text
 
 
-def test_a_part_that_raises_leaves_its_traceback_and_goes_on(around: LearnerContext, tmp_path: Path) -> None:
-    line = line_of(around.host("actor-1", partial(toys.Stumbler, tmp_path / "scar")))
-    assert received(line, 4) == [0, 1, 2, 3]
-    told = (around.crashes.folder / "actor-1.txt").read_text()
+def test_a_part_that_raises_leaves_its_traceback_and_goes_on(context: LearnerContext, tmp_path: Path) -> None:
+    pipeline = line_of(context.add_worker("actor-1", partial(toys.Stumbler, tmp_path / "scar")))
+    assert received(pipeline, 4) == [0, 1, 2, 3]
+    told = (context.crashes.folder / "actor-1.txt").read_text()
     raised, _, _ = told.partition("\nThe last that actor-1 printed")
     assert raised.strip().endswith("ArithmeticError: stumbled over unroll 2") and "toys.py" in told
     assert "episode-1" in told  # the last that it made
 
 
-def test_why_a_part_went_down_ends_with_what_it_printed(around: LearnerContext) -> None:
-    line = line_of(around.host("actor-0", toys.Talker))
-    assert received(line, 2) == [0, 1]
-    os.kill(beat(line.part), signal.SIGKILL)
-    assert received(line, 2) == [2, 3]
-    told = (around.crashes.folder / "actor-0.txt").read_text()
-    printed = around.crashes.folder / "said" / "actor-0.txt"
+def test_why_a_part_went_down_ends_with_what_it_printed(context: LearnerContext) -> None:
+    pipeline = line_of(context.add_worker("actor-0", toys.Talker))
+    assert received(pipeline, 2) == [0, 1]
+    os.kill(beat(pipeline.worker), signal.SIGKILL)
+    assert received(pipeline, 2) == [2, 3]
+    told = (context.crashes.folder / "actor-0.txt").read_text()
+    printed = context.crashes.folder / "logs" / "actor-0.txt"
     assert f"\nThe last that actor-0 printed ({printed}):\n" in told
     last = told.strip().splitlines()[-2:]
     number = last[0].partition(":")[0]  # two are in flight: it may have begun with the next
@@ -93,26 +95,28 @@ def test_why_a_part_went_down_ends_with_what_it_printed(around: LearnerContext) 
     assert printed.read_text().count(" actor-0 starts\n") == 2
 
 
-def test_a_part_that_goes_down_too_often_ends_the_run(around: LearnerContext) -> None:
-    around.config = replace(around.config, restart_window=1e-3)  # which it outlives, but makes nothing meanwhile
-    line = line_of(around.host("actor-0", partial(toys.Stumbler, Path("/nowhere/scar"))))  # it can't be written down
+def test_a_part_that_goes_down_too_often_ends_the_run(context: LearnerContext) -> None:
+    context.config = replace(context.config, restart_window=1e-3)  # which it outlives, but makes nothing meanwhile
+    pipeline = line_of(
+        context.add_worker("actor-0", partial(toys.Stumbler, Path("/nowhere/scar")))
+    )  # it can't be written down
     with pytest.raises(
-        PartFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'($|\nThe last)"
+        WorkerFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'($|\nThe last)"
     ):
-        received(line, 4)
-    assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
+        received(pipeline, 4)
+    assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
-def test_whoever_learns_keeps_what_it_frees(around: LearnerContext) -> None:
-    placement = reserve([Wanted("rank-1", Resources(cpus=0.2))], around.config)
+def test_whoever_learns_keeps_what_it_frees(context: LearnerContext) -> None:
+    placement = reserve_resources([ResourceRequest("rank-1", Resources(cpus=0.2))], context.config)
     try:
         learns, plays = (
-            replace(around, placement=placement).host("rank-1", toys.Frees),
-            around.host("actor-0", toys.Frees),
+            replace(context, placement=placement).add_worker("rank-1", toys.Frees),
+            context.add_worker("actor-0", toys.Frees),
         )
-        for part in (learns, plays):
-            part.start()
-        asked = [part.ask("fetched", "asks") for part in (learns, plays)]
+        for worker in (learns, plays):
+            worker.start()
+        asked = [worker.ask("fetched", "asks") for worker in (learns, plays)]
         kept, fetched = ray.get(asked, timeout=LONG)
         assert kept < 100 and fetched > 1000
         learns.kill()
@@ -120,79 +124,81 @@ def test_whoever_learns_keeps_what_it_frees(around: LearnerContext) -> None:
         placement.release()
 
 
-def test_restarts_of_long_ago_no_longer_count(around: LearnerContext) -> None:
-    around.config = replace(around.config, restart_window=1e-3)
-    around.crashes = replace(around.crashes, limit=1)
-    line = line_of(around.host("actor-0", toys.Counter))
+def test_restarts_of_long_ago_no_longer_count(context: LearnerContext) -> None:
+    context.config = replace(context.config, restart_window=1e-3)
+    context.crashes = replace(context.crashes, limit=1)
+    pipeline = line_of(context.add_worker("actor-0", toys.Counter))
     for kill in range(2):
-        assert received(line, 2) == [2 * kill, 2 * kill + 1]  # the second was asked for after the last kill
-        os.kill(beat(line.part), signal.SIGKILL)
-    assert received(line, 2) == [4, 5] and line.part.restarts == 2
-    assert (around.crashes.folder / "actor-0.txt").read_text().count("went down, 1 of at most 1 times in ") == 2
+        assert received(pipeline, 2) == [2 * kill, 2 * kill + 1]  # the second was asked for after the last kill
+        os.kill(beat(pipeline.worker), signal.SIGKILL)
+    assert received(pipeline, 2) == [4, 5] and pipeline.worker.restarts == 2
+    assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, 1 of at most 1 times in ") == 2
 
 
 def test_a_part_placed_on_a_lost_node_has_been_counted_before(
-    around: LearnerContext, caplog: pytest.LogCaptureFixture
+    context: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    part = around.host("actor-0", toys.Counter)
+    worker = context.add_worker("actor-0", toys.Counter)
     why = "The actor died because its node has died. Node Id: 7"
     told = ActorDiedErrorContext(actor_id=bytes(16), error_message=why, never_started=True)
     for _ in range(5):
-        part.went_down(ActorDiedError(told), [])
-    assert part.restarts == 0 and not (around.crashes.folder / "actor-0.txt").exists()
+        worker.handle_failure(ActorDiedError(told), [])
+    assert worker.restarts == 0 and not (context.crashes.folder / "actor-0.txt").exists()
     assert caplog.text.count("actor-0 was placed on a node that is lost, and is placed anew") == 5
     told.never_started = False
-    part.went_down(ActorDiedError(told), [])
-    assert part.restarts == 1 and "its node has died" in (around.crashes.folder / "actor-0.txt").read_text()
+    worker.handle_failure(ActorDiedError(told), [])
+    assert worker.restarts == 1 and "its node has died" in (context.crashes.folder / "actor-0.txt").read_text()
 
 
-def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(around: LearnerContext, tmp_path: Path) -> None:
-    around.config = replace(around.config, stall_limit=5.0)
-    other = around.host("actor-1", toys.Counter)
+def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(context: LearnerContext, tmp_path: Path) -> None:
+    context.config = replace(context.config, stall_limit=5.0)
+    other = context.add_worker("actor-1", toys.Counter)
     other.start(None)
     assert beat(other)
-    line = line_of(around.host("actor-0", partial(toys.Sleeper, tmp_path / "scar")))
+    pipeline = line_of(context.add_worker("actor-0", partial(toys.Sleeper, tmp_path / "scar")))
 
     def watch() -> None:
-        restart_stalled(around, {line: lambda call: line.part.ask("unroll", "makes", call.number)}, "an unroll")
+        restart_stalled(
+            context, {pipeline: lambda call: pipeline.worker.ask("unroll", "makes", call.number)}, "an unroll"
+        )
 
-    assert received(line, 1) == [0]
-    assert received(line, 3, watch) == [1, 2, 3]
-    told = (around.crashes.folder / "actor-0.txt").read_text()
+    assert received(pipeline, 1) == [0]
+    assert received(pipeline, 3, watch) == [1, 2, 3]
+    told = (context.crashes.folder / "actor-0.txt").read_text()
     assert "the learner has waited" in told and "from actor-0, which says: makes" in told
     assert "sleep_over_it" in told and "config abc, episodes of its last unroll: episode-0\n" in told
-    stacks = around.crashes.folder / "stacks"
+    stacks = context.crashes.folder / "stacks"
     assert "from actor-0" in (stacks / "blocked.txt").read_text()
     assert "Thread" in (stacks / "actor-1.txt").read_text()
     own = (stacks / "learner.txt").read_text()  # here the learner is this process
     assert own.startswith("says: waits, for ") and " in restart_stalled\n" in own
 
 
-def test_a_killed_replica_loses_no_unroll(around: LearnerContext) -> None:
-    line = line_of(around.host("actor-0", toys.Counter))
-    parts = [around.host(f"actor-{index}", toys.Doubler) for index in (1, 2)]
-    replicas = Replicas(parts, retries=3)
+def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
+    pipeline = line_of(context.add_worker("actor-0", toys.Counter))
+    workers = [context.add_worker(f"actor-{index}", toys.Doubler) for index in (1, 2)]
+    replicas = Replicas(workers, retries=3)
     replicas.start()
     states = LaneState()
     for number in range(6):
         if number == 2:
-            os.kill(beat(parts[0]), signal.SIGKILL)
+            os.kill(beat(workers[0]), signal.SIGKILL)
         if number == 4:
             replicas.load_version({}, 9)
-        call = line.ask(0, "makes")
+        call = pipeline.ask(0, "makes")
         assert ray.wait([call.reference], timeout=LONG)[0]
-        assert line.receive() is call
+        assert pipeline.receive() is call
         answer = answered(replicas, replicas.ask(call.reference, states))
         assert answer.reward is not None and (answer.reward == 2 * number).all()
         assert answer.version == (9 if number >= 4 else 0)
         states = answer.states
         assert states.payment is not None and states.payment["count"] == number + 1
-    assert [part.restarts for part in parts] == [1, 0]
+    assert [worker.restarts for worker in workers] == [1, 0]
 
 
 def asked(replicas: Replicas, number: int) -> ScoredUnroll:
     """The answer about an unroll that holds this number."""
-    unroll = ray.put(Message(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
+    unroll = ray.put(UnrollMessage(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
     return answered(replicas, replicas.ask(unroll, LaneState()))
 
 
@@ -203,32 +209,32 @@ def answered(replicas: Replicas, answer: ScoredUnroll | ScoreRequest) -> ScoredU
     return answer
 
 
-def test_a_strangers_faulty_request_ends_no_replica(around: LearnerContext) -> None:
-    part = around.host("actor-0", toys.Doubler)
-    replicas = Replicas([part], retries=3, external_clients=True)
+def test_a_strangers_faulty_request_ends_no_replica(context: LearnerContext) -> None:
+    worker = context.add_worker("actor-0", toys.Doubler)
+    replicas = Replicas([worker], retries=3, external_clients=True)
     replicas.start()
     for _ in range(4):  # more often than it may go down
         with pytest.raises(ArithmeticError, match="below 0"):
             asked(replicas, -1)
-    assert asked(replicas, 2).reward is not None and part.restarts == 0
+    assert asked(replicas, 2).reward is not None and worker.restarts == 0
 
 
 def test_a_replica_given_up_leaves_strangers_to_the_others(
-    around: LearnerContext, caplog: pytest.LogCaptureFixture
+    context: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    parts = [around.host("actor-0", toys.no_judge), around.host("actor-1", toys.Doubler)]
-    replicas = Replicas(parts, retries=9, external_clients=True)
+    workers = [context.add_worker("actor-0", toys.no_judge), context.add_worker("actor-1", toys.Doubler)]
+    replicas = Replicas(workers, retries=9, external_clients=True)
     replicas.start()
     for number in range(3):
         assert (asked(replicas, number).reward == 2 * number).all()  # type: ignore[attr-defined]
-    assert [part.restarts for part in parts] == [3, 0]
+    assert [worker.restarts for worker in workers] == [3, 0]
     assert "actor-0 is given up; 1 others go on" in caplog.text
     assert "no room for the reward model" in caplog.text
 
 
-def test_where_no_replica_is_left_every_stranger_is_told_why(around: LearnerContext) -> None:
+def test_where_no_replica_is_left_every_stranger_is_told_why(context: LearnerContext) -> None:
     scorer = ReplicatedScorer(
-        Replicas([around.host("actor-0", toys.no_judge)], retries=9, external_clients=True), 1, _read, LONG
+        Replicas([context.add_worker("actor-0", toys.no_judge)], retries=9, external_clients=True), 1, _read, LONG
     )
     scorer._replicas.start()
     arrays = {"row": np.ones((2, 3))}
@@ -237,8 +243,8 @@ def test_where_no_replica_is_left_every_stranger_is_told_why(around: LearnerCont
             scorer.score(arrays, LaneState())
 
 
-def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(around: LearnerContext) -> None:
-    replicas = Replicas([around.host("actor-0", toys.Doubler)], retries=9, external_clients=True)
+def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(context: LearnerContext) -> None:
+    replicas = Replicas([context.add_worker("actor-0", toys.Doubler)], retries=9, external_clients=True)
     replicas.start()
     hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
     with pytest.raises(NoAnswer, match="no replica has answered in 0 s"):
@@ -250,48 +256,48 @@ def _read(path: str) -> tuple[Weights, int]:
     raise AssertionError(path)
 
 
-def test_a_lost_unroll_is_told_and_ends_no_replica(around: LearnerContext) -> None:
-    owner, part = around.host("actor-0", toys.Owner), around.host("actor-1", toys.Doubler)
-    replicas = Replicas([part], retries=3)
+def test_a_lost_unroll_is_told_and_ends_no_replica(context: LearnerContext) -> None:
+    owner, worker = context.add_worker("actor-0", toys.Owner), context.add_worker("actor-1", toys.Doubler)
+    replicas = Replicas([worker], retries=3)
     replicas.start()
     asked(replicas, 1)
     owner.start()
     (unroll,) = ray.get(owner.ask("put", "puts"), timeout=LONG)
     owner.kill()
     ends = time.monotonic() + LONG
-    with pytest.raises(PartFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):
+    with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):
         while time.monotonic() < ends:  # it is found a while after its owner has gone
             answered(replicas, replicas.ask(unroll, LaneState()))
-    assert part.restarts == 0 and asked(replicas, 2).reward is not None
+    assert worker.restarts == 0 and asked(replicas, 2).reward is not None
 
 
-def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(around: LearnerContext) -> None:
-    part = around.host("actor-0", toys.Doubler)
-    replicas = Replicas([part], retries=0)
+def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(context: LearnerContext) -> None:
+    worker = context.add_worker("actor-0", toys.Doubler)
+    replicas = Replicas([worker], retries=0)
     replicas.start()
     asked(replicas, 1)
     replicas.load_version({}, -1)
-    with pytest.raises(PartFailed, match="no version -1"):
+    with pytest.raises(WorkerFailed, match="no version -1"):
         asked(replicas, 1)
-    assert part.restarts == 1 and "episodes" not in (around.crashes.folder / "actor-0.txt").read_text()
+    assert worker.restarts == 1 and "episodes" not in (context.crashes.folder / "actor-0.txt").read_text()
 
 
 @pytest.mark.parametrize("external_clients", [False, True])
-def test_nor_by_the_successor_of_the_replica_that_was_asked(around: LearnerContext, *, external_clients: bool) -> None:
-    part = around.host("actor-0", toys.Doubler)
-    replicas = Replicas([part], retries=9, external_clients=external_clients)
+def test_nor_by_the_successor_of_the_replica_that_was_asked(context: LearnerContext, *, external_clients: bool) -> None:
+    worker = context.add_worker("actor-0", toys.Doubler)
+    replicas = Replicas([worker], retries=9, external_clients=external_clients)
     replicas.start()
     asked(replicas, 1)
-    os.kill(beat(part), signal.SIGKILL)
-    unroll = ray.put(Message(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
+    os.kill(beat(worker), signal.SIGKILL)
+    unroll = ray.put(UnrollMessage(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
     one, other = (replicas.ask(unroll, LaneState()) for _ in range(2))
     for each in (one, other):
         assert ray.wait([each.reference], timeout=LONG)[0]
     again = replicas.answer(one)
-    assert isinstance(again, ScoreRequest) and part.restarts == 1
+    assert isinstance(again, ScoreRequest) and worker.restarts == 1
     replicas.load_version({}, -1)
     assert ray.wait([replicas._loading[0]], timeout=LONG)[0]
-    with pytest.raises(PartFailed, match="no version -1"):
+    with pytest.raises(WorkerFailed, match="no version -1"):
         answered(replicas, replicas.answer(other))
 
 
@@ -300,30 +306,30 @@ def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> N
         RayTaskError("run", "a traceback: world says no", toys.TwoWords("world", "no")).to_bytes()
     )
     assert not isinstance(error, RayTaskError)
-    raised = told_by(error)
+    raised = stage_error(error)
     assert not isinstance(raised, LearnerDied) and "world says no" in str(raised)
 
 
-def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(around: LearnerContext) -> None:
-    part = around.host("actor-0", toys.Speaker)
-    replicas = Replicas([part], retries=3, external_clients=True)
+def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(context: LearnerContext) -> None:
+    worker = context.add_worker("actor-0", toys.Speaker)
+    replicas = Replicas([worker], retries=3, external_clients=True)
     replicas.start()
     for _ in range(4):  # more often than it may go down
         with pytest.raises(UnserializableException, match="speaker says no"):
             asked(replicas, 1)
-    assert part.restarts == 0
+    assert worker.restarts == 0
 
 
 @pytest.mark.parametrize("error", [OutOfMemoryError("too much"), NodeDiedError("gone"), ActorDiedError()])
 def test_a_learner_that_is_lost_is_told_from_a_stage_that_raised(error: RayError) -> None:
-    assert isinstance(told_by(error), LearnerDied) and type(error).__name__ in str(told_by(error))
+    assert isinstance(stage_error(error), LearnerDied) and type(error).__name__ in str(stage_error(error))
     lost = RayTaskError("run", "a traceback", RankLost("rank-1 is lost"))
-    assert isinstance(told_by(lost), LearnerDied)
+    assert isinstance(stage_error(lost), LearnerDied)
     raised = RayTaskError("run", "a traceback", Interrupted("stopped and saved"))
-    assert isinstance(told_by(raised), Interrupted)
+    assert isinstance(stage_error(raised), Interrupted)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere"])
 def test_a_cluster_out_of_reach_is_told_at_once(address: str) -> None:
     with pytest.raises(ClusterError, match=r"runtime\.address="):
-        reach(address)
+        check_reachable(address)

@@ -18,11 +18,11 @@ from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.learner.learner import Learner, LearnerConfig
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import Crashes
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.rank_zero import lead
-from interplay.runtime.ray.worker_placement import reserve, wanted_by
+from interplay.runtime.ray.rank_zero import create_rank_zero_learner
+from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
 WEIGHTS = "reinforce.learner.objective.weights"
@@ -91,13 +91,17 @@ def test_a_killed_rank_costs_nothing_that_was_saved(
 def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
     # A process's first step has taken 70 s where many others wanted the cores.
     config = RuntimeConfig("ray", learners=2, start_limit=300, stall_limit=300, learner=Resources(cpus=0.2))
-    placement = reserve(wanted_by(config, datasets=False, actors=False, replicas=False), config)
-    around = LearnerContext(config, placement, Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0), 0, 0)
+    placement = reserve_resources(resource_requests(config, datasets=False, actors=False, replicas=False), config)
+    context = LearnerContext(
+        config, placement, CrashReports(tmp_path, seed=7, config="abc", limit=2, window=3600.0), 0, 0
+    )
     generator = torch.Generator().manual_seed(1)
-    learner = lead(tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, surroundings=around)
+    learner = create_rank_zero_learner(
+        tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, context=context
+    )
     try:
         state = learner.state()
-        assert [len(part) for part in state["dataset_state"]] == [4, 4]
+        assert [len(worker) for worker in state["dataset_state"]] == [4, 4]
         learner.load_state(state)
         own = partial(Learner.state, learner)  # an exchange, in which the other has no part
         with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost") as lost:
@@ -106,7 +110,7 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
         assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
     finally:
         learner.peers.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
-        around.close()
+        context.close()
         placement.release()
 
 
@@ -114,7 +118,7 @@ def test_lanes_that_ranks_cannot_share_are_refused(tmp_path: Path, capsys: pytes
     said = refused("clone", small(tmp_path, "runtime.learners=2", "clone.dataset.lanes=3"), capsys, 2)
     assert "runtime.learners=2 ranks can't share clone.dataset.lanes=3" in said
     assert "reinforce" not in said
-    three = ("runtime.learners=2", "runtime.joined=1", "reinforce.actor.lanes=3")
+    three = ("runtime.learners=2", "runtime.unrolls_per_batch=1", "reinforce.actor.lanes=3")
     said = refused("reinforce", small(tmp_path, *three), capsys, 2)
     assert "runtime.learners=2 ranks can't share reinforce.actor.lanes=3" in said
 

@@ -29,12 +29,12 @@ from interplay.learner.agents import load_agent
 from interplay.reward.service import RewardService
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
-from interplay.runtime.worker_log import LONGEST
+from interplay.runtime.worker_log import MAX_LOG_BYTES
 from interplay.stages import reward_service
 from interplay.stages.reward_service import serve_reward
 from interplay.stages.reward_source import newer_reward_models
 
-LOCKSTEP = ("runtime.max_lag=0", "reinforce.passes=2")
+LOCKSTEP = ("runtime.max_lag=0", "reinforce.updates_per_batch=2")
 SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
 
 
@@ -55,12 +55,12 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
     rewarded: Path, tmp_path: Path, paid: tuple[str, ...]
 ) -> None:
     inline, under_ray = (copied(rewarded, tmp_path / name) for name in ("inline", "ray"))
-    interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.passes=2", *paid))
-    printed = under_ray / "run/crashes/said/learner.txt"
+    interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.updates_per_batch=2", *paid))
+    printed = under_ray / "run/crashes/logs/learner.txt"
     printed.parent.mkdir(parents=True, exist_ok=True)
-    printed.write_text("much\n" * LONGEST)  # which the learner's process shortens
+    printed.write_text("much\n" * MAX_LOG_BYTES)  # which the learner's process shortens
     interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
-    assert printed.stat().st_size <= LONGEST
+    assert printed.stat().st_size <= MAX_LOG_BYTES
     same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
     here, there = (rows(root / "run/reinforce/metrics.jsonl") for root in (inline, under_ray))
     learned = ("loss", "gradient_norm", "reward_mean", "reward_version", "lag", "lag_max", "heldout_return")
@@ -115,7 +115,7 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
 def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = copied(rewarded, tmp_path)
     (root / "run/reinforce/status.json").mkdir(parents=True)  # which can't be written: no reason to end
-    bound = ("runtime.actors=3", "runtime.joined=1", "runtime.max_lag=2", "runtime.buffers=3")
+    bound = ("runtime.actors=3", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
     interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
     exact(root / "run/reinforce", 20)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
@@ -278,7 +278,9 @@ def test_a_service_without_replicas_says_why_and_ends(
     codes: queue.Queue[int] = queue.Queue()
     ray.cloudpickle.register_pickle_by_value(toys)  # the replicas' processes don't find the tests' modules
     monkeypatch.setattr(reward_service, "_scoring_replica", toys.no_judge)
-    monkeypatch.setattr(cli, "serve_reward", lambda run, tell: serve_reward(run, lambda host, port: ports.put(port)))
+    monkeypatch.setattr(
+        cli, "serve_reward", lambda run, call_worker: serve_reward(run, lambda host, port: ports.put(port))
+    )
     typed = ["serve-reward", *small(copied(rewarded, tmp_path), "runtime.restarts=0", "serve.port=0")]
     threading.Thread(target=lambda: codes.put(main(typed)), daemon=True).start()
     port = ports.get(timeout=LONG)

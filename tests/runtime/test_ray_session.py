@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from interplay.runtime.ray.session import TASK_EVENTS, patiently
+from interplay.runtime.ray.cluster_session import TASK_EVENTS_VARIABLE, start_with_retries
 
 # In a process of its own, as the tests' own one may be connected to another cluster. Records are sent once a second: as
 # many as are wanted are awaited, or where none is, two reports that do not come.
@@ -17,7 +17,7 @@ CALLS = """
 import os, signal, sys, time
 from pathlib import Path
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.ray.session import session
+from interplay.runtime.ray.cluster_session import cluster_session
 import ray
 from ray._private.state import state
 
@@ -28,7 +28,7 @@ class Part:
     def process(self):
         return os.getpid()
 
-with session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=600), 1):
+with cluster_session(RuntimeConfig("ray", cpus=1, object_store_mb=80, start_limit=600), 1):
     part = ray.remote(Part).remote()
     for _ in range(50):
         ray.get(part.call.remote(), timeout=300)
@@ -49,7 +49,7 @@ def test_the_head_keeps_no_record_of_every_call_unless_asked_to(set_before: str 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment["RAY_ADDRESS"] = "127.0.0.1:1"  # as Ray would find where another cluster was ever started
     if set_before is not None:
-        environment[TASK_EVENTS] = set_before
+        environment[TASK_EVENTS_VARIABLE] = set_before
     said = subprocess.run(
         [sys.executable, "-c", CALLS, str(kept)], env=environment, capture_output=True, text=True, timeout=1200
     )
@@ -68,7 +68,7 @@ def test_a_node_that_was_too_slow_is_started_again() -> None:
             raise error
         return "started"
 
-    assert patiently(start, 60.0) == "started"
+    assert start_with_retries(start, 60.0) == "started"
     assert tries == []
 
 
@@ -78,4 +78,4 @@ def test_what_waiting_does_not_cure_is_told_at_once(said: str, limit: float) -> 
         raise RuntimeError(said)
 
     with pytest.raises(RuntimeError, match=said):
-        patiently(start, limit)
+        start_with_retries(start, limit)

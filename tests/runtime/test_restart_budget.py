@@ -17,36 +17,36 @@ class Clock:
 
 def test_what_dies_often_is_counted() -> None:
     clock = Clock()
-    deaths = RestartBudget(3600.0, clock)
+    budget = RestartBudget(3600.0, clock)
     for number in range(1, 7):
-        assert deaths.count(made=number) == number
+        assert budget.record_failure(completed=number) == number
         clock.now += 500
 
 
 def test_what_dies_once_a_day_is_not_counted_up() -> None:
     clock = Clock()
-    deaths = RestartBudget(3600.0, clock)
+    budget = RestartBudget(3600.0, clock)
     for day in range(30):
-        assert deaths.count(made=1000 * day) == 1
+        assert budget.record_failure(completed=1000 * day) == 1
         clock.now += 24 * 3600
 
 
 def test_a_death_is_forgotten_only_after_the_window() -> None:
     clock = Clock()
-    deaths = RestartBudget(3600.0, clock)
-    assert deaths.count(made=1) == 1
+    budget = RestartBudget(3600.0, clock)
+    assert budget.record_failure(completed=1) == 1
     clock.now += 3600
-    assert deaths.count(made=2) == 2
+    assert budget.record_failure(completed=2) == 2
     clock.now += 1
-    assert deaths.count(made=3) == 2  # the first is forgotten, the second is not
+    assert budget.record_failure(completed=3) == 2  # the first is forgotten, the second is not
 
 
 def test_what_dies_at_each_start_is_counted_however_long_that_takes() -> None:
     clock = Clock()
-    deaths = RestartBudget(3600.0, clock)
-    assert deaths.count(made=5) == 1
+    budget = RestartBudget(3600.0, clock)
+    assert budget.record_failure(completed=5) == 1
     for number in (2, 3, 4):
         clock.now += 7200
-        assert deaths.count(made=5) == number
+        assert budget.record_failure(completed=5) == number
     clock.now += 7200
-    assert deaths.count(made=6) == 1  # at last it has made something
+    assert budget.record_failure(completed=6) == 1  # at last it has made something

@@ -6,20 +6,23 @@ import itertools
 
 import torch
 
-from interplay.runtime.seeding import numpy_stream, seed_of, torch_stream
+from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 
 
 def test_numbers_are_stable() -> None:
     """A run that is resumed or repeated years later draws what it drew: these numbers never change."""
-    assert seed_of(0, "collect", "train", 5) == 5301624872083594132
-    assert int(numpy_stream(7, "reward", "dataset").integers(10**9)) == 631904181
-    assert int(torch_stream(7, "clone", "learner").initial_seed()) == 2643249427360364611
+    assert derive_seed(0, "collect", "train", 5) == 5301624872083594132
+    assert int(numpy_generator(7, "reward", "dataset").integers(10**9)) == 631904181
+    assert int(torch_generator(7, "clone", "learner").initial_seed()) == 2643249427360364611
 
 
 def test_every_name_and_seed_has_a_stream_of_its_own() -> None:
     names = ["collect", "reward", "train", "heldout", "setter", 1, 2, 30]
     seeds = {
-        seed_of(seed, *name) for seed in range(3) for size in (1, 2, 3) for name in itertools.permutations(names, size)
+        derive_seed(seed, *name)
+        for seed in range(3)
+        for size in (1, 2, 3)
+        for name in itertools.permutations(names, size)
     }
     assert len(seeds) == 3 * (8 + 8 * 7 + 8 * 7 * 6)
     assert all(0 <= seed < 2**63 for seed in seeds)
@@ -27,7 +30,9 @@ def test_every_name_and_seed_has_a_stream_of_its_own() -> None:
 
 
 def test_a_stream_does_not_depend_on_what_another_has_drawn() -> None:
-    alone = numpy_stream(1, "a").random(4).tolist()
-    other = numpy_stream(1, "b").random(4).tolist()
-    assert numpy_stream(1, "a").random(4).tolist() == alone != other
-    assert torch.equal(torch.rand(3, generator=torch_stream(1, "a")), torch.rand(3, generator=torch_stream(1, "a")))
+    alone = numpy_generator(1, "a").random(4).tolist()
+    other = numpy_generator(1, "b").random(4).tolist()
+    assert numpy_generator(1, "a").random(4).tolist() == alone != other
+    assert torch.equal(
+        torch.rand(3, generator=torch_generator(1, "a")), torch.rand(3, generator=torch_generator(1, "a"))
+    )

@@ -17,22 +17,22 @@ import ray
 from lines import LONG
 
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.crashes import Crashes, PartFailed
+from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray import supervision
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.supervision import LearnerDied, Supervised, _Life, supervise
-from interplay.runtime.ray.worker_placement import LEARNER, Wanted
+from interplay.runtime.ray.supervision import LearnerDied, SupervisedStage, _LearnerProcess, supervise
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner doesn't find the tests' modules
 
 
-def hangs(heard: Path, hang: Callable[[], object], around: LearnerContext) -> None:
+def hangs(heard: Path, hang: Callable[[], object], context: LearnerContext) -> None:
     """A stage that hangs once its driver has heard of it."""
-    around.pulse.works("learns")
+    context.heartbeat.works("learns")
     ends = time.monotonic() + LONG
     while not heard.exists() and time.monotonic() < ends:
-        around.pulse.works("learns")
+        context.heartbeat.works("learns")
         time.sleep(0.05)
     hang()
 
@@ -48,10 +48,10 @@ def holds_the_interpreter() -> None:
 def given_up(folder: Path, hang: Callable[[], object]) -> str:
     """What is told of a learner that hangs, which may not be made anew."""
     config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0)
-    crashes = Crashes(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
-    wanted = (Wanted(LEARNER, Resources(cpus=0.2)),)
-    work = Supervised("clone", folder / "clone", partial(hangs, folder / "heard", hang), wanted, config, crashes)
-    with pytest.raises(PartFailed) as raised:
+    crashes = CrashReports(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
+    wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
+    work = SupervisedStage("clone", folder / "clone", partial(hangs, folder / "heard", hang), wanted, config, crashes)
+    with pytest.raises(WorkerFailed) as raised:
         supervise(work, lambda status: (folder / "heard").touch())
     told = str(raised.value)
     kept = (crashes.folder / "learner.txt").read_text()
@@ -83,10 +83,10 @@ def test_a_learner_that_can_not_say_how_it_stands_does_not_go_unwatched(
         raise OSError("stale file handle")
 
     config = RuntimeConfig("ray", start_limit=300, stall_limit=300.0)
-    crashes = Crashes(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
+    crashes = CrashReports(tmp_path / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     none: Any = None
-    life = _Life.__new__(_Life)
-    life._work = Supervised("clone", tmp_path / "clone", none, (), config, crashes)
+    life = _LearnerProcess.__new__(_LearnerProcess)
+    life._work = SupervisedStage("clone", tmp_path / "clone", none, (), config, crashes)
     life._host = SimpleNamespace(hear=fails, dump=fails)
     life._hearing, life._complaint, life._heard, life._heard_at = None, "", True, time.monotonic()
     for _ in range(2):

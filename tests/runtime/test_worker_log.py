@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from interplay.runtime import worker_log
-from interplay.runtime.crashes import Crashes
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.worker_log import WorkerLog
 
 # Prints from Python, from beneath it, and from a library in C, and is gone at once.
@@ -61,11 +61,11 @@ def test_only_the_end_is_told(tmp_path: Path) -> None:
     kept = said(tmp_path, "".join(f"line {index} {'x' * 1000}\n" for index in range(100)))
     lines = kept.last().splitlines()
     assert [line.split()[1] for line in lines] == [str(index) for index in range(80, 100)]
-    assert {len(line) for line in lines} == {worker_log.WIDEST}
+    assert {len(line) for line in lines} == {worker_log.MAX_LINE_CHARACTERS}
 
 
 def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_log, "LONGEST", 1000)
+    monkeypatch.setattr(worker_log, "MAX_LOG_BYTES", 1000)
     kept = said(tmp_path, "old\n" * 100)
     before = kept.file.read_text()
     kept.shorten()
@@ -93,24 +93,24 @@ def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pyte
     def fails(path: Path, length: int) -> None:
         raise OSError(errno.ESTALE, "stale file handle")
 
-    monkeypatch.setattr(worker_log, "LONGEST", 1000)
+    monkeypatch.setattr(worker_log, "MAX_LOG_BYTES", 1000)
     monkeypatch.setattr(os, "truncate", fails)
     kept.shorten()
     assert kept.last().endswith("words")
 
 
 def test_a_part_starts_where_nothing_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "said").write_text("in the way")
-    WorkerLog(tmp_path / "said", "actor-0").begin()
-    assert f"{tmp_path / 'said' / 'actor-0.txt'} can't be written" in caplog.text
+    (tmp_path / "logs").write_text("in the way")
+    WorkerLog(tmp_path / "logs", "actor-0").begin()
+    assert f"{tmp_path / 'logs' / 'actor-0.txt'} can't be written" in caplog.text
 
 
 def test_a_crash_ends_with_what_was_printed_last(tmp_path: Path) -> None:
-    crashes = Crashes(tmp_path, seed=7, config="abc", limit=2, window=3600.0)
-    said(tmp_path / "said", "\x1b[31mthe arm is out of reach\x1b[0m\n")
-    file = crashes.keep("actor-0", 1, "it was killed", [])
-    ends = f"it was killed\nThe last that actor-0 printed ({tmp_path}/said/actor-0.txt):\nthe arm is out of reach"
+    crashes = CrashReports(tmp_path, seed=7, config="abc", limit=2, window=3600.0)
+    said(tmp_path / "logs", "\x1b[31mthe arm is out of reach\x1b[0m\n")
+    file = crashes.record_failure("actor-0", 1, "it was killed", [])
+    ends = f"it was killed\nThe last that actor-0 printed ({tmp_path}/logs/actor-0.txt):\nthe arm is out of reach"
     assert file.read_text().strip().endswith(ends)
-    assert str(crashes.given_up("actor-0", "it was killed", file)).endswith(ends)
-    said(tmp_path / "said", "")  # the next life, which has printed nothing
-    assert crashes.keep("actor-0", 2, "it raised", []).read_text().strip().endswith("\nit raised")
+    assert str(crashes.restarts_exhausted("actor-0", "it was killed", file)).endswith(ends)
+    said(tmp_path / "logs", "")  # the next life, which has printed nothing
+    assert crashes.record_failure("actor-0", 2, "it raised", []).read_text().strip().endswith("\nit raised")

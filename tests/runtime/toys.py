@@ -19,7 +19,7 @@ import torch
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
 from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.inference_model import VersionGone
-from interplay.runtime.messages import Message
+from interplay.runtime.messages import UnrollMessage
 
 
 class Counter:
@@ -28,10 +28,12 @@ class Counter:
     def __init__(self, after: bytes | None) -> None:
         self._made = 0 if after is None else int(after) + 1
 
-    def unroll(self, number: int) -> Message:
+    def unroll(self, number: int) -> UnrollMessage:
         assert number == self._made, (number, self._made)
         self._made += 1
-        return Message(number, {"row": np.full((2, 3), number)}, {}, 0, [f"episode-{number}"], str(number).encode())
+        return UnrollMessage(
+            number, {"row": np.full((2, 3), number)}, {}, 0, [f"episode-{number}"], str(number).encode()
+        )
 
 
 class Stumbler(Counter):
@@ -41,7 +43,7 @@ class Stumbler(Counter):
         super().__init__(after)
         self._scar = scar
 
-    def unroll(self, number: int) -> Message:
+    def unroll(self, number: int) -> UnrollMessage:
         if number == 2 and not self._scar.exists():
             self._scar.touch()
             raise ArithmeticError("stumbled over unroll 2")
@@ -55,7 +57,7 @@ class Sleeper(Counter):
         super().__init__(after)
         self._scar = scar
 
-    def unroll(self, number: int) -> Message:
+    def unroll(self, number: int) -> UnrollMessage:
         if number == 1 and not self._scar.exists():
             self._scar.touch()
             self.sleep_over_it()
@@ -79,7 +81,7 @@ class Frees:
 class Talker(Counter):
     """Says what it does, where everything that a process prints goes."""
 
-    def unroll(self, number: int) -> Message:
+    def unroll(self, number: int) -> UnrollMessage:
         sys.stdout.write(f"unroll {number}: the arm moves\n")
         os.write(2, f"unroll {number}: from beneath Python\n".encode())
         return super().unroll(number)
@@ -92,7 +94,7 @@ class Seer:
         return os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
-def tell_gpus(file: Path, around: object) -> None:
+def tell_gpus(file: Path, context: object) -> None:
     """A stage that writes down which GPUs the learner sees."""
     file.write_text(str(Seer().sees()))
 
@@ -101,7 +103,7 @@ class Owner:
     """Puts an unroll into the object store, which is lost with the owner."""
 
     def put(self) -> list[Any]:
-        return [ray.put(Message(1, {"row": np.ones((200, 300))}, {}, 0, [], b""))]
+        return [ray.put(UnrollMessage(1, {"row": np.ones((200, 300))}, {}, 0, [], b""))]
 
 
 def no_judge(*_: object) -> None:
@@ -117,7 +119,7 @@ class Doubler:
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
 
-    def score(self, message: Message, states: LaneState) -> ScoredUnroll:
+    def score(self, message: UnrollMessage, states: LaneState) -> ScoredUnroll:
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
         before = 0 if states.payment is None else int(states.payment["count"])
@@ -140,7 +142,7 @@ class TwoWords(Exception):
 class Speaker:
     """A reward replica that raises over every unroll."""
 
-    def score(self, message: Message, states: LaneState) -> ScoredUnroll:
+    def score(self, message: UnrollMessage, states: LaneState) -> ScoredUnroll:
         raise TwoWords("speaker", "no")
 
 
@@ -199,7 +201,7 @@ class Asker(Counter):
         super().__init__(after)
         self._ask = ask
 
-    def unroll(self, number: int, version: int) -> Message:
-        made, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
+    def unroll(self, number: int, version: int) -> UnrollMessage:
+        completed, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
         answer = self._ask(DecisionRequest({}, nothing, nothing, np.zeros(1, np.uint8), version, False))
-        return replace(made, arrays={"row": answer.decided["row"]}, version=version)
+        return replace(completed, arrays={"row": answer.decided["row"]}, version=version)

@@ -74,7 +74,7 @@ def watched(run: Run, doing: str) -> tuple[Run, Heard]:
     pulse.works(doing)
     nowhere: Any = None
     placed = WorkerPlacement(nowhere, ())
-    return replace(run, around=LearnerContext(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
+    return replace(run, context=LearnerContext(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
 
 
 def begun(root: Path, *more: str) -> tuple[Run, Snapshot]:
@@ -186,7 +186,7 @@ def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> No
     shown = [
         f"reinforce.learner.objective.weights.{name}=0" for name in ("movement_cloning", "language_cloning", "css")
     ]
-    run, snapshot = begun(copied(rewarded, tmp_path), "reinforce.passes=2", "runtime.overlap=false", *shown)
+    run, snapshot = begun(copied(rewarded, tmp_path), "reinforce.updates_per_batch=2", "runtime.overlap=false", *shown)
     ledger = ReturnsLedger(tmp_path / "returns.jsonl", every=100, heldout=None)
     run.stage(STAGE).path.mkdir(exist_ok=True)
     trainee, told = build(run, snapshot, reward_source(run), ledger), list[str]()

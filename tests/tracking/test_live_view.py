@@ -26,10 +26,11 @@ ROWS = [
     {"step": n, "loss": 8.0 / n, "steps": 100 * n, "lag": 1.0, "return": None if n < 3 else 0.5} for n in (1, 2, 3, 4)
 ]
 PART = {
-    "name": "actor-0", "kind": "actor", "doing": "plays unroll 12", "since": 75.0, "idle": 0.25, "made": 12,
+    "name": "actor-0", "kind": "actor", "activity": "plays unroll 12", "activity_seconds": 75.0,
+    "idle_fraction": 0.25, "completed": 12,
     "restarts": 0, "pid": 7,
 }  # fmt: skip
-STARTING = PART | {"name": "learner", "kind": "learner", "doing": "starts", "since": 1.0, "made": 0}
+STARTING = PART | {"name": "learner", "kind": "learner", "activity": "starts", "activity_seconds": 1.0, "completed": 0}
 CONFIG = {stage: {"training": {"updates": 20}} for stage in ("clone", "reward", "reinforce")}
 CURSOR = "\x1b[?25h"  # it is seen again
 WAITS = "waits for a training stage to begin"
@@ -86,7 +87,7 @@ def run_of(root: Path, stage: str = "reinforce", *, finished: bool = False, stat
 
 
 def write_status(folder: Path, part: Mapping[str, object], age: float = 0.0) -> None:
-    status = {"stage": folder.name, "time": time.time() - age, "update": 4, "parts": [part], "metrics": {}}
+    status = {"stage": folder.name, "time": time.time() - age, "update": 4, "workers": [part], "metrics": {}}
     (folder / "status.json").write_text(json.dumps(status))
 
 
@@ -129,7 +130,7 @@ def test_a_standing_is_of_the_stage_that_wrote_last(tmp_path: Path) -> None:
     assert not standing.finished
     assert standing.newest == {"loss": 2.0, "steps": 400, "lag": 1.0, "return": 0.5}
     assert standing.curve("return") == [0.5, 0.5]
-    assert standing.parts == (PART,)
+    assert standing.workers == (PART,)
 
 
 @pytest.mark.parametrize("rows", [0, 3, 200, 5000, 90_000])
@@ -145,8 +146,8 @@ def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) ->
 
 def test_an_old_status_is_not_shown_as_if_it_were_true(tmp_path: Path) -> None:
     standing = read_standing(run_of(tmp_path / "mine", status_age=300.0))
-    assert not standing.parts
-    assert "last heard 5:00 ago" in drawn(standing)
+    assert not standing.workers
+    assert "last report of its workers was 5:00 ago" in drawn(standing)
 
 
 def test_the_picture_shows_the_way_the_metrics_and_the_parts(tmp_path: Path) -> None:

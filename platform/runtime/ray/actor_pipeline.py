@@ -12,7 +12,7 @@ import ray
 from ray import ObjectRef
 from ray.exceptions import RayError
 
-from interplay.runtime.messages import Message
+from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.worker import WorkerHandle
 
 
@@ -20,11 +20,11 @@ from interplay.runtime.ray.worker import WorkerHandle
 class PendingUnroll:
     """One unroll, from when it is asked for until it is learned from."""
 
-    line: int  # the index of its actor
+    pipeline: int  # the index of its actor
     number: int  # of the actor's unrolls
     version: int
     reference: ObjectRef[Any]
-    message: Message | None = None  # once it has come
+    message: UnrollMessage | None = None  # once it has come
 
 
 class ActorPipeline:
@@ -34,9 +34,9 @@ class ActorPipeline:
     that came.
     """
 
-    def __init__(self, index: int, part: WorkerHandle, *, number: int, after: bytes | None) -> None:
+    def __init__(self, index: int, worker: WorkerHandle, *, number: int, after: bytes | None) -> None:
         self.index = index
-        self.part = part
+        self.worker = worker
         self.asked = number  # the number of the next unroll to be asked for
         self.in_flight: deque[PendingUnroll] = deque()
         self.episodes: list[str] = []  # of the last unroll that came
@@ -46,48 +46,48 @@ class ActorPipeline:
     def start(self) -> None:
         """Makes the part."""
         self._moved = time.monotonic()
-        self.part.start(self._after)
+        self.worker.start(self._after)
 
     def ask(self, version: int, what: str, *arguments: Any) -> PendingUnroll:
         """Asks for the next unroll; `arguments` follow its number."""
         if not self.in_flight:
             self._moved = time.monotonic()
-        reference = self.part.ask("unroll", f"{what} {self.asked}", self.asked, *arguments)
-        call = PendingUnroll(self.index, self.asked, version, reference)
+        reference = self.worker.ask("unroll", f"{what} {self.asked}", self.asked, *arguments)
+        pending = PendingUnroll(self.index, self.asked, version, reference)
         self.asked += 1
-        self.in_flight.append(call)
-        return call
+        self.in_flight.append(pending)
+        return pending
 
     def receive(self) -> PendingUnroll | None:
         """The oldest call in flight, whose reference is ready, with its message; None where the part went down.
 
         Raises:
-            PartFailed: it went down more often than it may.
+            WorkerFailed: it went down more often than it may.
         """
-        call = self.in_flight[0]
+        pending = self.in_flight[0]
         try:
-            message = ray.get(call.reference, timeout=self.part.patience)
+            message = ray.get(pending.reference, timeout=self.worker.result_limit)
         except RayError as error:
-            self.part.went_down(error, self.episodes)
+            self.worker.handle_failure(error, self.episodes)
             return None
-        assert message.number == call.number, (message.number, call.number)
+        assert message.number == pending.number, (message.number, pending.number)
         self.in_flight.popleft()
-        call.message = message
+        pending.message = message
         self._after, self.episodes, self._moved = message.after, message.episodes, time.monotonic()
-        self.part.made += 1
-        return call
+        self.worker.completed += 1
+        return pending
 
     def restart(self, ask_again: Callable[[PendingUnroll], ObjectRef[Any]]) -> None:
         """Starts the part anew and asks again for what was in flight."""
         self.start()
-        for call in self.in_flight:
-            call.reference = ask_again(call)
+        for pending in self.in_flight:
+            pending.reference = ask_again(pending)
 
-    def pardon(self) -> None:
+    def excuse_stall(self) -> None:
         """What the part owes is owed from now on: it was not its fault."""
         self._moved = time.monotonic()
 
-    def stalled(self) -> float | None:
+    def stalled_seconds(self) -> float | None:
         """Seconds that the part has owed an unroll, where they are too many."""
         seconds = time.monotonic() - self._moved
-        return seconds if self.in_flight and seconds > self.part.patience else None
+        return seconds if self.in_flight and seconds > self.worker.result_limit else None

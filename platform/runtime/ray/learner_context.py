@@ -11,11 +11,11 @@ import ray
 from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import Crashes
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
-from interplay.runtime.ray.worker import CONTROL_SECONDS, NO_GROUPS, Worker, WorkerHandle, dump_own
+from interplay.runtime.ray.worker import CONTROL_SECONDS, NO_GROUPS, Worker, WorkerHandle, dump_process_stacks
 from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
-from interplay.runtime.status import PartStatus
+from interplay.runtime.status import WorkerStatus
 
 
 @dataclass
@@ -24,37 +24,37 @@ class LearnerContext:
 
     config: RuntimeConfig
     placement: WorkerPlacement
-    crashes: Crashes
+    crashes: CrashReports
     restarts: int  # of the learner so far
-    counted: int  # of those, the ones that count towards `runtime.restarts`
-    pulse: Heartbeat = field(default_factory=Heartbeat)  # the learner's
-    parts: list[WorkerHandle] = field(default_factory=list)
+    counted_restarts: int  # of those, the ones that count towards `runtime.restarts`
+    heartbeat: Heartbeat = field(default_factory=Heartbeat)  # the learner's
+    workers: list[WorkerHandle] = field(default_factory=list)
     _idle: IdleFraction = field(default_factory=IdleFraction)
 
-    def host(
+    def add_worker(
         self, name: str, make: Callable[..., Any], of: type[Worker] = Worker, groups: Mapping[str, int] = NO_GROUPS
     ) -> WorkerHandle:
         """A part, not yet started; `of`, `groups`: see `WorkerHandle`."""
-        part = WorkerHandle(
+        worker = WorkerHandle(
             name, make, placement=self.placement, crashes=self.crashes, config=self.config, of=of, groups=groups
         )
-        self.parts.append(part)
-        return part
+        self.workers.append(worker)
+        return worker
 
-    def status(self) -> tuple[PartStatus, ...]:
+    def status(self) -> tuple[WorkerStatus, ...]:
         """Every part now, the learner first."""
-        beat = self.pulse.read()
-        idle = self._idle.of(beat)
-        learner = PartStatus(LEARNER, LEARNER, beat.doing, beat.since, idle, 0, self.restarts, beat.pid)
-        return (learner, *(part.read() for part in self.parts))
+        activity = self.heartbeat.read()
+        idle = self._idle.of(activity)
+        learner = WorkerStatus(LEARNER, LEARNER, activity.doing, activity.since, idle, 0, self.restarts, activity.pid)
+        return (learner, *(worker.read() for worker in self.workers))
 
     def dump_stacks(self) -> dict[str, str]:
         """Every part writes its stack into `stacks`, as does the learner here; returns what each says that it is doing,
         by name."""
-        asked = {part.name: part.ask_for_stack() for part in self.parts}
+        asked = {worker.name: worker.request_stacks() for worker in self.workers}
         self.crashes.stacks.mkdir(parents=True, exist_ok=True)
         with (self.crashes.stacks / f"{LEARNER}.txt").open("a") as file:
-            own = dump_own(self.pulse, file)  # while the others write theirs
+            own = dump_process_stacks(self.heartbeat, file)  # while the others write theirs
         waiting = [reference for reference in asked.values() if reference is not None]
         answered = ray.wait(waiting, num_returns=len(waiting), timeout=CONTROL_SECONDS)[0] if waiting else []
         says = {LEARNER: own}
@@ -67,20 +67,20 @@ class LearnerContext:
                     says[name] = f"is gone: {type(error).__name__}"
         return says
 
-    def keep_blocked(self, told: str, says: Mapping[str, str]) -> Path:
+    def write_blocked(self, message: str, says: Mapping[str, str]) -> Path:
         """Writes down who is blocked by whom, beside the stacks; returns their folder."""
         stacks = self.crashes.stacks
         stacks.mkdir(parents=True, exist_ok=True)
-        lines = [told, *(f"{name} {said}" for name, said in says.items())]
+        lines = [message, *(f"{name} {said}" for name, said in says.items())]
         (stacks / "blocked.txt").write_text("\n".join(lines) + "\n")
         return stacks
 
     def close(self) -> None:
         """Ends every part."""
-        for part in self.parts:
-            part.kill()
+        for worker in self.workers:
+            worker.kill()
 
 
-def restarts_of(parts: Iterable[WorkerHandle]) -> int:
+def total_restarts(workers: Iterable[WorkerHandle]) -> int:
     """All restarts of these parts."""
-    return sum(part.restarts for part in parts)
+    return sum(worker.restarts for worker in workers)

@@ -34,7 +34,7 @@ class Prefetch(Generic[Batch]):
         self._raised: BaseException | None = None
         self._ticked = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.waited = 0.0  # seconds that takers have
+        self.wait_seconds = 0.0  # seconds that takers have
 
     @property
     def ready(self) -> int:
@@ -42,7 +42,7 @@ class Prefetch(Generic[Batch]):
         with self._changed:
             return len(self._ready)
 
-    def take(self, pulse: Heartbeat, what: str) -> Batch:
+    def take(self, heartbeat: Heartbeat, what: str) -> Batch:
         """The next batch.
 
         Raises:
@@ -50,7 +50,7 @@ class Prefetch(Generic[Batch]):
             Exception: what `advance` raised.
         """
         started = time.monotonic()
-        pulse.waits(what)
+        heartbeat.waits(what)
         with self._changed:
             if not self._thread.is_alive() and not self._closed and self._raised is None:
                 self._thread.start()
@@ -62,8 +62,8 @@ class Prefetch(Generic[Batch]):
                 raise self._raised
             batch = self._ready.popleft()
             self._changed.notify_all()
-        self.waited += time.monotonic() - started
-        pulse.works("learns")
+        self.wait_seconds += time.monotonic() - started
+        heartbeat.works("learns")
         return batch
 
     def wake(self) -> None:
@@ -89,7 +89,7 @@ class Prefetch(Generic[Batch]):
         faulthandler.dump_traceback(PRINTED, all_threads=True)
         return RuntimeError(
             f"{self._thread.name} has not moved for {self._limit:g} seconds; the stack of every thread is among what "
-            "the learner printed, in crashes/said/learner.txt of the run"
+            "the learner printed, in crashes/logs/learner.txt of the run"
         )
 
     def _run(self) -> None:

@@ -27,15 +27,15 @@ from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, 
 from interplay.learner.learner import Learner, LearnerConfig, Played
 from interplay.runtime.rank_worker import RankWorker
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.learner_host import STARTS
-from interplay.runtime.ray.worker import CONTROL_SECONDS, WorkerHandle, never_ran
+from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
+from interplay.runtime.ray.worker import CONTROL_SECONDS, WorkerHandle, lost_before_start
 from interplay.runtime.ray.worker_placement import RANK
 
 Result = TypeVar("Result")
 
 
-def lead(
-    agent: Agent, config: LearnerConfig, *, dataset_lanes: int, generator: torch.Generator, surroundings: LearnerContext
+def create_rank_zero_learner(
+    agent: Agent, config: LearnerConfig, *, dataset_lanes: int, generator: torch.Generator, context: LearnerContext
 ) -> RankZeroLearner:
     """A learner of `runtime.learners` ranks, all of which are there when this returns.
 
@@ -45,7 +45,7 @@ def lead(
     Raises:
         RankLost: one of them did not come.
     """
-    size = surroundings.config.learners
+    size = context.config.learners
     lanes = dataset_lanes // size
     make = partial(
         RankWorker,
@@ -53,10 +53,10 @@ def lead(
         config=config,
         lanes=lanes,
         random=generator.get_state(),
-        threads=surroundings.config.threads,
+        threads=context.config.threads,
     )
-    parts = [surroundings.host(f"{RANK}-{rank}", partial(make, rank=rank)) for rank in range(1, size)]
-    followers = RankWorkers(parts, surroundings)
+    workers = [context.add_worker(f"{RANK}-{rank}", partial(make, rank=rank)) for rank in range(1, size)]
+    followers = RankWorkers(workers, context)
     peers = followers.gather(agent, find_device(config.device))
     return RankZeroLearner(agent, config, dataset_lanes=lanes, generator=generator, peers=peers, followers=followers)
 
@@ -64,22 +64,22 @@ def lead(
 class RankWorkers:
     """The other ranks. They are asked first and then waited for, while the first rank does the same as they."""
 
-    def __init__(self, parts: Sequence[WorkerHandle], surroundings: LearnerContext) -> None:
-        self._parts = list(parts)
-        self._surroundings = surroundings
+    def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext) -> None:
+        self._workers = list(workers)
+        self._context = context
 
     def gather(self, agent: Agent, device: torch.device) -> DistributedGroup:
         """Starts them with a copy of the agent, and comes together with them."""
-        config, pulse = self._surroundings.config, self._surroundings.pulse
+        config, heartbeat = self._context.config, self._context.heartbeat
         shared = ray.put(agent)
-        for part in self._parts:
-            part.start(shared)
-        pulse.waits("for its ranks")
-        self.together("ready", "starts", [()] * len(self._parts), lambda: None)
-        pulse.works(STARTS)
+        for worker in self._workers:
+            worker.start(shared)
+        heartbeat.waits("for its ranks")
+        self.together("ready", "starts", [()] * len(self._workers), lambda: None)
+        heartbeat.works(STARTING_ACTIVITY)
         address, patience = _free_address(), min(config.stall_limit, EXCHANGE_TIMEOUT_S)
-        own = partial(join, rank=0, size=1 + len(self._parts), address=address, device=device, patience=patience)
-        return self.together("join", "joins the others", [(address, patience)] * len(self._parts), own)
+        own = partial(join, rank=0, size=1 + len(self._workers), address=address, device=device, patience=patience)
+        return self.together("join", "joins the others", [(address, patience)] * len(self._workers), own)
 
     def together(self, method: str, what: str, arguments: Sequence[Sequence[Any]], own: Callable[[], Result]) -> Result:
         """Lets all ranks do something: of the others, each calls `method` with its arguments; the first does `own`.
@@ -88,24 +88,24 @@ class RankWorkers:
             RankLost: one of the others failed, or is gone; why is kept with the crashes.
             Exception: what `own` raised.
         """
-        patience = [part.patience for part in self._parts]
-        asked = [part.ask(method, what, *each) for part, each in zip(self._parts, arguments, strict=True)]
+        limits = [worker.result_limit for worker in self._workers]
+        asked = [worker.ask(method, what, *each) for worker, each in zip(self._workers, arguments, strict=True)]
         try:
             done = own()
         except RankLost as error:
             raise RankLost("\n".join([str(error), *self._failed(asked, CONTROL_SECONDS)])) from error
-        failed = self._failed(asked, max(patience))
+        failed = self._failed(asked, max(limits))
         if failed:
             raise RankLost("\n".join(failed))
-        for part in self._parts:
-            part.made += 1
+        for worker in self._workers:
+            worker.completed += 1
         return done
 
     def _failed(self, asked: Sequence[ObjectRef[Any]], seconds: float) -> list[str]:
         """Waits for the answers; what went wrong with whom, which is kept with the crashes."""
         answered = ray.wait(list(asked), num_returns=len(asked), timeout=seconds)[0]
         failed = []
-        for part, reference in zip(self._parts, asked, strict=True):
+        for worker, reference in zip(self._workers, asked, strict=True):
             cause = f"has not answered in {seconds:g} s"
             if reference in answered:
                 try:
@@ -113,12 +113,12 @@ class RankWorkers:
                     continue
                 except RayError as error:
                     cause = f"{type(error).__name__}: {error}"
-            if never_ran(cause):
-                failed.append(f"{part.name} is lost: {cause}")
+            if lost_before_start(cause):
+                failed.append(f"{worker.name} is lost: {cause}")
                 continue
-            around = self._surroundings
-            file = around.crashes.keep(part.name, around.counted + 1, cause, [])
-            failed.append(f"{part.name} is lost, see {file}: {cause.strip().splitlines()[-1]}")
+            context = self._context
+            file = context.crashes.record_failure(worker.name, context.counted_restarts + 1, cause, [])
+            failed.append(f"{worker.name} is lost, see {file}: {cause.strip().splitlines()[-1]}")
         return failed
 
 
@@ -180,7 +180,7 @@ def _slice_of(lanes: int, rank: int, size: int) -> slice:
 def _free_address() -> str:
     """HOST:PORT of this machine, at which nobody listens yet."""
     untyped: Any = ray.util
-    host = untyped.get_node_ip_address()
+    add_worker = untyped.get_node_ip_address()
     with socket.socket() as probe:
-        probe.bind((host, 0))
-        return f"{host}:{probe.getsockname()[1]}"
+        probe.bind((add_worker, 0))
+        return f"{add_worker}:{probe.getsockname()[1]}"

@@ -14,15 +14,15 @@ from ray.exceptions import ObjectLostError, RayError, RayTaskError, Unserializab
 
 from interplay.agent.weights import Weights
 from interplay.reward.scoring_model import LaneState, ScoredUnroll
-from interplay.runtime.crashes import PartFailed
-from interplay.runtime.ray.worker import WorkerHandle, never_ran
+from interplay.runtime.crashes import WorkerFailed
+from interplay.runtime.ray.worker import WorkerHandle, lost_before_start
 
 logger = logging.getLogger(__name__)
 
 SCORES = "scores"
 
 
-class NoReplicaLeft(PartFailed):
+class NoReplicaLeft(WorkerFailed):
     """The last replica went down more often than it may."""
 
 
@@ -31,7 +31,7 @@ class ScoreRequest:
     """A request under way."""
 
     replica: int
-    life: int  # of the replica: which of its processes was asked
+    incarnation: int  # of the replica: which of its processes was asked
     reference: ObjectRef[Any]
     unroll: ObjectRef[Any]
     states: LaneState
@@ -46,21 +46,21 @@ class Replicas:
     end the service for external clients while others are left.
     """
 
-    def __init__(self, parts: Sequence[WorkerHandle], *, retries: int, external_clients: bool = False) -> None:
-        self.parts = list(parts)
+    def __init__(self, workers: Sequence[WorkerHandle], *, retries: int, external_clients: bool = False) -> None:
+        self.workers = list(workers)
         self._retries = retries
         self._external_clients = external_clients
-        self._load = [0] * len(self.parts)
+        self._load = [0] * len(self.workers)
         self._given_up: set[int] = set()  # replicas that are not made anew; the service has ended where it is all
-        self._moved = [time.monotonic()] * len(self.parts)
+        self._moved = [time.monotonic()] * len(self.workers)
         self._loading: dict[int, ObjectRef[Any]] = {}  # by replica: a newer version that it takes up
         self._last_words = ""  # of the one given up last
         self._weights: tuple[Any, ...] = ()  # arguments for a replica that starts: a newer version and its number
 
     def start(self) -> None:
         """Makes every replica."""
-        for part in self.parts:
-            part.start(*self._weights)
+        for worker in self.workers:
+            worker.start(*self._weights)
 
     def ask(self, unroll: ObjectRef[Any], states: LaneState) -> ScoreRequest:
         """Asks for the judgment of an unroll; `unroll` refers to its message.
@@ -71,55 +71,55 @@ class Replicas:
         there = self._there()
         if not there:
             raise NoReplicaLeft(self._last_words)
-        replica = min(there, key=lambda index: (self._load[index], self.parts[index].made))
+        replica = min(there, key=lambda index: (self._load[index], self.workers[index].completed))
         if not self._load[replica]:
             self._moved[replica] = time.monotonic()
         self._load[replica] += 1
-        part = self.parts[replica]
-        return ScoreRequest(replica, part.lives, part.ask("score", SCORES, unroll, states), unroll, states)
+        worker = self.workers[replica]
+        return ScoreRequest(replica, worker.incarnation, worker.ask("score", SCORES, unroll, states), unroll, states)
 
     def answer(self, asked: ScoreRequest) -> ScoredUnroll | ScoreRequest:
         """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
 
         Raises:
             NoReplicaLeft: the last replica went down more often than it may, or without strangers any.
-            PartFailed: replicas went down over this request, or its unroll is lost.
+            WorkerFailed: replicas went down over this request, or its unroll is lost.
             Exception: with strangers, what a replica raised over it.
         """
-        part = self.parts[asked.replica]
+        worker = self.workers[asked.replica]
         old = self._could_not_load(asked)
         try:
             if old is not None:
                 raise old
-            scored: ScoredUnroll = ray.get(asked.reference, timeout=part.patience)
+            scored: ScoredUnroll = ray.get(asked.reference, timeout=worker.result_limit)
         except RayError as error:
             if self._external_clients and old is None and isinstance(error, RayTaskError | UnserializableException):
                 self._settle(asked)
                 raise getattr(error, "cause", error) from error
             if old is None and isinstance(error, ObjectLostError):
                 self._settle(asked)
-                raise PartFailed(
-                    f"an unroll was lost before {part.name} could judge it, with the process or the machine that held "
+                raise WorkerFailed(
+                    f"an unroll was lost before {worker.name} could score it, with the process or machine that held "
                     f"it; the same command goes on from the newest checkpoint.\n{error}"
                 ) from error
-            if part.lives == asked.life:  # the first of its requests to hear of it
+            if worker.incarnation == asked.incarnation:  # the first of its requests to hear of it
                 self.restart(asked.replica, error)
-            lost = 0 if never_ran(str(error)) else 1
+            lost = 0 if lost_before_start(str(error)) else 1
             if lost and asked.tries > self._retries:
-                raise PartFailed(
+                raise WorkerFailed(
                     f"{asked.tries} replicas went down over one unroll, more than runtime.reward.retries="
-                    f"{self._retries} allows. The last one, {part.name}:\n{error}"
+                    f"{self._retries} allows. The last one, {worker.name}:\n{error}"
                 ) from error
             again = self.ask(asked.unroll, asked.states)
             again.tries = asked.tries + lost
             return again
         self._settle(asked)
-        part.made += 1
+        worker.completed += 1
         return scored
 
     def forget(self, asked: ScoreRequest) -> None:
         """Nobody waits for the answer any more, which the replica may still give: it owes one less."""
-        if self.parts[asked.replica].lives == asked.life:
+        if self.workers[asked.replica].incarnation == asked.incarnation:
             self._load[asked.replica] -= 1
 
     def restart(self, replica: int, cause: BaseException | str) -> None:
@@ -131,43 +131,43 @@ class Replicas:
         self._load[replica], self._moved[replica] = 0, time.monotonic()
         self._loading.pop(replica, None)
         try:
-            self.parts[replica].went_down(cause, [])
-        except PartFailed as failed:
+            self.workers[replica].handle_failure(cause, [])
+        except WorkerFailed as failed:
             self._give_up(replica, failed)
             return
-        self.parts[replica].start(*self._weights)
+        self.workers[replica].start(*self._weights)
 
     def stalled(self) -> list[tuple[int, float]]:
         """The replicas that have owed an answer for too long, and for how many seconds."""
         now = time.monotonic()
         owing = [(index, now - self._moved[index]) for index, load in enumerate(self._load) if load]
-        return [(index, seconds) for index, seconds in owing if seconds > self.parts[index].patience]
+        return [(index, seconds) for index, seconds in owing if seconds > self.workers[index].result_limit]
 
     def load_version(self, weights: Weights, version: int) -> None:
         """From their next request on, all replicas pay with these weights of the reward model."""
         self._weights = (ray.put(weights), version)
         for index in self._there():
-            self._loading[index] = self.parts[index].ask("load_version", "takes up a version", *self._weights)
+            self._loading[index] = self.workers[index].ask("load_version", "takes up a version", *self._weights)
 
     def _there(self) -> list[int]:
-        return [index for index in range(len(self.parts)) if index not in self._given_up]
+        return [index for index in range(len(self.workers)) if index not in self._given_up]
 
-    def _give_up(self, replica: int, failed: PartFailed) -> None:
+    def _give_up(self, replica: int, failed: WorkerFailed) -> None:
         self._given_up.add(replica)
         self._last_words = str(failed)
         if not self._external_clients or not self._there():
             raise NoReplicaLeft(self._last_words) from failed
-        logger.error("%s\n%s is given up; %d others go on", failed, self.parts[replica].name, len(self._there()))
+        logger.error("%s\n%s is given up; %d others go on", failed, self.workers[replica].name, len(self._there()))
 
     def _could_not_load(self, asked: ScoreRequest) -> RayError | None:
         """What the replica, if it is the process that was asked, raised while it took up a version: it would go on with
         the old one, unseen."""
-        part, loading = self.parts[asked.replica], self._loading.get(asked.replica)
-        if loading is None or part.lives != asked.life or not ray.wait([loading], timeout=0)[0]:
+        worker, loading = self.workers[asked.replica], self._loading.get(asked.replica)
+        if loading is None or worker.incarnation != asked.incarnation or not ray.wait([loading], timeout=0)[0]:
             return None
         del self._loading[asked.replica]
         try:
-            ray.get(loading, timeout=part.patience)
+            ray.get(loading, timeout=worker.result_limit)
         except RayError as error:
             return error
         return None

@@ -15,12 +15,12 @@ from interplay.reward.local_scorer import ReadVersion
 from interplay.reward.reward_server import ServiceEnded
 from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import Crashes
-from interplay.runtime.messages import Message
+from interplay.runtime.crashes import CrashReports
+from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.ray.cluster_session import cluster_session
 from interplay.runtime.ray.replicas import NoReplicaLeft, Replicas, ScoreRequest
-from interplay.runtime.ray.session import session
 from interplay.runtime.ray.worker import WorkerHandle
-from interplay.runtime.ray.worker_placement import reserve, wanted_by
+from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 NAME = "reward-"
 PAST = 0.1  # seconds after a replica's own patience is over, which is as long: then it is found to be stalled
@@ -45,7 +45,7 @@ class ReplicatedScorer:
 
         Raises:
             ServiceEnded: no replica is left.
-            PartFailed: replicas went down over it.
+            WorkerFailed: replicas went down over it.
             NoAnswer: none came in time; a replica that has answered nobody is made anew.
             Exception: what a replica raised over it.
         """
@@ -55,7 +55,7 @@ class ReplicatedScorer:
             raise ServiceEnded(f"no replica is left that scores: {failed}") from failed
 
     def _score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
-        unroll = ray.put(Message(0, arrays, {}, 0, [], b""))
+        unroll = ray.put(UnrollMessage(0, arrays, {}, 0, [], b""))
         with self._lock:
             answer: ScoredUnroll | ScoreRequest = self._replicas.ask(unroll, states)
         ends = time.monotonic() + self._limit + PAST
@@ -80,22 +80,26 @@ class ReplicatedScorer:
 
 @contextmanager
 def replicated(
-    make: Callable[..., Any], version: int, read: ReadVersion, config: RuntimeConfig, crashes: Crashes
+    make: Callable[..., Any], version: int, read: ReadVersion, config: RuntimeConfig, crashes: CrashReports
 ) -> Iterator[ReplicatedScorer]:
     """While entered, `runtime.reward.replicas` replicas that `make` builds stand ready; they pay by `version`.
 
     Raises:
         ClusterError: there is no cluster, or no room in it.
     """
-    wanted = [
-        each for each in wanted_by(config, actors=False, replicas=True, datasets=False) if each.name.startswith(NAME)
+    requests = [
+        each
+        for each in resource_requests(config, actors=False, replicas=True, datasets=False)
+        if each.name.startswith(NAME)
     ]
-    with session(config, sum(each.resources.cpus for each in wanted)):
-        placement = reserve(wanted, config)
-        parts = [WorkerHandle(each.name, make, placement=placement, crashes=crashes, config=config) for each in wanted]
-        replicas = Replicas(parts, retries=config.reward.retries, external_clients=True)
+    with cluster_session(config, sum(each.resources.cpus for each in requests)):
+        placement = reserve_resources(requests, config)
+        workers = [
+            WorkerHandle(each.name, make, placement=placement, crashes=crashes, config=config) for each in requests
+        ]
+        replicas = Replicas(workers, retries=config.reward.retries, external_clients=True)
         replicas.start()
         try:
-            yield ReplicatedScorer(replicas, version, read, config.patience)
+            yield ReplicatedScorer(replicas, version, read, config.result_limit)
         finally:
             placement.release()

@@ -14,7 +14,7 @@ from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.ray.actor_pipeline import PendingUnroll
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
-from interplay.runtime.ray.stalls import blocked
+from interplay.runtime.ray.stalls import report_blocked
 from interplay.runtime.ray.worker import WorkerHandle
 
 PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a model read
@@ -24,7 +24,7 @@ PAID_BY = ("first", "last", "progress", "env_reward")  # what payments without a
 class OutstandingUnroll:
     """An unroll from when it is asked for until it is joined to a batch."""
 
-    call: PendingUnroll
+    pending: PendingUnroll
     asked: ScoreRequest | None = None
     scored: ScoredUnroll | None = None
 
@@ -44,9 +44,9 @@ class ScoringPool:
         self._states: list[LaneState] = []
 
     @property
-    def parts(self) -> list[WorkerHandle]:
+    def workers(self) -> list[WorkerHandle]:
         """The replicas."""
-        return [] if self._replicas is None else self._replicas.parts
+        return [] if self._replicas is None else self._replicas.workers
 
     def start(self, states: Sequence[LaneState]) -> None:
         """Makes the replicas; `states` are those of each actor's lanes."""
@@ -59,16 +59,18 @@ class ScoringPool:
         if self._replicas is not None:
             self._replicas.load_version(weights, version)
 
-    def score(self, line: int, outstanding: Sequence[OutstandingUnroll]) -> None:
+    def score(self, pipeline: int, outstanding: Sequence[OutstandingUnroll]) -> None:
         """Asks about the next unroll of this actor, if it is there and the one before it is judged."""
-        following = next((each for each in outstanding if each.call.line == line and each.scored is None), None)
-        if following is None or following.asked is not None or following.call.message is None:
+        following = next(
+            (each for each in outstanding if each.pending.pipeline == pipeline and each.scored is None), None
+        )
+        if following is None or following.asked is not None or following.pending.message is None:
             return
         if self._replicas is None:
             following.scored = self._paid(following, ScoredUnroll(None, None, LaneState(), 0))
-            self.score(line, outstanding)
+            self.score(pipeline, outstanding)
             return
-        following.asked = self._replicas.ask(following.call.reference, self._states[line])
+        following.asked = self._replicas.ask(following.pending.reference, self._states[pipeline])
 
     def waiting_for(self, outstanding: Sequence[OutstandingUnroll]) -> dict[ObjectRef[Any], Callable[[], None]]:
         """The answers under way, and what to do when one is there."""
@@ -78,13 +80,13 @@ class ScoringPool:
             if each.asked is not None and each.scored is None
         }
 
-    def restart_stalled(self, surroundings: LearnerContext) -> None:
+    def restart_stalled(self, context: LearnerContext) -> None:
         """Restarts each replica that has owed an answer for too long."""
         if self._replicas is None:
             return
         for replica, seconds in self._replicas.stalled():
-            name = self._replicas.parts[replica].name
-            self._replicas.restart(replica, blocked(surroundings, name, seconds, "a judgment"))
+            name = self._replicas.workers[replica].name
+            self._replicas.restart(replica, report_blocked(context, name, seconds, "a judgment"))
 
     def _hear(self, each: OutstandingUnroll, outstanding: Sequence[OutstandingUnroll]) -> None:
         assert self._replicas is not None and each.asked is not None
@@ -93,13 +95,13 @@ class ScoringPool:
             each.asked = heard
             return
         each.scored = self._paid(each, heard)
-        self._states[each.call.line] = heard.states
-        self.score(each.call.line, outstanding)
+        self._states[each.pending.pipeline] = heard.states
+        self.score(each.pending.pipeline, outstanding)
 
     def _paid(self, each: OutstandingUnroll, scored: ScoredUnroll) -> ScoredUnroll:
         if self._plain is None:
             return scored
-        assert each.call.message is not None
+        assert each.pending.message is not None
         # What came from another process is read-only.
-        arrays = {name: each.call.message.arrays[name].copy() for name in PAID_BY}
+        arrays = {name: each.pending.message.arrays[name].copy() for name in PAID_BY}
         return ScoredUnroll(self._plain.pay(Unroll(arrays, {})), scored.gate, scored.states, scored.version)

@@ -13,29 +13,29 @@ logger = logging.getLogger(__name__)
 
 
 def restart_stalled(
-    surroundings: LearnerContext, lines: Mapping[ActorPipeline, Callable[[PendingUnroll], Any]], what: str
+    context: LearnerContext, pipelines: Mapping[ActorPipeline, Callable[[PendingUnroll], Any]], what: str
 ) -> None:
-    """Restarts each part that has stalled; `lines` holds for each what asks again for a call of it.
+    """Restarts each part that has stalled; `pipelines` holds for each what asks again for a call of it.
 
     Raises:
-        PartFailed: one of them went down more often than it may.
+        WorkerFailed: one of them went down more often than it may.
     """
-    for line, ask_again in lines.items():
-        seconds = line.stalled()
+    for pipeline, ask_again in pipelines.items():
+        seconds = pipeline.stalled_seconds()
         if seconds is None:
             continue
-        line.part.went_down(blocked(surroundings, line.part.name, seconds, what), line.episodes)
-        line.restart(ask_again)
+        pipeline.worker.handle_failure(report_blocked(context, pipeline.worker.name, seconds, what), pipeline.episodes)
+        pipeline.restart(ask_again)
 
 
-def blocked(surroundings: LearnerContext, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
+def report_blocked(context: LearnerContext, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
     """Keeps every part's stack; says who waits for whom."""
-    says = surroundings.dump_stacks()
-    told = (
-        f"{waiter} has waited {seconds:.0f} s (runtime.stall_limit={surroundings.config.stall_limit:g}) for {what} "
+    says = context.dump_stacks()
+    message = (
+        f"{waiter} has waited {seconds:.0f} s (runtime.stall_limit={context.config.stall_limit:g}) for {what} "
         f"from {name}, which {says[name]}"
     )
-    folder = surroundings.keep_blocked(told, says)
-    logger.warning("%s; the stack of every part is in %s", told, folder)
+    folder = context.write_blocked(message, says)
+    logger.warning("%s; the stack of every part is in %s", message, folder)
     own = folder / f"{name}.txt"
-    return f"{told}\n{own.read_text() if own.exists() else ''}"
+    return f"{message}\n{own.read_text() if own.exists() else ''}"

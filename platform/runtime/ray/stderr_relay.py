@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 
-LONGEST = 1_000_000  # characters that nobody has come for
+MAX_BUFFERED_CHARACTERS = 1_000_000  # characters that nobody has come for
 
 
 class StderrRelay(io.TextIOBase):
@@ -24,7 +24,7 @@ class StderrRelay(io.TextIOBase):
 
     def write(self, text: str) -> int:
         with self._lock:
-            self._text = (self._text + text)[-LONGEST:]
+            self._text = (self._text + text)[-MAX_BUFFERED_CHARACTERS:]
         return len(text)
 
     def take(self) -> str:

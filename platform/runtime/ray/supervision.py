@@ -24,67 +24,75 @@ from interplay.core.files import JsonLines, write_whole
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import Crashes
+from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import WAITING
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ray.learner_host import STARTS, Heard, LearnerHost, Screen, StageInside
-from interplay.runtime.ray.session import session
-from interplay.runtime.ray.worker import CONTROL_SECONDS, never_ran, remote
-from interplay.runtime.ray.worker_placement import LEARNER, Wanted, WorkerPlacement, reserve
+from interplay.runtime.ray.cluster_session import cluster_session
+from interplay.runtime.ray.learner_host import (
+    STARTING_ACTIVITY,
+    DriverTerminal,
+    LearnerHost,
+    LearnerReport,
+    StageFunction,
+)
+from interplay.runtime.ray.worker import CONTROL_SECONDS, lost_before_start, remote_class
+from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.restart_budget import RestartBudget
-from interplay.runtime.status import PartStatus, RunStatus
+from interplay.runtime.status import RunStatus, WorkerStatus
 
 logger = logging.getLogger(__name__)
 
-HEAR_SECONDS = 0.25  # between two questions to the learner
+REPORT_POLL_SECONDS = 0.25  # between two questions to the learner
 STATUS_SECONDS = 0.5  # between two writings of status.json
 
 
 @dataclass(frozen=True)
-class Supervised:
+class SupervisedStage:
     """What is to be run."""
 
     name: str  # of the stage
     folder: Path  # of the stage: metrics.jsonl is read there, status.json is written
-    stage: StageInside
-    wanted: tuple[Wanted, ...]
+    stage: StageFunction
+    requests: tuple[ResourceRequest, ...]
     config: RuntimeConfig
-    crashes: Crashes
+    crashes: CrashReports
 
 
-def supervise(work: Supervised, watch: Callable[[RunStatus], None] = lambda status: None) -> None:
+def supervise(work: SupervisedStage, watch: Callable[[RunStatus], None] = lambda status: None) -> None:
     """Runs a stage under Ray to its end; `watch` sees its status every half second.
 
     Raises:
         ClusterError: there is no cluster, or no room in it.
-        PartFailed: a part, or the learner, went down too often.
+        WorkerFailed: a part, or the learner, went down too often.
         Exception: what the stage raised.
     """
-    cpus = sum(each.resources.cpus for each in work.wanted)
-    with session(work.config, cpus), StopRequest() as stop:
-        placement = reserve(work.wanted, work.config)
+    cpus = sum(each.resources.cpus for each in work.requests)
+    with cluster_session(work.config, cpus), StopRequest() as stop:
+        placement = reserve_resources(work.requests, work.config)
         try:
-            _lives(work, placement, stop, watch)
+            _run_with_restarts(work, placement, stop, watch)
         finally:
             placement.release()
 
 
-def _lives(work: Supervised, placement: WorkerPlacement, stop: StopRequest, watch: Callable[[RunStatus], None]) -> None:
-    deaths, counted = RestartBudget(work.config.restart_window), 0
+def _run_with_restarts(
+    work: SupervisedStage, placement: WorkerPlacement, stop: StopRequest, watch: Callable[[RunStatus], None]
+) -> None:
+    budget, counted_restarts = RestartBudget(work.config.restart_window), 0
     for restarts in itertools.count():
-        life = _Life(work, placement, restarts, counted, watch)
+        life = _LearnerProcess(work, placement, restarts, counted_restarts, watch)
         try:
             life.follow(stop)
             return
         except LearnerDied as died:
             text = str(died)
-            if never_ran(text):
+            if lost_before_start(text):
                 logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed anew")
                 continue
-            counted = deaths.count(_saved(work.folder))
-            file = work.crashes.keep(LEARNER, counted, text, [])
-            if counted > work.crashes.limit:
-                raise work.crashes.given_up(LEARNER, text, file) from died
+            counted_restarts = budget.record_failure(_saved(work.folder))
+            file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
+            if counted_restarts > work.crashes.limit:
+                raise work.crashes.restarts_exhausted(LEARNER, text, file) from died
             logger.warning("the learner died (see %s) and goes on from its newest checkpoint", file)
         finally:
             life.end()
@@ -100,7 +108,7 @@ class LearnerDied(Exception):
     """Its process is gone, or stuck, or has lost one of its ranks."""
 
 
-def told_by(error: RayError) -> BaseException:
+def stage_error(error: RayError) -> BaseException:
     """What the stage raised; or that its process is gone: killed, out of memory, lost with its node, left by a rank."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, RankLost):
         return LearnerDied(str(error.cause))
@@ -112,23 +120,25 @@ def told_by(error: RayError) -> BaseException:
     return LearnerDied(f"{type(error).__name__}: {error}")
 
 
-class _Life:
+class _LearnerProcess:
     """One process of the learner, from its start to its end."""
 
     def __init__(
         self,
-        work: Supervised,
+        work: SupervisedStage,
         placement: WorkerPlacement,
         restarts: int,
-        counted: int,
+        counted_restarts: int,
         watch: Callable[[RunStatus], None],
     ) -> None:
-        screen = Screen(sys.stderr.isatty(), shutil.get_terminal_size().columns)
-        work.crashes.printed(LEARNER).begin()
-        made = remote(LearnerHost, placement, LEARNER)
+        screen = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
+        work.crashes.worker_log(LEARNER).begin()
+        completed = remote_class(LearnerHost, placement, LEARNER)
         self._work = work
         self._watch = watch
-        self._host: Any = made.remote(str(Path.cwd()), screen, work.config, placement, work.crashes, restarts, counted)
+        self._host: Any = completed.remote(
+            str(Path.cwd()), screen, work.config, placement, work.crashes, restarts, counted_restarts
+        )
         self._hearing: ObjectRef[Any] | None = None
         self._heard_at = time.monotonic()
         self._heard = False
@@ -140,7 +150,7 @@ class _Life:
     def follow(self, stop: StopRequest) -> None:
         """Until the stage ends."""
         ended = self._host.run.remote(self._work.stage)
-        while not ray.wait([ended], timeout=HEAR_SECONDS)[0]:
+        while not ray.wait([ended], timeout=REPORT_POLL_SECONDS)[0]:
             self._hear()
             if stop.requested and not self._asked_to_stop:
                 self._asked_to_stop = self._ask_to_stop()
@@ -149,7 +159,7 @@ class _Life:
         try:
             ray.get(ended, timeout=CONTROL_SECONDS)
         except RayError as error:
-            raise told_by(error) from error
+            raise stage_error(error) from error
 
     def end(self) -> None:
         """Ends the process, and with it all the parts that it owns."""
@@ -164,7 +174,7 @@ class _Life:
             return
         hearing, self._hearing = self._hearing, None
         try:
-            heard: Heard = ray.get(hearing, timeout=CONTROL_SECONDS)
+            heard: LearnerReport = ray.get(hearing, timeout=CONTROL_SECONDS)
         except (RayTaskError, UnserializableException) as error:  # it lives
             cause = getattr(error, "cause", error)
             if str(cause) != self._complaint:
@@ -179,26 +189,29 @@ class _Life:
         sys.stderr.flush()
         if self._heard_at - self._shown_at >= STATUS_SECONDS or timeout:
             self._shown_at = self._heard_at
-            self._show(heard.parts)
-        learner = heard.parts[0]
-        if not learner.doing.startswith(WAITING):  # while it waits, it watches those for whom it does itself
-            self._stalled(learner.since, f"says: {learner.doing}", starts=learner.doing == STARTS)
+            self._show(heard.workers)
+        learner = heard.workers[0]
+        if not learner.activity.startswith(WAITING):  # while it waits, it watches those for whom it does itself
+            starts = learner.activity == STARTING_ACTIVITY
+            self._stalled(learner.activity_seconds, f"says: {learner.activity}", starts=starts)
 
     def _stalled(self, seconds: float, what: str, *, starts: bool) -> None:
         config = self._work.config
-        limit = config.patience if starts else config.stall_limit
+        limit = config.result_limit if starts else config.stall_limit
         if seconds <= limit:
             return
-        told = f"the learner has not moved for {seconds:.0f} s (runtime.stall_limit={config.stall_limit:g}): it {what}"
-        logger.warning(told)
-        dumping = self._host.dump.remote(told)
+        message = (
+            f"the learner has not moved for {seconds:.0f} s (runtime.stall_limit={config.stall_limit:g}): it {what}"
+        )
+        logger.warning(message)
+        dumping = self._host.dump.remote(message)
         where = f"; what stacks it has kept by itself are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"
         if ray.wait([dumping], timeout=2 * CONTROL_SECONDS)[0]:
             try:
                 where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
             except RayError as error:
                 where = f"; its stacks could not be kept: {error}"
-        raise LearnerDied(f"{told}{where}")
+        raise LearnerDied(f"{message}{where}")
 
     def _ask_to_stop(self) -> bool:
         try:
@@ -206,12 +219,12 @@ class _Life:
         except RayError:  # not there yet, or gone: asked again
             return False
 
-    def _show(self, parts: tuple[PartStatus, ...]) -> None:
+    def _show(self, workers: tuple[WorkerStatus, ...]) -> None:
         newest = JsonLines(self._work.folder / "metrics.jsonl", key="step").newest(1)
         row = newest[0] if newest else {}
         update = int(row.pop("step", 0))
-        learner = replace(parts[0], made=update)
-        status = RunStatus(self._work.name, time.time(), update, (learner, *parts[1:]), row)
+        learner = replace(workers[0], completed=update)
+        status = RunStatus(self._work.name, time.time(), update, (learner, *workers[1:]), row)
         if self._work.folder.exists():  # which the stage makes
             self._write(status)
         self._watch(status)

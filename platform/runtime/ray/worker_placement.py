@@ -10,9 +10,9 @@ import ray
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from interplay.runtime.allocator import keeping
+from interplay.runtime.allocator import retention_environment
 from interplay.runtime.config import Resources, RuntimeConfig
-from interplay.runtime.ray.session import ClusterError
+from interplay.runtime.ray.cluster_session import ClusterError
 
 LEARNER = "learner"
 RANK = "rank"
@@ -20,7 +20,7 @@ INFERENCE = "inference"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ResourceRequest:
     """A part and what it needs."""
 
     name: str
@@ -32,12 +32,12 @@ class WorkerPlacement:
     """The places of a run's parts, by name."""
 
     group: PlacementGroup
-    wanted: tuple[Wanted, ...]
+    requests: tuple[ResourceRequest, ...]
 
     def options(self, name: str) -> Mapping[str, Any]:
         """What a Ray actor of this name is made with."""
-        index = [each.name for each in self.wanted].index(name)
-        resources = self.wanted[index].resources
+        index = [each.name for each in self.requests].index(name)
+        resources = self.requests[index].resources
         strategy = PlacementGroupSchedulingStrategy(
             placement_group=self.group,
             placement_group_bundle_index=index,
@@ -45,7 +45,7 @@ class WorkerPlacement:
         )
         options = {"num_cpus": resources.cpus, "num_gpus": resources.gpus, "scheduling_strategy": strategy}
         if name == LEARNER or name.startswith(RANK):  # which ask for the same again in each update
-            options["runtime_env"] = {"env_vars": dict(keeping())}
+            options["runtime_env"] = {"env_vars": dict(retention_environment())}
         return options
 
     def release(self) -> None:
@@ -53,9 +53,9 @@ class WorkerPlacement:
         remove_placement_group(self.group)
 
 
-def wanted_by(
+def resource_requests(
     config: RuntimeConfig, *, actors: bool, replicas: bool, datasets: bool, inference: Resources | None = None
-) -> tuple[Wanted, ...]:
+) -> tuple[ResourceRequest, ...]:
     """The parts of a stage: the learner, its further ranks and dataset actors, and where it plays, actors, reward
     replicas and the inference service (None where actors decide for themselves)."""
     kinds = [(LEARNER, config.learner)]
@@ -64,17 +64,17 @@ def wanted_by(
     kinds += [(f"actor-{index}", config.actor) for index in range(config.actors) if actors]
     kinds += [(f"reward-{index}", config.reward.resources) for index in range(config.reward.replicas) if replicas]
     kinds += [(INFERENCE, inference)] if inference is not None else []
-    return tuple(Wanted(name, resources) for name, resources in kinds)
+    return tuple(ResourceRequest(name, resources) for name, resources in kinds)
 
 
-def reserve(wanted: Sequence[Wanted], config: RuntimeConfig) -> WorkerPlacement:
+def reserve_resources(requests: Sequence[ResourceRequest], config: RuntimeConfig) -> WorkerPlacement:
     """Sets a place aside for each.
 
     Raises:
         ClusterError: the cluster has no room for all of them within the time limit.
     """
     bundles = []
-    for each in wanted:
+    for each in requests:
         bundle = {"CPU": each.resources.cpus}
         if each.resources.gpus:
             bundle["GPU"] = each.resources.gpus
@@ -82,18 +82,18 @@ def reserve(wanted: Sequence[Wanted], config: RuntimeConfig) -> WorkerPlacement:
     group = placement_group(bundles, strategy=config.strategy)
     if not group.wait(timeout_seconds=config.start_limit):
         remove_placement_group(group)
-        raise ClusterError(_no_room(wanted, config))
-    return WorkerPlacement(group, tuple(wanted))
+        raise ClusterError(_no_room(requests, config))
+    return WorkerPlacement(group, tuple(requests))
 
 
-def _no_room(wanted: Sequence[Wanted], config: RuntimeConfig) -> str:
-    parts = ", ".join(f"{each.name} {_amounts(each.resources.cpus, each.resources.gpus)}" for each in wanted)
+def _no_room(requests: Sequence[ResourceRequest], config: RuntimeConfig) -> str:
+    workers = ", ".join(f"{each.name} {_amounts(each.resources.cpus, each.resources.gpus)}" for each in requests)
     untyped: Any = ray
     has, free = untyped.cluster_resources(), untyped.available_resources()
-    total = _amounts(sum(each.resources.cpus for each in wanted), sum(each.resources.gpus for each in wanted))
+    total = _amounts(sum(each.resources.cpus for each in requests), sum(each.resources.gpus for each in requests))
     return (
         f"no room for all parts within runtime.start_limit={config.start_limit:g} seconds. They ask for {total} "
-        f"({parts}); the cluster has {_amounts(has.get('CPU', 0), has.get('GPU', 0))}, of which "
+        f"({workers}); the cluster has {_amounts(has.get('CPU', 0), has.get('GPU', 0))}, of which "
         f"{_amounts(free.get('CPU', 0), free.get('GPU', 0))} are free. Lower runtime.actors, or what a part asks for, "
         "as runtime.actor.cpus=0.5, or give the cluster more"
     )

@@ -19,11 +19,11 @@ from ray.exceptions import AuthenticationError
 
 from interplay.runtime.config import RuntimeConfig
 
-REACHABLE_SECONDS = 10.0
+CONNECT_TIMEOUT_SECONDS = 10.0
 # Ray's head keeps a record of the 100,000 newest calls, for a dashboard that is not started here: hundreds of MB, at 3
 # MB a minute of a small run. With 0 none is sent to it. Where it has been set, the records are wanted.
-TASK_EVENTS = "RAY_task_events_report_interval_ms"
-TOO_SLOW = "timed out during startup"  # as Ray words it
+TASK_EVENTS_VARIABLE = "RAY_task_events_report_interval_ms"
+RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # as Ray words it
 
 Started = TypeVar("Started")
 
@@ -33,7 +33,7 @@ class ClusterError(ValueError):
 
 
 @contextmanager
-def session(config: RuntimeConfig, cpus: float) -> Iterator[None]:
+def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[None]:
     """While entered, this process is connected to a cluster; one that runs here already is used and left as it is.
 
     A cluster that is started here gets as many CPUs as the parts ask for, if it has fewer: they are accounts only.
@@ -70,8 +70,8 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
             "include_dashboard": False,
             **quiet,
         }
-        os.environ.setdefault(TASK_EVENTS, "0")
-        start = partial(patiently, lambda: ray.init(**here), config.start_limit)
+        os.environ.setdefault(TASK_EVENTS_VARIABLE, "0")
+        start = partial(start_with_retries, lambda: ray.init(**here), config.start_limit)
         _within(start, config.start_limit, "be started here", ended)
         return
     if config.address.startswith("ray://"):
@@ -80,12 +80,12 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
             "cluster's own, as runtime.address=HOST:6379, and start on one of its machines"
         )
     if config.address != "auto":
-        reach(config.address)
+        check_reachable(config.address)
     wanted = f"be reached at runtime.address={config.address}"
     _within(lambda: ray.init(address=config.address, **quiet), config.start_limit, wanted, ended)
 
 
-def patiently(start: Callable[[], Started], limit: float) -> Started:
+def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
     """Starts a node of Ray, again and again for `limit` seconds.
 
     Ray gives each of its own processes half a minute, which is not enough where others want the cores.
@@ -95,17 +95,17 @@ def patiently(start: Callable[[], Started], limit: float) -> Started:
         try:
             return start()
         except Exception as error:
-            if TOO_SLOW not in str(error) or time.monotonic() >= until:
+            if RAY_STARTUP_TIMEOUT_TEXT not in str(error) or time.monotonic() >= until:
                 raise
 
 
-def reach(address: str) -> None:
+def check_reachable(address: str) -> None:
     """Does anything listen there? Ray itself would go on asking for a long time."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise ClusterError(f"runtime.address={address} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
     try:
-        socket.create_connection((host, int(port)), timeout=REACHABLE_SECONDS).close()
+        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_SECONDS).close()
     except OSError as error:
         raise ClusterError(
             f"no Ray cluster answers at runtime.address={address} ({error}); is its head running (ray start --head), "

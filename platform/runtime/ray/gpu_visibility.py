@@ -7,7 +7,7 @@ import os
 import ray
 
 
-def hide_others_gpus() -> None:
+def hide_unassigned_gpus() -> None:
     """To be called in a part's process before it touches a GPU.
 
     Ray shows those that it has set aside to whoever asked for some; to who asked for none it leaves all visible, so

@@ -9,8 +9,8 @@ from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.learner import Played
-from interplay.runtime.accounts import Account
-from interplay.runtime.ledger import Taken
+from interplay.runtime.flow_metrics import SourceStats
+from interplay.runtime.ledger import ConsumedUnroll
 
 
 class RolloutBatch(NamedTuple):
@@ -18,7 +18,7 @@ class RolloutBatch(NamedTuple):
 
     played: Played
     ended: FinishedEpisodes  # the episodes that ended in it
-    taken: tuple[Taken, ...]  # the unrolls that it consists of
+    taken: tuple[ConsumedUnroll, ...]  # the unrolls that it consists of
     reward_version: int  # of the reward model that paid, the newest of several; 0 where none did
 
 
@@ -26,7 +26,7 @@ class DemonstrationBatch(NamedTuple):
     """Demonstrations for one update. The arrays are refilled after the next is taken."""
 
     unroll: Unroll | None  # None where nothing is learned from demonstrations
-    taken: tuple[Taken, ...]
+    taken: tuple[ConsumedUnroll, ...]
 
 
 class RolloutSource(Protocol):
@@ -41,7 +41,7 @@ class RolloutSource(Protocol):
             ahead: work for the next batch may begin; not before a checkpoint where that would change its state.
         """
 
-    def account(self) -> Account:
+    def stats(self) -> SourceStats:
         """How the making of batches goes."""
 
     def state(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class DemonstrationSource(Protocol):
 
     def take(self, *, ahead: bool) -> DemonstrationBatch: ...
 
-    def account(self) -> Account: ...
+    def stats(self) -> SourceStats: ...
 
     def state(self) -> dict[str, Any]: ...
 

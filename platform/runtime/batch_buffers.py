@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from interplay.agent.observation import Arrays
 
 
-class Buffers:
+class BatchBuffers:
     """`count` sets of arrays [T, B, ...], allocated at the first use; `pinned`: page-locked, for copies to a GPU.
 
     One thread fills, another one uses: `free` says whether there is a set that nobody uses.
@@ -31,7 +31,7 @@ class Buffers:
             return len(self._free)
 
     def join(self, blocks: Sequence[Arrays]) -> tuple[int, Arrays]:
-        """Copies blocks [T, b, ...] side by side into a free set; returns its number, for `give_back`, and its arrays.
+        """Copies blocks [T, b, ...] side by side into a free set; returns its number, for `release`, and its arrays.
 
         Blocks of one kind all have the same keys, and the same shapes from call to call.
         """
@@ -51,7 +51,7 @@ class Buffers:
                 at += part.shape[1]
         return number, filled
 
-    def give_back(self, number: int) -> None:
+    def release(self, number: int) -> None:
         """The set may be filled again."""
         with self._lock:
             assert number not in self._free, number

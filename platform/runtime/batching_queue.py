@@ -12,11 +12,11 @@ Request = TypeVar("Request")
 Response = TypeVar("Response")
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """These requests can't be answered; others may be."""
 
 
-class Closed(RuntimeError):
+class QueueClosed(RuntimeError):
     """Nobody answers any more."""
 
 
@@ -30,7 +30,7 @@ class _Waiting(Generic[Request, Response]):
         self.settled = threading.Event()
 
 
-class Batching(Generic[Request, Response]):
+class BatchingQueue(Generic[Request, Response]):
     """Threads call `ask`, one other calls `answer` again and again.
 
     The longest waiting request comes first, and with it as many others of its `key` as there is room for, in the order
@@ -61,7 +61,7 @@ class Batching(Generic[Request, Response]):
         waiting: _Waiting[Request, Response] = _Waiting(asked)
         with self._changed:
             if self._closed is not None:
-                raise Closed(str(self._closed)) from self._closed
+                raise QueueClosed(str(self._closed)) from self._closed
             self._waiting.append(waiting)
             self._changed.notify_all()
         if not waiting.settled.wait(timeout=seconds):
@@ -75,14 +75,14 @@ class Batching(Generic[Request, Response]):
         """Answers what waits, after waiting for it up to so many seconds; returns how many requests those were.
 
         Raises:
-            Exception: what `together` raised, unless it was `Refused`; from then on nobody is answered.
+            Exception: what `together` raised, unless it was `RequestRefused`; from then on nobody is answered.
         """
         batch = self._take(seconds)
         if not batch:
             return 0
         try:
             answers = together([each.asked for each in batch])
-        except Refused as refused:
+        except RequestRefused as refused:
             for each in batch:
                 each.raised = refused
                 each.settled.set()
@@ -122,5 +122,5 @@ class Batching(Generic[Request, Response]):
             left = [*batch, *self._waiting]
             self._waiting.clear()
         for each in left:
-            each.raised = Closed(str(error))
+            each.raised = QueueClosed(str(error))
             each.settled.set()
