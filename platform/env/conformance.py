@@ -1,10 +1,10 @@
-"""What every world must do, as tests that the author of a world inherits::
+"""Conformance tests for worlds, which the author of a world inherits::
 
     class TestCorridor(WorldConformance):
         def make_world(self) -> World:
             return registry.make("corridor")
 
-Run by pytest like any other test class. Each test makes worlds of its own and plays them at random from fixed seeds.
+pytest runs it like any other test class. Each test creates its own worlds and plays them at random from fixed seeds.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from interplay.env.world import Action, Movement, Outcome, Start, View, World, W
 
 
 class WorldConformance(ABC):
-    """Inherit, define `make_world`, and pytest does the rest. Raise `steps` where episodes are long."""
+    """Base class: subclass it and define `make_world`. Raise `steps` for worlds with long episodes."""
 
-    steps: int = 12  # of random play before and after a save
+    steps: int = 12  # of random play, before and after a save
     seeds: tuple[int, ...] = (0, 7)
-    ruled_out: tuple[str, ...] = ()  # kinds on request that are never feasible under the settings of `make_world`
+    ruled_out: tuple[str, ...] = ()  # optional kinds that are infeasible with the settings of `make_world`
 
     @abstractmethod
     def make_world(self) -> World:
-        """A new world, with the same settings each time."""
+        """Creates a world, with the same settings on every call."""
 
     @contextmanager
     def _world(self) -> Iterator[World]:
@@ -75,7 +75,7 @@ class WorldConformance(ABC):
     def test_a_saved_state_goes_on_bit_identically(self) -> None:
         for seed in self.seeds:
             with self._world() as lived, self._world() as restored:
-                self._midway(lived, seed)
+                self._play_to_middle(lived, seed)
                 state = lived.state()
                 assert isinstance(state, bytes), "a state is bytes"
                 views = restored.reset(Start(state=state))
@@ -207,7 +207,7 @@ class WorldConformance(ABC):
             world.reset(Start(seed=self.seeds[0]))
             source = world.tasks()
             _refused(partial(source.sample_by_cue, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
-            tasks = [self._ask(world, cue) for cue in source.cues]
+            tasks = [self._sample_by_cue(world, cue) for cue in source.cues]
             assert any(tasks) or not source.cues, "no cue leads to anything"
             for cue, task in zip(source.cues, tasks, strict=True):
                 if task is None:
@@ -233,8 +233,8 @@ class WorldConformance(ABC):
             assert set(source.probes) <= {*source.kinds, *source.probes}
             _refused(partial(source.sample, "no such kind", np.random.default_rng(0)), "an unknown kind")
 
-    def _midway(self, world: World, seed: int) -> None:
-        """Plays to the middle of an episode that may be shorter than `steps`."""
+    def _play_to_middle(self, world: World, seed: int) -> None:
+        """Plays to the middle of an episode, which may be shorter than `steps`."""
         world.reset(Start(seed=seed))
         outcomes = list(_play(world, self.steps, np.random.default_rng(seed)))
         if outcomes[-1].done:
@@ -245,12 +245,12 @@ class WorldConformance(ABC):
     def _kinds(self, world: World) -> tuple[str, ...]:
         world.reset(Start(seed=self.seeds[0]))
         source = world.tasks()
-        assert set(self.ruled_out) <= set(source.optional_kinds), "only kinds on request can be ruled out"
+        assert set(self.ruled_out) <= set(source.optional_kinds), "only optional kinds can be ruled out"
         kinds = dict.fromkeys((*source.kinds, *source.probes, *source.optional_kinds))
         return tuple(kind for kind in kinds if kind not in self.ruled_out)
 
     def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
-        """A task of this kind in the first seeded episode that has one."""
+        """A task of this kind from the first seed in which it is feasible."""
         for seed in range(tries):
             world.reset(Start(seed=seed))
             try:
@@ -259,8 +259,8 @@ class WorldConformance(ABC):
                 continue
         raise AssertionError(f"{kind}: not feasible in any of {tries} episodes")
 
-    def _ask(self, world: World, cue: str, tries: int = 5) -> Task | None:
-        """A task by this cue in the first of a few seeded episodes; None where it is infeasible in all of them."""
+    def _sample_by_cue(self, world: World, cue: str, tries: int = 5) -> Task | None:
+        """A task by this cue from the first seed in which it is feasible; None if there is none in `tries` seeds."""
         for seed in range(tries):
             world.reset(Start(seed=seed))
             try:
@@ -279,7 +279,7 @@ class WorldConformance(ABC):
         assert not loaded.success(world.facts(), []), f"{task.kind}: JSON made it fulfilled"
 
     def _check_expert(self, world: World, expert: Expert, what: str) -> None:
-        """`step` refuses what is outside the action space, so playing is the check."""
+        """Plays the expert: `step` refuses any action outside the action space."""
         for _ in range(self.steps):
             action = expert.act(world)
             assert action.utterance is None or world.spec.utterances, f"{what}: the expert speaks in a mute world"
@@ -290,22 +290,25 @@ class WorldConformance(ABC):
 def _play(
     world: World, steps: int, rng: np.random.Generator, observers: Collection[str] | None = None
 ) -> Iterator[Outcome]:
-    """Random play of every role until the episode ends, at most `steps`; half of the chunks are at rest."""
+    """Plays every role at random for at most `steps`, until the episode ends; half of the movements are no-ops."""
     for _ in range(steps):
-        actions = {role: Action(_random(world.spec, rng), _babble(world.spec, rng)) for role in world.spec.roles}
+        actions = {
+            role: Action(_random_movement(world.spec, rng), _random_utterance(world.spec, rng))
+            for role in world.spec.roles
+        }
         outcome = world.step(actions, observers)
         yield outcome
         if outcome.done:
             return
 
 
-def _random(spec: WorldSpec, rng: np.random.Generator) -> Movement:
+def _random_movement(spec: WorldSpec, rng: np.random.Generator) -> Movement:
     bins = [component.bins for component in spec.movement]
-    wild = rng.integers(0, bins, (spec.frames_per_step, len(bins))).astype(np.int8)
-    return spec.rest() if rng.random() < 0.5 else wild
+    movement = rng.integers(0, bins, (spec.frames_per_step, len(bins))).astype(np.int8)
+    return spec.rest() if rng.random() < 0.5 else movement
 
 
-def _babble(spec: WorldSpec, rng: np.random.Generator) -> str | None:
+def _random_utterance(spec: WorldSpec, rng: np.random.Generator) -> str | None:
     return f"number {rng.integers(100)}" if spec.utterances and rng.random() < 0.3 else None
 
 
@@ -351,7 +354,7 @@ def _check_same_array(one: NDArray[Any] | None, other: NDArray[Any] | None, what
 
 
 def _refused(attempt: Callable[[], Any], what: str) -> None:
-    """`attempt` must raise ValueError."""
+    """Asserts that `attempt` raises ValueError with a message."""
     try:
         attempt()
     except ValueError as refusal:

@@ -1,4 +1,4 @@
-"""Gymnasium's spaces as the parts of a world: observations as image, vector and mission; actions as bins."""
+"""Conversion of Gymnasium spaces: observations to image, vector and mission; bins to actions."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from numpy.typing import NDArray
 from interplay.env.arrays import Image
 from interplay.env.world import Component
 
-MOST_BINS = 127  # a bin is an int8
+MAX_BINS = 127  # a bin is an int8
 
 
 @dataclass(frozen=True)
-class Senses:
-    """What an observation space holds: perhaps one picture, perhaps a mission in words, and numbers."""
+class ObservationParts:
+    """Parts of an observation space: at most one picture, at most one mission text, and numbers."""
 
     space: spaces.Space[Any]
-    picture: str | None  # the key of the picture in a Dict; "" where the space is the picture itself
-    mission: str | None  # the key of the text in a Dict
-    numbers: tuple[str, ...]  # the keys of all else; ("",) where the space itself is flattened
+    picture: str | None  # key of the picture in a Dict; "" if the space is the picture itself
+    mission: str | None  # key of the text in a Dict
+    numbers: tuple[str, ...]  # keys of everything else; ("",) if the space itself is flattened
     image: tuple[int, int, int] | None  # (H, W, 3), after fitting
-    vector: int  # numbers in all
+    vector: int  # total count of numbers
 
     def read(self, observation: Any) -> tuple[Image | None, NDArray[np.float32] | None, str]:
         """One observation as (uint8 [H, W, 3] or None, float32 [V] or None, the mission or "")."""
         picture = None
         if self.picture is not None and self.image is not None:
-            picture = fit(_entry(observation, self.picture), self.image[:2])
+            picture = fit_picture(_entry(observation, self.picture), self.image[:2])
         vector = None
         if self.numbers:
             flat = [spaces.flatten(_entry(self.space, key), _entry(observation, key)) for key in self.numbers]
@@ -40,8 +40,8 @@ class Senses:
         return picture, vector, mission
 
 
-def senses_of(space: spaces.Space[Any], size: tuple[int, int] | None) -> Senses:
-    """Sorts an observation space into parts; pictures are fitted to `size` (height, width) where it is given.
+def observation_parts_of(space: spaces.Space[Any], size: tuple[int, int] | None) -> ObservationParts:
+    """Splits an observation space into parts; pictures are fitted to `size` (height, width) if given.
 
     Raises:
         ValueError: the space holds two pictures, two texts, or something of no fixed size.
@@ -61,7 +61,7 @@ def senses_of(space: spaces.Space[Any], size: tuple[int, int] | None) -> Senses:
         shape = entries[pictures[0]].shape
         assert shape is not None
         image = (*(size or (shape[0], shape[1])), 3)
-    return Senses(
+    return ObservationParts(
         space=space,
         picture=pictures[0] if pictures else None,
         mission=texts[0] if texts else None,
@@ -71,9 +71,9 @@ def senses_of(space: spaces.Space[Any], size: tuple[int, int] | None) -> Senses:
     )
 
 
-def fit(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
-    """A picture [h, w, 1 or 3] as uint8 [H, W, 3]: a whole multiple of itself, or sampled down where it is too
-    large, in the middle of black. Whole multiples keep a grid world's tiles square and crisp."""
+def fit_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
+    """A picture [h, w, 1 or 3] as uint8 [H, W, 3]: enlarged by a whole factor, or subsampled if it
+    is too large, and centered on black. Whole factors keep the tiles of a grid world square and sharp."""
     height, width = size
     h, w = picture.shape[:2]
     scale = min(height / h, width / w)
@@ -88,15 +88,15 @@ def fit(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
 
 
 @dataclass(frozen=True)
-class Controls:
-    """How the bins of a movement action become an action of the environment."""
+class SpaceActionCodec:
+    """Mapping from the bins of a movement to an action of the environment."""
 
     space: spaces.Space[Any]
     components: tuple[Component, ...]
-    levels: tuple[NDArray[np.float32], ...] = ()  # by component, the number each bin stands for; continuous only
+    levels: tuple[NDArray[np.float32], ...] = ()  # value of each bin, per component; continuous only
 
     def action(self, bins: Sequence[int]) -> Any:
-        """Bins, one a component, as an action that the environment takes."""
+        """Converts one bin per component to an action of the environment."""
         if isinstance(self.space, spaces.Discrete):
             return self.space.start + bins[0]
         if isinstance(self.space, spaces.MultiDiscrete):
@@ -105,33 +105,33 @@ class Controls:
         return np.array(values).reshape(self.space.shape).astype(self.space.dtype)
 
 
-def controls_of(space: spaces.Space[Any], bins: int, rest: int) -> Controls:
-    """The components of an action space: a Discrete is one, a MultiDiscrete several, a Box one a number.
+def action_codec_of(space: spaces.Space[Any], bins: int, rest: int) -> SpaceActionCodec:
+    """Components of an action space: one for a Discrete, several for a MultiDiscrete, one per number for a Box.
 
-    `bins`: how finely a continuous number is cut; `rest`: the action of a Discrete that does nothing.
+    `bins`: resolution of a continuous number; `rest`: the no-op of a Discrete.
 
     Raises:
         ValueError: a space of another kind, without bounds, or with more than 127 choices.
     """
     if isinstance(space, spaces.Discrete):
-        return Controls(space, (_component("action", int(space.n), rest),))
+        return SpaceActionCodec(space, (_component("action", int(space.n), rest),))
     if isinstance(space, spaces.MultiDiscrete):
         counts = space.nvec.ravel()
-        return Controls(space, tuple(_component(f"action{i}", int(n), 0) for i, n in enumerate(counts)))
+        return SpaceActionCodec(space, tuple(_component(f"action{i}", int(n), 0) for i, n in enumerate(counts)))
     if not isinstance(space, spaces.Box):
         raise ValueError(f"actions of {space} are not supported: Discrete, MultiDiscrete and Box are")
     if not space.is_bounded():
         raise ValueError(f"the actions {space} have no bounds to cut into bins; wrap the environment to bound them")
     bounds = zip(space.low.ravel(), space.high.ravel(), strict=True)
     levels = tuple(np.linspace(low, high, bins, dtype=np.float32) for low, high in bounds)
-    # The rest is the bin nearest to zero: no force, no speed.
+    # The no-op is the bin nearest to zero: no force, no speed.
     components = [_component(f"action{i}", bins, int(np.abs(level).argmin())) for i, level in enumerate(levels)]
-    return Controls(space, tuple(components), levels)
+    return SpaceActionCodec(space, tuple(components), levels)
 
 
 def _component(name: str, bins: int, rest: int) -> Component:
-    if bins > MOST_BINS:
-        raise ValueError(f"{name} has {bins} choices, at most {MOST_BINS} are supported")
+    if bins > MAX_BINS:
+        raise ValueError(f"{name} has {bins} choices, at most {MAX_BINS} are supported")
     if not 0 <= rest < bins:
         raise ValueError(f"env.rest={rest} is none of the {bins} actions; choose 0 to {bins - 1}")
     return Component(name, bins, rest)
@@ -144,5 +144,5 @@ def _is_picture(space: spaces.Space[Any]) -> bool:
 
 
 def _entry(whole: Any, key: str) -> Any:
-    """An entry of a Dict space or observation, or the whole where it is not a Dict."""
+    """An entry of a Dict space or observation; the whole if `key` is empty."""
     return whole[key] if key else whole

@@ -1,7 +1,7 @@
-"""Any Gymnasium environment as a world: its actor is the solver, and who reads its mission aloud is the setter.
+"""Adapter from a Gymnasium environment to a world: its agent is the solver; the setter utters its mission.
 
-An environment cannot be saved, only run again, so a state is the seed and everything done since. That is exact for
-environments that are deterministic after seeding; those that say they are not are refused.
+Gymnasium environments cannot be saved, so a state is the seed and all actions since. Replaying them is exact for
+environments that are deterministic after seeding; those registered as nondeterministic are refused.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Image
-from interplay.env.gymnasium_spaces import controls_of, senses_of
-from interplay.env.mission import Guide, GymnasiumFacts, MissionSource
+from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
+from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.settings import did_you_mean
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
-DEFAULT_FPS = 10.0  # of environments that don't say
+DEFAULT_FPS = 10.0  # for environments that do not declare one
 
 
 @dataclass(frozen=True)
 class GymnasiumConfig:
-    """Which environment, and how it is seen and steered.
+    """Environment id, observation and action settings.
 
     `id` may name the module that registers it, as Gymnasium allows: "ale_py:ALE/Pong-v5".
     """
 
     id: str
-    image: tuple[int, int] | None = None  # height and width that pictures are fitted to; as they come where None
-    max_steps: int | None = None  # of an episode; the environment's own limit where None
-    bins: int = 5  # into which each continuous action is cut; odd, so that one is the middle
-    rest: int | None = None  # the action of a Discrete that does nothing; "done" in MiniGrid and 0 elsewhere
-    instruction: str = ""  # what the setter asks where the environment states no mission
+    image: tuple[int, int] | None = None  # (height, width) to which pictures are fitted; None: their own size
+    max_steps: int | None = None  # time limit of an episode; None: the environment's own
+    bins: int = 5  # per continuous action dimension; odd, so that one is the middle
+    rest: int | None = None  # the no-op of a Discrete space; None: "done" in MiniGrid, 0 elsewhere
+    instruction: str = ""  # what the setter says if the environment has no mission
     success_return: float = 0.0  # the mission is done once the return exceeds it
-    kwargs: Mapping[str, Any] = field(default_factory=dict)  # passed on to the environment
+    kwargs: Mapping[str, Any] = field(default_factory=dict)  # passed to `gymnasium.make`
 
     def __post_init__(self) -> None:
         if self.max_steps is not None and self.max_steps < 1:
@@ -53,29 +53,31 @@ class GymnasiumConfig:
 
 
 class GymnasiumWorld(World):
-    """One Gymnasium environment. The setter sees what the solver sees; only the solver's movement does anything."""
+    """A Gymnasium environment. Setter and solver share one view; only the solver's movement has an effect."""
 
     def __init__(self, config: GymnasiumConfig) -> None:
         self.config = config
-        self._env, rest, self._guide = _environment(config)
-        self._senses = senses_of(self._env.observation_space, config.image)
-        self._controls = controls_of(self._env.action_space, config.bins, rest if config.rest is None else config.rest)
+        self._env, rest, self._solver = _environment(config)
+        self._observations = observation_parts_of(self._env.observation_space, config.image)
+        self._actions = action_codec_of(
+            self._env.action_space, config.bins, rest if config.rest is None else config.rest
+        )
         self.spec = WorldSpec(
             name="gymnasium",
             version=VERSION,
             roles=(SETTER, SOLVER),
             frames_per_step=1,
             frames_per_second=float(self._env.metadata.get("render_fps", DEFAULT_FPS)),
-            image=self._senses.image,
-            vector=self._senses.vector,
-            movement=self._controls.components,
+            image=self._observations.image,
+            vector=self._observations.vector,
+            movement=self._actions.components,
             utterances=True,
             poses=0,
         )
         self._seed: int | None = None
-        self._done_so_far: list[list[int]] = []  # the solver's bins, a row a step
+        self._history: list[list[int]] = []  # the solver's bins, one row per step
         self._said = dict.fromkeys(self.spec.roles, "")
-        self._seen: tuple[Image | None, NDArray[np.float32] | None] = (None, None)
+        self._observed: tuple[Image | None, NDArray[np.float32] | None] = (None, None)
         self._facts = GymnasiumFacts("", 0.0, False, 0)
 
     def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
@@ -89,7 +91,7 @@ class GymnasiumWorld(World):
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         if self._seed is None or self._facts.done:
             raise ValueError("there is no episode under way; call reset(Start(seed=...)) first")
-        bins = self._checked(actions)
+        bins = self._solver_bins(actions)
         reward, truncated = self._advance(bins)
         for role, action in actions.items():
             if action.utterance is not None:
@@ -100,7 +102,7 @@ class GymnasiumWorld(World):
         saved = {
             "world": self._identity(),
             "seed": self._seed,
-            "bins": self._done_so_far,
+            "bins": self._history,
             "said": self._said,
         }
         return json.dumps(saved, sort_keys=True).encode()
@@ -109,7 +111,7 @@ class GymnasiumWorld(World):
         return self._facts
 
     def tasks(self) -> TaskSource:
-        return MissionSource(self._facts.mission, self.config.success_return, self.facts, self._guide)
+        return MissionSource(self._facts.mission, self.config.success_return, self.facts, self._solver)
 
     def view(self, role: str) -> View:
         return self._views((role,))[role]
@@ -127,17 +129,17 @@ class GymnasiumWorld(World):
     def _begin(self, seed: int) -> None:
         observation, _ = self._env.reset(seed=seed)
         self._seed = seed
-        self._done_so_far = []
+        self._history = []
         self._said = dict.fromkeys(self.spec.roles, "")
-        image, vector, mission = self._senses.read(observation)
-        self._seen = (image, vector)
+        image, vector, mission = self._observations.read(observation)
+        self._observed = (image, vector)
         self._facts = GymnasiumFacts(mission or self.config.instruction, 0.0, False, 0)
 
     def _advance(self, bins: list[int]) -> tuple[float, bool]:
-        """One step of the environment; its reward, and whether a time limit cut the episode short."""
-        observation, reward, terminated, truncated, _ = self._env.step(self._controls.action(bins))
-        self._done_so_far.append(bins)
-        self._seen = self._senses.read(observation)[:2]
+        """Steps the environment; returns its reward, and whether a time limit truncated the episode."""
+        observation, reward, terminated, truncated, _ = self._env.step(self._actions.action(bins))
+        self._history.append(bins)
+        self._observed = self._observations.read(observation)[:2]
         was = self._facts
         total = was.total_reward + float(reward)
         self._facts = GymnasiumFacts(was.mission, total, terminated or truncated, was.steps + 1)
@@ -161,14 +163,14 @@ class GymnasiumWorld(World):
         return dict(saved)
 
     def _identity(self) -> Mapping[str, Any]:
-        """All that decides what a history leads to, as JSON keeps it."""
+        """Everything that determines the result of replaying a history, as JSON values."""
         settings = {"id": self.config.id, "bins": self.config.bins, "max_steps": self.config.max_steps}
         identity = {"name": self.spec.name, "version": VERSION, "kwargs": dict(self.config.kwargs), **settings}
         kept: Mapping[str, Any] = json.loads(json.dumps(identity, default=repr))
         return kept
 
-    def _checked(self, actions: Mapping[str, Action]) -> list[int]:
-        """The solver's bins, once every action has been found valid."""
+    def _solver_bins(self, actions: Mapping[str, Action]) -> list[int]:
+        """Validates all actions and returns the solver's bins."""
         counts = np.array([component.bins for component in self.spec.movement])
         for role, action in actions.items():
             if role not in self.spec.roles:
@@ -182,24 +184,24 @@ class GymnasiumWorld(World):
         return [int(chosen) for chosen in movement[0]]
 
     def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
-        image, vector = self._seen
+        image, vector = self._observed
         heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
         wanted = self.spec.roles if observers is None else observers
         return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
 
 
-def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int, Guide]:
-    """The environment, the action that does nothing in it, and who knows how to solve it."""
+def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int, MissionSolver]:
+    """The environment, its no-op action, and its solver."""
     if not config.id.startswith(("MiniGrid-", "BabyAI-")):
-        return _made(config), 0, Guide()
-    from interplay.env import babyai  # needs minigrid, which other environments don't
+        return _make_environment(config), 0, MissionSolver()
+    from interplay.env import babyai  # requires minigrid, which other environments do not
 
-    env = babyai.pictured(_made(config), config.image)
-    return env, babyai.REST, babyai.guide_for(env)
+    env = babyai.with_picture(_make_environment(config), config.image)
+    return env, babyai.NOOP_ACTION, babyai.solver_for(env)
 
 
-def _made(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
-    """The environment as Gymnasium makes it.
+def _make_environment(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
+    """Creates the environment through Gymnasium.
 
     Raises:
         ValueError: Gymnasium cannot make it, or it says that it is not deterministic.
@@ -227,5 +229,5 @@ def _made(config: GymnasiumConfig) -> gymnasium.Env[Any, Any]:
 
 
 def _creator(spec: EnvSpec) -> Any:
-    """What an environment is made by: a class that lists how it can be rendered, or a function."""
+    """The entry point of an environment: a class, whose metadata lists its render modes, or a function."""
     return load_env_creator(spec.entry_point) if isinstance(spec.entry_point, str) else spec.entry_point

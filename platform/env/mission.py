@@ -1,4 +1,4 @@
-"""The task of a world whose environment states one mission: its words are the instruction, its reward the success."""
+"""Task of a Gymnasium environment: its mission text is the instruction, its return decides success."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ KIND = "mission"
 
 @dataclass(frozen=True)
 class GymnasiumFacts:
-    """What is true in a Gymnasium environment, as far as Gymnasium tells."""
+    """Ground truth of a Gymnasium environment, as far as Gymnasium exposes it."""
 
-    mission: str  # "" where the environment states none
+    mission: str  # "" if the environment has none
     total_reward: float  # since the episode began
     done: bool
     steps: int
 
 
 @dataclass(frozen=True)
-class Instead:
-    """What a solver who misunderstood goes to: a thing of another kind or color."""
+class MisreadTarget:
+    """The object that a misread mission refers to: of another kind or color."""
 
     kind: str
     color: str
 
 
-class Resting(Expert):
-    """Does nothing, because nobody knows how this environment is solved."""
+class NoopExpert(Expert):
+    """Does nothing: the expert of an environment without a known solver."""
 
     finished = True
 
     def act(self, world: World) -> Action:
-        """Rests in silence."""
+        """The no-op action, without an utterance."""
         return Action(world.spec.rest())
 
 
 @dataclass(frozen=True)
-class Guide:
-    """What an environment's makers ship to solve it: an expert, and a mistake that a person could make."""
+class MissionSolver:
+    """Solver that ships with an environment: an expert, and a sampler of plausible misreadings."""
 
-    expert: Callable[[World, Instead | None], Expert] = lambda world, instead: Resting()
-    mistake: Callable[[World, np.random.Generator], Instead | None] = lambda world, rng: None
+    expert: Callable[[World, MisreadTarget | None], Expert] = lambda world, instead: NoopExpert()
+    sample_misread: Callable[[World, np.random.Generator], MisreadTarget | None] = lambda world, rng: None
 
 
 @dataclass(frozen=True)
 class Mission(Task):
-    """The environment's own mission. Done once the return exceeds `above`; a negative `above` is only known to be
-    exceeded at the end."""
+    """The mission of the environment. Done once the return exceeds `above`; with a negative `above` only at the end of
+    the episode, since the return could still fall below it."""
 
     instruction: str
     above: float
-    guide: Guide
-    instead: Instead | None = None
+    solver: MissionSolver
+    instead: MisreadTarget | None = None
     kind: str = KIND
     answer: str | None = None
 
@@ -75,21 +75,23 @@ class Mission(Task):
         return float(self.success(facts, ()))
 
     def misread(self, world: World, rng: np.random.Generator) -> Task:
-        instead = self.guide.mistake(world, rng)
-        return self if instead is None else Mission(self.instruction, self.above, self.guide, instead)
+        instead = self.solver.sample_misread(world, rng)
+        return self if instead is None else Mission(self.instruction, self.above, self.solver, instead)
 
     def expert(self, world: World) -> Expert:
-        return self.guide.expert(world, self.instead)
+        return self.solver.expert(world, self.instead)
 
 
 class MissionSource(TaskSource):
-    """The one task of an environment that states a mission; none where it states none."""
+    """The single task of an environment with a mission; no task if it has none."""
 
-    def __init__(self, instruction: str, above: float, facts: Callable[[], GymnasiumFacts], guide: Guide) -> None:
+    def __init__(
+        self, instruction: str, above: float, facts: Callable[[], GymnasiumFacts], solver: MissionSolver
+    ) -> None:
         self._instruction = instruction
         self._above = above
         self._facts = facts
-        self._guide = guide
+        self._solver = solver
         self.kinds = (KIND,) if instruction else ()
         self.probes = self.kinds
 
@@ -97,7 +99,7 @@ class MissionSource(TaskSource):
         if kind not in self.kinds:
             allowed = f"this world asks: {', '.join(self.kinds)}" if self.kinds else "set env.instruction to have one"
             raise ValueError(f"no task of kind {kind!r} here; {allowed}")
-        task = Mission(self._instruction, self._above, self._guide)
+        task = Mission(self._instruction, self._above, self._solver)
         if self._facts().done or task.success(self._facts(), ()):
             raise InfeasibleTask(f"the mission {self._instruction!r} is over: reset the world to ask it again")
         return task
@@ -107,5 +109,5 @@ class MissionSource(TaskSource):
             raise ValueError(f"a task of kind {fields.get('kind')!r} was not asked in this world; it knows {KIND!r}")
         instead = fields.get("instead")
         return Mission(
-            fields["instruction"], fields["above"], self._guide, None if instead is None else Instead(**instead)
+            fields["instruction"], fields["above"], self._solver, None if instead is None else MisreadTarget(**instead)
         )

@@ -1,4 +1,4 @@
-"""Worlds by name: the built-in ones, those that other packages offer, and those registered by hand.
+"""Registry of worlds by name: built-in worlds, entry points of other packages, and worlds registered in the process.
 
 A package offers a world as an entry point of the group ``interplay.worlds``::
 
@@ -6,8 +6,8 @@ A package offers a world as an entry point of the group ``interplay.worlds``::
     interplay.worlds =
         corridor = my_package.corridor:entry
 
-where ``entry`` is a `WorldEntry`, or any callable that returns a world from keyword settings. Nothing is imported
-before it is asked for, so a world's dependencies are needed only by those who use it.
+where ``entry`` is a `WorldEntry`, or any callable that returns a world from keyword settings. A world is imported
+when it is first requested, so its dependencies need to be installed only where it is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GROUP = "interplay.worlds"
 
 @dataclass(frozen=True)
 class WorldEntry:
-    """A world and the dataclass it is configured by: ``make(name, **settings)`` is ``world(config(**settings))``."""
+    """A world and its configuration dataclass: ``make(name, **settings)`` is ``world(config(**settings))``."""
 
     world: Callable[[Any], World]
     config: type[Any]
@@ -40,12 +40,12 @@ Factory = Callable[..., World]
 
 @dataclass(frozen=True)
 class _BuiltIn:
-    """Where a world of this package lives, so that it is imported only when wanted."""
+    """Import path of a world of this package, which is imported on demand."""
 
     module: str
     world: str
     config: str
-    extra: str | None = None  # the extra to install where an import fails
+    extra: str | None = None  # the extra to install if an import fails
 
     def load(self) -> WorldEntry:
         try:
@@ -70,22 +70,22 @@ _REGISTERED: dict[str, Factory] = {}
 
 
 def names() -> tuple[str, ...]:
-    """Every world that `make` knows, sorted."""
-    return tuple(sorted({*_BUILT_IN, *_REGISTERED, *_offered()}))
+    """All world names that `make` accepts, sorted."""
+    return tuple(sorted({*_BUILT_IN, *_REGISTERED, *_entry_points()}))
 
 
 def make(name: str, **settings: Any) -> World:
-    """A new world.
+    """Creates a world.
 
     Raises:
-        ValueError: an unknown name, or settings that the world does not take (`SettingsError` lists them all).
+        ValueError: an unknown name, or invalid settings (`SettingsError` lists them all).
         ModuleNotFoundError: the world needs a package that is not installed; the message names the extra.
     """
     return factory(name)(**settings)
 
 
 def factory(name: str) -> Factory:
-    """What makes the world `name` from keyword settings: a `WorldEntry`, or another package's own callable.
+    """The callable that creates the world `name` from keyword settings: a `WorldEntry` or another package's function.
 
     Raises:
         ValueError: an unknown name.
@@ -94,7 +94,7 @@ def factory(name: str) -> Factory:
         return _BUILT_IN[name].load()
     if name in _REGISTERED:
         return _REGISTERED[name]
-    offered = _offered()
+    offered = _entry_points()
     if name not in offered:
         known = names()
         raise ValueError(f"no world is called {name!r}.{did_you_mean(name, known)} Worlds: {', '.join(known)}.")
@@ -104,27 +104,27 @@ def factory(name: str) -> Factory:
             f"the entry point {name!r} of group {GROUP} is {offered[name].value!r}, which is a "
             f"{type(loaded).__name__}; offer a WorldEntry or a callable that returns a World"
         )
-    made: Factory = loaded
-    return made
+    entry: Factory = loaded
+    return entry
 
 
 def config_type(name: str) -> type[Any] | None:
-    """The dataclass that configures a world, by which its settings can be checked before it is made; None where the
-    world is another package's bare callable."""
+    """The configuration dataclass of a world, for checking settings before creating it. None if the world is a bare
+    callable of another package."""
     found = factory(name)
     return found.config if isinstance(found, WorldEntry) else None
 
 
 def register(name: str, entry: Factory) -> None:
-    """Adds a world to this process, for notebooks and tests; a package offers an entry point instead.
+    """Registers a world in this process, for notebooks and tests; packages use an entry point instead.
 
     Raises:
-        ValueError: the name is taken by another world.
+        ValueError: another world has this name.
     """
     if name in names() and _REGISTERED.get(name) is not entry:
         raise ValueError(f"a world called {name!r} exists already; choose another name than {', '.join(names())}")
     _REGISTERED[name] = entry
 
 
-def _offered() -> Mapping[str, EntryPoint]:
+def _entry_points() -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}

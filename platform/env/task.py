@@ -1,8 +1,8 @@
-"""What can be asked in a world: an instruction or question, the test of its success, and how to do it.
+"""Interface of a task: an instruction or a question, its success test, and an expert that carries it out.
 
-A task is the meeting point of everyone who needs the truth: the scripted setter says its `instruction`, the
-scripted solver follows its `expert`, the rater marks the rises and falls of its `progress`, a probe reads its
-`success`. Each world knows its own tasks; nobody else needs to know the world.
+Every consumer of ground truth goes through a task: the scripted setter utters its `instruction`, the scripted solver
+runs its `expert`, the rater marks changes of its `progress`, and a probe tests its `success`. Each world defines its
+own tasks, so no consumer depends on a particular world.
 """
 
 from __future__ import annotations
@@ -18,100 +18,99 @@ from interplay.env.world import Action, World
 
 
 class InfeasibleTask(ValueError):
-    """No task of the wanted kind can be asked in the world as it stands."""
+    """No task of the requested kind is possible in the current state of the world."""
 
 
 class Task(ABC):
-    """One thing asked of the solver. Immutable; says all it knows in `to_json`, so that it can be stored."""
+    """One instruction or question for the solver. Immutable, and stored as `to_json` returns it."""
 
     kind: str
     instruction: str
     answer: str | None  # the true answer of a question; None for an instruction to act
-    cue: str | None = None  # the cue that the setter followed, of `TaskSource.cues`; None where it followed none
-    modifier: str | None = None  # what else its words had to satisfy, of `TaskSource.modifiers`
+    cue: str | None = None  # one of `TaskSource.cues` if the task was sampled by a cue
+    modifier: str | None = None  # one of `TaskSource.modifiers` if the wording had to satisfy one
 
     @abstractmethod
     def to_json(self) -> Mapping[str, Any]:
-        """JSON-able fields from which `TaskSource.load` rebuilds the task; 'kind' and 'instruction' among them, and
-        'cue' and 'modifier' where it was asked by them."""
+        """JSON-able fields from which `TaskSource.load` rebuilds the task: 'kind', 'instruction', 'cue' and 'modifier'
+        if the task has them, and whatever else it needs."""
 
     @abstractmethod
     def success(self, facts: Any, said: Sequence[str]) -> bool:
-        """Is the task done now? `said`: the solver's utterances since the task was asked, oldest first.
+        """Whether the task is done now. `said`: the solver's utterances since the task was given, oldest first.
 
-        A question succeeds when the FIRST utterance holds the true answer (its words, case and punctuation aside).
+        A question succeeds if the FIRST utterance is the true answer (compared by words, ignoring case and
+        punctuation).
         """
 
     @abstractmethod
     def progress(self, facts: Any) -> float:
-        """How far an instruction has come, 0 (nothing) to 1 (done); a rater marks where it rises or falls. 0 for
-        questions: what is said is rated by `rate_answer`."""
+        """Progress of an instruction from 0 to 1 (done), whose changes a rater marks. Always 0 for a question: its
+        answer is rated by `rate_answer`."""
 
     def rate_answer(self, utterance: str) -> int:
-        """+1 for the true answer of a question, -1 for any other utterance, 0 where the task asks no answer."""
+        """+1 for the true answer of a question, -1 for any other utterance, 0 if the task is not a question."""
         if self.answer is None:
             return 0
         return 1 if same_words(self.answer, utterance) else -1
 
     @abstractmethod
     def misread(self, world: World, rng: np.random.Generator) -> Task:
-        """What a solver who misunderstood would do instead: another object, or a plausible wrong answer. Returns the
-        task itself where nothing can be mistaken. `instruction` stays what was asked."""
+        """A plausible misinterpretation of the task (another object, a wrong answer), or the task itself if there is
+        none. `instruction` is unchanged."""
 
     def expert(self, world: World) -> Expert:
-        """A competent solver of this task, through the action interface only."""
+        """A competent policy for this task, which acts through the action interface only."""
         return world.tasks().expert(self, world)
 
     def partner(self, world: World) -> Expert | None:
-        """What the setter does meanwhile where the task takes two; None where it only waits."""
+        """The setter's policy if the task takes two players; None if the setter only waits."""
         return world.tasks().partner(self, world)
 
 
 class Expert(ABC):
-    """Carries out one task, step by step."""
+    """A scripted policy that carries out one task with access to ground truth."""
 
-    finished: bool = False  # it has done, and said, all it meant to
+    finished: bool = False  # whether it has done and said everything it intended
 
     @abstractmethod
     def act(self, world: World) -> Action:
-        """The next step, from the world's truth (`world.facts()`)."""
+        """The next action, computed from ground truth (`world.facts()`)."""
 
 
 class TaskSource(ABC):
     """The tasks of one world."""
 
-    kinds: tuple[str, ...]  # what a setter may ask for
-    probes: tuple[str, ...]  # the kinds that evaluation measures
-    optional_kinds: tuple[str, ...] = ()  # further kinds, asked and measured only where a configuration names them
-    cues: tuple[str, ...] = ()  # what setters are told to ask for, each of which leads to one kind of task or another
-    modifiers: tuple[str, ...] = ()  # what setters may be told to observe in their words, whatever they ask for
-    step_limits: Mapping[str, int] = MappingProxyType(
-        {}
-    )  # steps that a probe is given, of kinds that take longer than most
+    kinds: tuple[str, ...]  # kinds of task that a setter samples by default
+    probes: tuple[str, ...]  # kinds that evaluation measures by default
+    optional_kinds: tuple[str, ...] = ()  # further kinds, used only if a configuration names them
+    cues: tuple[str, ...] = ()  # prompts for setters, each of which leads to one or more kinds of task
+    modifiers: tuple[str, ...] = ()  # constraints on the wording that may come with a cue
+    step_limits: Mapping[str, int] = MappingProxyType({})  # time limits of probes by kind, if above the default
 
     @abstractmethod
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
-        """A feasible, not yet fulfilled task of this kind in the world as it stands.
+        """A feasible task of this kind in the current state of the world, not yet done.
 
         Raises:
-            InfeasibleTask: there is none here.
+            InfeasibleTask: no such task is possible here.
             ValueError: an unknown kind.
         """
 
     def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
-        """A task as by `sample`, of whatever kind this cue leads to, in words that satisfy the modifier, if any.
+        """A task as from `sample`, of a kind that this cue leads to, worded to satisfy the modifier, if any.
 
-        The task carries both, so that what was recorded can be told apart by them.
+        The task stores both, so that recordings can be filtered by them.
 
         Raises:
-            InfeasibleTask: nothing here can be asked so.
+            InfeasibleTask: no such task is possible here.
             ValueError: an unknown cue or modifier.
         """
         self.check_cue(cue, modifier)
         raise NotImplementedError(f"{type(self).__name__} names cues, and has to define `sample_by_cue`")
 
     def check_cue(self, cue: str, modifier: str | None = None) -> None:
-        """Raises ValueError, naming what is allowed, for a cue or modifier that these tasks do not know."""
+        """Raises ValueError, listing what is allowed, if the cue or modifier is unknown."""
         for what, name, known in (("cue", cue, self.cues), ("modifier", modifier, self.modifiers)):
             if name is not None and name not in known:
                 allowed = f"its {what}s are {', '.join(known)}" if known else f"it has no {what}s"
@@ -119,23 +118,23 @@ class TaskSource(ABC):
 
     @abstractmethod
     def load(self, fields: Mapping[str, Any]) -> Task:
-        """The task that `to_json` described."""
+        """The task whose `to_json` returned these fields."""
 
     def expert(self, task: Task, world: World) -> Expert:
-        """A competent solver of a task of this source."""
+        """A competent policy for a task of this source."""
         raise NotImplementedError(f"{type(self).__name__} ships no experts")
 
     def partner(self, task: Task, world: World) -> Expert | None:
-        """What the setter does meanwhile where the task takes two; None where it only waits."""
+        """The setter's policy if the task takes two players; None if the setter only waits."""
         return None
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words of an utterance, punctuation dropped: how every part of the platform reads language."""
+    """Lower-case words of an utterance without punctuation: the tokenization used throughout the platform."""
     kept = "".join(c if c.isalnum() or c in "'-" else " " for c in text.lower())
     return kept.split()
 
 
 def same_words(a: str, b: str) -> bool:
-    """Do two utterances say the same words?"""
+    """Whether two utterances consist of the same words."""
     return words(a) == words(b)

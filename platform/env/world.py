@@ -1,4 +1,4 @@
-"""The contract of a world: what two players can see, do and say in it, and how it is saved.
+"""Interface of a world: what its players observe, do and say, and how an episode is saved.
 
 The canonical loop, for any world::
 
@@ -10,8 +10,8 @@ The canonical loop, for any world::
         if outcome.done:
             break
 
-Nothing outside this folder asks which world it is in: the agent is built from ``world.spec``, scripted
-players ask ``world.tasks()`` what can be asked here, and raters and probes read ``world.facts()``.
+Code outside this folder does not depend on a particular world: the agent is built from ``world.spec``, scripted
+players sample tasks from ``world.tasks()``, and raters and probes read ``world.facts()``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from interplay.env.arrays import Image
 if TYPE_CHECKING:
     from interplay.env.task import TaskSource
 
-Movement = NDArray[np.int8]  # [frames_per_step, components]: a bin of each component, for each frame
+Movement = NDArray[np.int8]  # [frames_per_step, components]: the chosen bin of each component in each frame
 
 
 @dataclass(frozen=True)
 class Component:
-    """One small categorical of a movement action: its name, its number of bins, and the bin that does nothing."""
+    """One categorical dimension of a movement action: name, number of bins, and the bin that does nothing."""
 
     name: str
     bins: int
@@ -44,26 +44,26 @@ class Component:
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """What exists in a world. Parts that do not exist are None, 0 or empty."""
+    """Observation and action spaces of a world. A part that the world does not have is None, 0 or empty."""
 
     name: str
     version: int
-    roles: tuple[str, ...]  # roles[0] asks (the setter), roles[1] acts and answers (the solver); or the solver alone
+    roles: tuple[str, ...]  # (setter, solver), or the solver alone; the setter gives tasks, the solver acts and answers
     frames_per_step: int  # frames in one agent step: 8 in the Playhouse, 1 in a turn-based world
     frames_per_second: float
     image: tuple[int, int, int] | None  # (H, W, 3), uint8
     vector: int  # length of the float32 vector observation
     movement: tuple[Component, ...]
-    utterances: bool  # can players hear and say things
-    poses: int  # length of the float32 vector that `show` redraws a moment from; 0: pictures must be stored
+    utterances: bool  # whether players speak and hear each other
+    poses: int  # length of the float32 vector from which `show` redraws a moment; 0 if pictures must be stored
 
     @property
     def solver(self) -> str:
-        """The role that an agent learns to play."""
+        """The role that the agent learns."""
         return self.roles[-1]
 
     def rest(self) -> Movement:
-        """The movement chunk that does nothing, int8 [frames_per_step, components]."""
+        """The no-op movement, int8 [frames_per_step, components]."""
         return self._rest.copy()
 
     @cached_property
@@ -74,7 +74,7 @@ class WorldSpec:
 
 @dataclass(frozen=True)
 class View:
-    """What one player observes at one step. Never the truth about the world: only its own senses."""
+    """Observation of one player at one step. Never holds ground truth."""
 
     image: Image | None = None
     vector: NDArray[np.float32] | None = None
@@ -84,7 +84,7 @@ class View:
 
 @dataclass(frozen=True)
 class Action:
-    """What one player does in one step: a movement chunk, and perhaps a whole utterance."""
+    """Action of one player in one step: a movement of `frames_per_step` frames, and optionally an utterance."""
 
     movement: Movement
     utterance: str | None = None
@@ -92,7 +92,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Start:
-    """Where an episode starts: a seed (a new world) or a saved state (exactly the world that was saved)."""
+    """Start of an episode: a seed for a new one, or a saved state to continue."""
 
     seed: int | None = None
     state: bytes | None = None
@@ -107,33 +107,33 @@ class Start:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one step led to."""
+    """Result of one step."""
 
     views: Mapping[str, View]
-    done: bool = False  # the world itself ended the episode; time limits belong to whoever runs it
+    done: bool = False  # the world ended the episode; time limits are applied by the caller
     env_reward: float = 0.0
     info: Mapping[str, Any] = field(default_factory=dict)
 
 
 class World(ABC):
-    """One world, holding one episode at a time. Not thread-safe; make one a lane."""
+    """A world that runs one episode at a time. Not thread-safe: create one per lane."""
 
     spec: WorldSpec
 
     @abstractmethod
     def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
-        """Begins an episode and returns the views of the roles in `observers` (all roles where None).
+        """Starts an episode and returns the views of the roles in `observers` (None: all roles).
 
         Raises:
-            ValueError: `start.state` was not saved by this world at this version and configuration.
+            ValueError: `start.state` was not saved by this world with this version and configuration.
         """
 
     @abstractmethod
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
-        """Runs `spec.frames_per_step` frames. A role without an entry in `actions` rests in silence.
+        """Runs `spec.frames_per_step` frames. A role without an entry in `actions` does nothing and stays silent.
 
-        An utterance is heard by the others in the views of this very step's outcome. Views are made only for the
-        roles in `observers`: pictures are what costs.
+        The other role hears an utterance in the views that this step returns. Views are made only for the roles in
+        `observers`, because rendering dominates the cost of a step.
 
         Raises:
             ValueError: a movement of the wrong shape, a bin out of range, or an unknown role.
@@ -141,36 +141,36 @@ class World(ABC):
 
     @abstractmethod
     def state(self) -> bytes:
-        """Saves the episode where it stands, so that `reset(Start(state=...))` goes on bit-identically from here,
-        in this process and in any other: same later states, same pictures. May re-seat the live simulation on the
-        saved vector, which is what makes the two identical."""
+        """Saves the episode. `reset(Start(state=...))` continues it bit-identically, in this process or another: same
+        later states, same pictures. May reload the live simulation from what was saved, so that both continue from
+        the same numbers."""
 
     @abstractmethod
     def facts(self) -> Any:
-        """The truth for scripted players, raters and probes (see `interplay.env.task`); never an observation."""
+        """Ground truth for scripted players, raters and probes (see `interplay.env.task`); never an observation."""
 
     @abstractmethod
     def tasks(self) -> TaskSource:
-        """What can be asked in this world as it stands."""
+        """The tasks that are possible in the current state of this world."""
 
     def poses(self) -> NDArray[np.float32]:
-        """The moment as a float32 vector [spec.poses], from which `show` redraws it."""
+        """The current moment as a float32 vector [spec.poses], from which `show` redraws it."""
         raise NotImplementedError(f"{self.spec.name} keeps no poses: store its pictures")
 
     def show(self, poses: NDArray[np.float32]) -> None:
-        """Puts a recorded moment of this episode before `view` and `facts`, without simulating it.
+        """Makes `view` and `facts` describe a recorded moment of this episode, without simulating it.
 
-        Only after a `reset` to the episode's own start; `step` needs another `reset` afterwards."""
+        Requires a preceding `reset` to the start of that episode; `step` requires another `reset` afterwards."""
         raise NotImplementedError(f"{self.spec.name} keeps no poses: store its pictures")
 
     def view(self, role: str) -> View:
-        """The present view of one role, drawn now."""
+        """The current view of one role, rendered on this call."""
         raise NotImplementedError
 
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
-        """Pictures for people, by title: the players' eyes, a large view, a map. Empty where there are none."""
+        """Pictures for people, by title: each player's view, an overview, a map. Empty if the world has none."""
         return {}
 
     def close(self) -> None:
-        """Frees what the world holds."""
+        """Releases the resources of the world."""
         return

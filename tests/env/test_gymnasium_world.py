@@ -11,7 +11,7 @@ from gymnasium import spaces
 from minigrid.core.constants import COLOR_NAMES
 
 from interplay.env import registry
-from interplay.env.gymnasium_spaces import controls_of, fit, senses_of
+from interplay.env.gymnasium_spaces import action_codec_of, fit_picture, observation_parts_of
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, World
 
@@ -174,28 +174,28 @@ def test_portraits_are_the_environments_own() -> None:
 
 def test_small_pictures_grow_in_whole_multiples() -> None:
     picture = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
-    fitted = fit(picture, (5, 7))
+    fitted = fit_picture(picture, (5, 7))
     assert (fitted[0:4, 1:5] == picture.repeat(2, 0).repeat(2, 1)).all()
     assert fitted[4].max() == fitted[:, 5:].max() == fitted[:, :1].max() == 0
 
 
 def test_large_pictures_are_sampled_down_in_their_proportions() -> None:
     rows = np.repeat(np.arange(40, dtype=np.uint8)[:, None, None], 80, axis=1)
-    fitted = fit(rows, (10, 20))
+    fitted = fit_picture(rows, (10, 20))
     assert fitted.shape == (10, 20, 3)
     assert fitted[:, 0, 0].tolist() == list(range(0, 40, 4))
 
 
 def test_continuous_actions_are_cut_into_bins_with_a_rest_at_zero() -> None:
-    controls = controls_of(spaces.Box(np.float32([-2, 0]), np.float32([2, 1])), bins=5, rest=0)
+    controls = action_codec_of(spaces.Box(np.float32([-2, 0]), np.float32([2, 1])), bins=5, rest=0)
     assert [component.rest for component in controls.components] == [2, 0]
     assert controls.action([0, 4]).tolist() == [-2, 1]
     assert controls.action([3, 1]).tolist() == [1, 0.25]
 
 
 def test_discrete_actions_keep_their_start() -> None:
-    assert controls_of(spaces.Discrete(3, start=10), bins=5, rest=0).action([2]) == 12
-    assert controls_of(spaces.MultiDiscrete([[2, 3]], start=[[5, 6]]), bins=5, rest=0).action([1, 2]).tolist() == [
+    assert action_codec_of(spaces.Discrete(3, start=10), bins=5, rest=0).action([2]) == 12
+    assert action_codec_of(spaces.MultiDiscrete([[2, 3]], start=[[5, 6]]), bins=5, rest=0).action([1, 2]).tolist() == [
         [6, 8]
     ]
 
@@ -210,7 +210,7 @@ def test_discrete_actions_keep_their_start() -> None:
 )
 def test_action_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        controls_of(space, bins=5, rest=0)
+        action_codec_of(space, bins=5, rest=0)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_action_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> No
 )
 def test_observation_spaces_that_do_not_fit_are_refused(space: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        senses_of(space, None)
+        observation_parts_of(space, None)
 
 
 def test_mixed_observations_are_sorted_into_parts() -> None:
@@ -233,7 +233,7 @@ def test_mixed_observations_are_sorted_into_parts() -> None:
         speed=spaces.Box(-1, 1, (2,), np.float32),
         gear=spaces.Discrete(3),
     )
-    senses = senses_of(space, (8, 12))
+    senses = observation_parts_of(space, (8, 12))
     assert (senses.image, senses.vector) == ((8, 12, 3), 5)
     observed = {
         "mission": "go",
