@@ -38,7 +38,7 @@ from interplay.stages.reward_service import serve_reward
 from interplay.stages.run import Run, StageConflict, open_run
 from interplay.stages.training import Diverged
 from interplay.tracking.dashboard import watch
-from interplay.tracking.run_summary import read_standing
+from interplay.tracking.run_summary import read_run_summary
 
 # What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
 # ours, and goes through with its traceback.
@@ -210,7 +210,7 @@ def _replay(config: Config) -> int:
 def _watch(config: Config) -> int:
     root = Path(config.run.dir) / config.run.name  # opens no run: it must not write another run's settings down
     try:
-        watch(lambda: read_standing(root), Console())
+        watch(lambda: read_run_summary(root), Console())
     except KeyboardInterrupt:
         sys.stderr.write("no longer watching; the run itself goes on\n")
     return 0

@@ -15,8 +15,8 @@ import numpy as np
 from interplay.actors.seats import CurrentTask, SolverSeat
 from interplay.env.task import Task
 from interplay.env.world import Action, Movement, View, World
-from interplay.evaluation.material import Chance
 from interplay.evaluation.probes import Probe, ProbePlayer
+from interplay.evaluation.report_data import ChanceLevel
 
 
 class RestingSeat(SolverSeat):
@@ -56,32 +56,32 @@ def measure_chance(
     probes: Sequence[Probe],
     rng: np.random.Generator,
     stopped: Callable[[], bool] = lambda: False,
-) -> dict[str, Chance]:
+) -> dict[str, ChanceLevel]:
     """The chance level of each kind of the probes; those that `stopped` cuts short are left out.
 
     `worlds`: side by side; an episode must stand in the first, so that it knows its tasks.
     """
     source = worlds[0].tasks()
-    found: dict[str, Chance] = {}
+    found: dict[str, ChanceLevel] = {}
     for kind in dict.fromkeys(probe.kind for probe in probes):
         drawn = [probe for probe in probes if probe.kind == kind]
         tasks = [source.load(probe.task) for probe in drawn]
         if any(task.answer is not None for task in tasks):
-            found[kind] = answering(tasks)
+            found[kind] = chance_of_answers(tasks)
             continue
         resting, moving = (_played(worlds, drawn, seat, stopped) for seat in (RestingSeat(), RandomSeat(rng)))
         if stopped():
             break
-        found[kind] = Chance(resting, moving)
+        found[kind] = ChanceLevel(resting, moving)
     return found
 
 
-def answering(questions: Sequence[Task]) -> Chance:
+def chance_of_answers(questions: Sequence[Task]) -> ChanceLevel:
     """The chance level of questions of one kind."""
     count = len(questions)
     answers = Counter(task.answer for task in questions if task.answer is not None)
     right = {answer: np.mean([task.rate_answer(answer) > 0 for task in questions]) for answer in answers}
-    return Chance(
+    return ChanceLevel(
         resting=0.0,
         random=float(sum(right[answer] * times / count for answer, times in answers.items())),
         answers={answer: float(right[answer]) for answer, _ in answers.most_common()},

@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from interplay.env.arrays import Float64Array
-from interplay.evaluation.curves import smoothed
 from interplay.evaluation.estimates import Estimate, SuccessCurve
-from interplay.evaluation.material import Curve, RewardPoint, UtilityTrace
+from interplay.evaluation.metric_curves import smoothed
+from interplay.evaluation.report_data import MetricCurve, RewardPoint, UtilityTrace
 
 # Okabe and Ito's colors, told apart by color-blind readers too; lightened to stand on dark pages as well
 COLORS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
@@ -63,7 +63,7 @@ _STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True)
-class Drawing:
+class SvgFigure:
     """An SVG figure, and the words that say what it shows: caption and text for those who can not see it."""
 
     svg: str
@@ -73,7 +73,7 @@ class Drawing:
 
 def grouped_bars(
     groups: Mapping[str, Mapping[str, Estimate]], chance: Mapping[str, float], title: str, caption: str
-) -> Drawing:
+) -> SvgFigure:
     """Success shares as bars: a group a task, a bar an agent, whiskers for intervals, a tick where guessing is."""
     agents = list(dict.fromkeys(agent for bars in groups.values() for agent in bars))
     width = 0.8 / max(len(agents), 1)
@@ -92,10 +92,10 @@ def grouped_bars(
         axes.yaxis.set_major_formatter(PercentFormatter(1))
         axes.set_ylabel("success")
 
-    return Drawing(_svg(draw, title, wide=True), caption, wide=True)
+    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
-def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str) -> Drawing:
+def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str) -> SvgFigure:
     """The share of episodes solved against time, a line an agent, with the band of its interval."""
 
     def draw(axes: Axes) -> None:
@@ -110,10 +110,10 @@ def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str)
         axes.set_xlabel("time since the start of the episode (s)")
         axes.set_ylabel("solved by then")
 
-    return Drawing(_svg(draw, title), caption)
+    return SvgFigure(_svg(draw, title), caption)
 
 
-def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Drawing:
+def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> SvgFigure:
     """Mean modeled return against updates, with bands of two standard errors."""
     updates = np.array([point.update for point in points], np.float64)
     lines = {"training": [point.training for point in points], "held-out": [point.heldout for point in points]}
@@ -138,10 +138,10 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Dra
         axes.set_ylabel("modeled return of an episode")
         axes.legend(loc="best")
 
-    return Drawing(_svg(draw, title, wide=True), caption, wide=True)
+    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
-def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title: str, caption: str) -> Drawing:
+def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title: str, caption: str) -> SvgFigure:
     """Utility along one episode; triangles for marks, flags for words, letters where the pictures were taken."""
     seconds = np.arange(len(trace.utility)) * trace.seconds_per_step
 
@@ -175,10 +175,10 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
         if trace.marks:
             axes.legend(loc="best")
 
-    return Drawing(_svg(draw, title, wide=True), caption, wide=True)
+    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
 
-def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Drawing:
+def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> SvgFigure:
     """Mean reward after each kind of answer, with intervals; above zero and below it."""
 
     def draw(axes: Axes) -> None:
@@ -190,10 +190,10 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Dr
         axes.margins(x=0.12, y=0.15)
         axes.set_ylabel("reward for the answer")
 
-    return Drawing(_svg(draw, title), caption)
+    return SvgFigure(_svg(draw, title), caption)
 
 
-def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, caption: str) -> Drawing:
+def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, caption: str) -> SvgFigure:
     """Distributions over the same bins, to see how far apart they lie."""
     values = np.concatenate(list(samples.values()))
     edges = np.linspace(values.min(), values.max() + 1e-9, 25).tolist()
@@ -209,10 +209,10 @@ def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, capti
         axes.margins(y=0.35)  # room for the legend
         axes.legend(loc="upper left")
 
-    return Drawing(_svg(draw, title), caption)
+    return SvgFigure(_svg(draw, title), caption)
 
 
-def learning_curve(name: str, curve: Curve) -> Drawing:
+def learning_curve(name: str, curve: MetricCurve) -> SvgFigure:
     """One metric over training: its points in pale, and their running means."""
     line = smoothed(curve)
 
@@ -222,7 +222,7 @@ def learning_curve(name: str, curve: Curve) -> Drawing:
         axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.set_xlabel("updates")
 
-    return Drawing(_svg(draw, name, height=1.9), "")
+    return SvgFigure(_svg(draw, name, height=1.9), "")
 
 
 def _bar(axes: Axes, at: float, width: float, estimate: Estimate, color: str, label: str) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from interplay.evaluation.material import Filmstrip
 from interplay.evaluation.probes import Film
+from interplay.evaluation.report_data import Filmstrip
 
 
-def chosen_rows(rows: int, count: int) -> list[int]:
+def evenly_spaced_rows(rows: int, count: int) -> list[int]:
     """At most `count` of the rows 0 .. rows - 1, evenly spread, the first and the last among them."""
     return sorted({round(row) for row in np.linspace(0, rows - 1, min(count, rows)).tolist()})
 
 
-def film_filmstrip(film: Film, *, title: str, seconds_per_step: float, frames: int = 8) -> Filmstrip:
+def make_filmstrip(film: Film, *, title: str, seconds_per_step: float, frames: int = 8) -> Filmstrip:
     """A probe that was filmed to its end as a filmstrip; what the solver said is part of the outcome."""
     if film.result is None:
         raise ValueError(f"the film of probe {film.probe.kind} {film.probe.index} has not been played to its end")
@@ -21,7 +21,7 @@ def film_filmstrip(film: Film, *, title: str, seconds_per_step: float, frames: i
     taken = f"{result.steps * seconds_per_step:.1f} s"
     outcome = f"not solved in {taken}" if result.success_step is None else f"solved in {taken}"
     said = "".join(f", said “{words}”" for words in result.said)
-    rows = chosen_rows(len(film.pictures), frames)
+    rows = evenly_spaced_rows(len(film.pictures), frames)
     return Filmstrip(
         title=title,
         instruction=result.instruction,

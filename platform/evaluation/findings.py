@@ -23,13 +23,13 @@ from interplay.evaluation.estimates import (
     success_curve,
     success_share,
 )
-from interplay.evaluation.material import ProbeResults, ReportMaterial, RewardModelResults, RewardPoint
+from interplay.evaluation.report_data import ProbeResults, ReportData, RewardModelResults, RewardPoint
 
 SEED = 20221121  # of the bootstrap, so that a report of the same results says the same numbers
 
 
 @dataclass(frozen=True)
-class Finding:
+class Headline:
     """A big number, what it is, and a sentence that puts it into words; `number` is None for what was not run."""
 
     label: str
@@ -62,7 +62,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Change:
+class MeanChange:
     """A mean at the beginning and at the end, over different episodes; `error` is one standard error of the change."""
 
     updates: tuple[int, int]
@@ -107,7 +107,7 @@ def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
     )
 
 
-def halved(probes: ProbeResults) -> ProbeResults:
+def at_half_time(probes: ProbeResults) -> ProbeResults:
     """The same results as if the episodes had ended at half of their time limit."""
     cut = {
         agent: {
@@ -155,14 +155,14 @@ def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     )
 
 
-def heldout_change(points: Sequence[RewardPoint]) -> Change | None:
+def heldout_change(points: Sequence[RewardPoint]) -> MeanChange | None:
     """Modelled return of held-out episodes, first against last; None with fewer than two recorded moments."""
     kept = [point for point in points if len(point.heldout) > 1]
     if len(kept) < 2:
         return None
     first, last = kept[0], kept[-1]
     variances = [float(np.var(point.heldout, ddof=1)) / len(point.heldout) for point in (first, last)]
-    return Change(
+    return MeanChange(
         (first.update, last.update),
         float(np.mean(first.heldout)),
         float(np.mean(last.heldout)),
@@ -170,7 +170,7 @@ def heldout_change(points: Sequence[RewardPoint]) -> Change | None:
     )
 
 
-def answer_rewards(material: ReportMaterial) -> dict[str, Estimate]:
+def answer_rewards(material: ReportData) -> dict[str, Estimate]:
     """Mean reward after each kind of answer."""
     return {
         kind: mean(rewards, np.random.default_rng(SEED))
@@ -187,7 +187,7 @@ def answer_margins(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate
     }
 
 
-def headlines(material: ReportMaterial) -> tuple[Finding, ...]:
+def headlines(material: ReportData) -> tuple[Headline, ...]:
     """What stands at the top of a report."""
     return (
         _success(material.probes),
@@ -218,11 +218,11 @@ def times(ratio: float) -> str:
     return "∞" if math.isinf(ratio) else "–" if math.isnan(ratio) else f"{ratio:.2f}×"
 
 
-def _success(probes: ProbeResults | None) -> Finding:
+def _success(probes: ProbeResults | None) -> Headline:
     label = "Success on probe tasks"
     found = joint_comparison(probes) if probes is not None else None
     if probes is None or found is None:
-        return Finding(label, None, "The two agents have not both been measured on probe tasks.")
+        return Headline(label, None, "The two agents have not both been measured on probe tasks.")
     names = " and ".join(probes.name(task) for task in found.tasks)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
     facts = (
@@ -234,7 +234,7 @@ def _success(probes: ProbeResults | None) -> Finding:
         1: f"{candidate} is better, {times(found.ratio.value)} as often",
         -1: f"{candidate} is worse, {times(found.ratio.value)} as often",
     }[found.verdict]
-    return Finding(
+    return Headline(
         label,
         f"{percent(found.baseline.value)} → {percent(found.candidate.value)}",
         f"{facts}: {verdict} (95% interval of the ratio {span(found.ratio)}).",
@@ -248,17 +248,17 @@ def _unclear(found: Comparison) -> str:
     return f"no clear difference, as too few episodes differ for the sign test (p = {found.p_value:.2g})"
 
 
-def _sooner(probes: ProbeResults | None) -> Finding:
+def _sooner(probes: ProbeResults | None) -> Headline:
     label = "Success in half the time"
-    found = joint_comparison(halved(probes)) if probes is not None else None
+    found = joint_comparison(at_half_time(probes)) if probes is not None else None
     if probes is None or found is None:
-        return Finding(label, None, "No success times of both agents.")
+        return Headline(label, None, "No success times of both agents.")
     early, others = percent(found.candidate.value), percent(found.baseline.value)
     candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
     verdict = {0: _unclear(found), 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
     halves = sorted({probes.limit(task) // 2 for task in found.tasks})
     seconds = " or ".join(f"{steps * probes.seconds_per_step:.1f}" for steps in halves)
-    return Finding(
+    return Headline(
         label,
         f"{others} → {early}",
         f"Within {seconds} s, half of the time limit, {candidate} has solved "
@@ -267,14 +267,14 @@ def _sooner(probes: ProbeResults | None) -> Finding:
     )
 
 
-def _modeled_reward(points: Sequence[RewardPoint]) -> Finding:
+def _modeled_reward(points: Sequence[RewardPoint]) -> Headline:
     label = "Modelled return, held-out"
     change = heldout_change(points)
     if change is None:
-        return Finding(label, None, "Reinforcement has not recorded the modeled return of held-out episodes.")
+        return Headline(label, None, "Reinforcement has not recorded the modeled return of held-out episodes.")
     verdict = {0: "moved within its error", 1: "rose", -1: "fell"}[change.verdict]
     first, last = change.updates
-    return Finding(
+    return Headline(
         label,
         f"{change.start:.2f} → {change.end:.2f}",
         f"Between updates {first} and {last} the return that the reward model gives to held-out episodes {verdict} "
@@ -282,10 +282,10 @@ def _modeled_reward(points: Sequence[RewardPoint]) -> Finding:
     )
 
 
-def _reward_model(results: RewardModelResults | None) -> Finding:
+def _reward_model(results: RewardModelResults | None) -> Headline:
     label = "Reward model agrees with raters"
     if results is None or not results.pairs.sum():
-        return Finding(label, None, "No reward model has been evaluated.")
+        return Headline(label, None, "No reward model has been evaluated.")
     found = reward_model_figures(results)
     pairs = found.pair_accuracy
     verdict = (
@@ -294,7 +294,7 @@ def _reward_model(results: RewardModelResults | None) -> Finding:
     truth = (
         "" if math.isnan(found.auc) else f" Its return tells solved episodes from failed ones with AUC {found.auc:.2f}."
     )
-    return Finding(
+    return Headline(
         label,
         percent(pairs.value),
         f"Of {int(results.pairs.sum())} held-out pairs of moments, {percent(pairs.value)} are ordered as the rater "
@@ -302,10 +302,10 @@ def _reward_model(results: RewardModelResults | None) -> Finding:
     )
 
 
-def _answers(rewards: Mapping[str, Estimate], margins: Mapping[str, Estimate]) -> Finding:
+def _answers(rewards: Mapping[str, Estimate], margins: Mapping[str, Estimate]) -> Headline:
     label = "Reward of an answer"
     if not margins:
-        return Finding(label, None, "No answers have been scored.")
+        return Headline(label, None, "No answers have been scored.")
     best = next(iter(rewards))
     if all(margin.low > 0 for margin in margins.values()):
         verdict = f"It is the {best} one that earns most."
@@ -318,7 +318,7 @@ def _answers(rewards: Mapping[str, Estimate], margins: Mapping[str, Estimate]) -
         f"{margin.value:+.2f} above {kind} (95% interval {margin.low:+.2f} to {margin.high:+.2f})"
         for kind, margin in margins.items()
     )
-    return Finding(
+    return Headline(
         label,
         " / ".join(f"{estimate.value:+.2f}" for estimate in rewards.values()),
         f"Mean reward after each kind of answer: {listed}; on the same questions {best} lies {apart}. {verdict}",

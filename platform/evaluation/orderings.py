@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from interplay.evaluation import findings
 from interplay.evaluation.estimates import Estimate
 from interplay.evaluation.findings import Comparison, percent, times
-from interplay.evaluation.material import ProbeResults, ReportMaterial
+from interplay.evaluation.report_data import ProbeResults, ReportData
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Ordering:
     seen: str
 
 
-def orderings(material: ReportMaterial) -> tuple[Ordering, ...]:
+def orderings(material: ReportData) -> tuple[Ordering, ...]:
     """The paper's findings that one run can confirm."""
     probes = material.probes
     return (
@@ -33,7 +33,7 @@ def orderings(material: ReportMaterial) -> tuple[Ordering, ...]:
         _everywhere(probes),
         _compared(
             "Reinforcement succeeds sooner, within half of the time,",
-            lambda results: findings.joint_comparison(findings.halved(results)),
+            lambda results: findings.joint_comparison(findings.at_half_time(results)),
             probes,
         ),
         _answers(findings.answer_rewards(material)),
@@ -41,7 +41,7 @@ def orderings(material: ReportMaterial) -> tuple[Ordering, ...]:
     )
 
 
-def _reward_rises(material: ReportMaterial) -> Ordering:
+def _reward_rises(material: ReportData) -> Ordering:
     claim = "The modeled return rises on held-out episodes"
     change = findings.heldout_change(material.reward_points)
     if change is None:
@@ -88,7 +88,7 @@ def _answers(rewards: Mapping[str, Estimate]) -> Ordering:
     return Ordering(claim, -1 if any(better.high < worse.low for better, worse in pairs) else 0, seen)
 
 
-def _swap(material: ReportMaterial) -> Ordering:
+def _swap(material: ReportData) -> Ordering:
     claim = "A swapped instruction lowers an episode's return"
     if material.reward_model is None:
         return Ordering(claim, None, "")

@@ -13,13 +13,13 @@ import numpy as np
 
 from interplay.core.files import write_whole
 from interplay.evaluation import findings, orderings
-from interplay.evaluation.material import ReportMaterial
+from interplay.evaluation.report_data import ReportData
 from interplay.evaluation.report_page import render_page
 
 REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
 
 
-def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportMaterial) -> Path:
+def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportData) -> Path:
     """Writes `report.html` and `summary.json` into `run_dir` and returns the path of the former.
 
     Args:
@@ -31,13 +31,13 @@ def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportMate
     if RESULTS in summary:
         raise ValueError(f"summary.json keeps the computed numbers under {RESULTS!r}; name the entry otherwise")
     run_dir.mkdir(parents=True, exist_ok=True)
-    document = {**summary, RESULTS: results(material)}
-    write_whole(run_dir / SUMMARY, json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    document = {**summary, RESULTS: computed_results(material)}
+    write_whole(run_dir / SUMMARY, json.dumps(to_json(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
     write_whole(run_dir / REPORT, render_page(material))
     return run_dir / REPORT
 
 
-def results(material: ReportMaterial) -> dict[str, Any]:
+def computed_results(material: ReportData) -> dict[str, Any]:
     """Every number of the report that was computed from the material; None for what was not run."""
     probes, model = material.probes, material.reward_model
     return {
@@ -57,20 +57,20 @@ def results(material: ReportMaterial) -> dict[str, Any]:
     }
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """What JSON can say: dataclasses become objects, numpy scalars and arrays numbers and lists, non-finite None.
 
     Raises:
         ValueError: a value of another kind.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return to_json(asdict(value))
     if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): to_json(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
+        return to_json(value.tolist())
     if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
+        return [to_json(entry) for entry in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | bool | int):

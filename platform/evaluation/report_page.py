@@ -15,15 +15,15 @@ from PIL import Image as Pillow
 
 from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
-from interplay.evaluation.figures import Drawing
+from interplay.evaluation.figures import SvgFigure
 from interplay.evaluation.findings import percent, span, times
-from interplay.evaluation.material import Chance, ProbeResults, ReportMaterial, RewardModelResults, UtilityTrace
+from interplay.evaluation.report_data import ChanceLevel, ProbeResults, ReportData, RewardModelResults, UtilityTrace
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
 
 
-def render_page(material: ReportMaterial) -> str:
+def render_page(material: ReportData) -> str:
     """Renders the whole report, without scripts and without requests to the network.
 
     Every text is escaped (Jinja's autoescape), because instructions and answers are written by people.
@@ -92,7 +92,7 @@ def _probes(probes: ProbeResults) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _success_bars(probes: ProbeResults) -> Drawing:
+def _success_bars(probes: ProbeResults) -> SvgFigure:
     shares = findings.shares(probes)
     counts = [share.n for bars in shares.values() for share in bars.values()]
     return figures.grouped_bars(
@@ -107,7 +107,7 @@ def _success_bars(probes: ProbeResults) -> Drawing:
     )
 
 
-def _success_curves(probes: ProbeResults) -> list[Drawing]:
+def _success_curves(probes: ProbeResults) -> list[SvgFigure]:
     panels = {"All tasks": probes.tasks} if len(probes.tasks) > 1 else {}
     panels |= {probes.name(task): (task,) for task in probes.tasks}
     drawings = []
@@ -136,7 +136,7 @@ def _share_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
     return rows
 
 
-def _chance_cells(chance: Chance | None) -> tuple[str, str, str]:
+def _chance_cells(chance: ChanceLevel | None) -> tuple[str, str, str]:
     if chance is None:
         return "–", "–", "–"
     commonest = f"{chance.commonest[0]}: {percent(chance.commonest[1])}" if chance.commonest else "–"
@@ -171,7 +171,7 @@ def _limits(probes: ProbeResults) -> str:
     return f"{probes.steps * probes.seconds_per_step:.1f} s{f' ({others})' if others else ''}"
 
 
-def _reward_curve(material: ReportMaterial) -> Drawing | None:
+def _reward_curve(material: ReportData) -> SvgFigure | None:
     if not material.reward_points:
         return None
     counts = [len(sample) for point in material.reward_points for sample in (point.training, point.heldout)]
@@ -197,7 +197,7 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
     return {"title": trace.title, "instruction": trace.instruction, "frames": frames, "drawing": drawing}
 
 
-def _answers(material: ReportMaterial) -> Drawing | None:
+def _answers(material: ReportData) -> SvgFigure | None:
     rewards = findings.answer_rewards(material)
     if not rewards:
         return None
@@ -239,7 +239,7 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
     return {"rows": rows, "histograms": histograms}
 
 
-def _stages(material: ReportMaterial) -> list[tuple[str, str, str]]:
+def _stages(material: ReportData) -> list[tuple[str, str, str]]:
     rows = [
         (
             stage.name,

@@ -1,1 +1,1 @@
-"""A recorded episode as a video for people."""
+"""Replay of a recorded episode as a video."""

@@ -1,21 +1,21 @@
-"""What is replayed, and how large and how fast."""
+"""Settings of a replay: which episode, picture size, speed, and the reward model whose utility is shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-AUTO, NONE = "auto", "none"  # which reward model; see `ReplayConfig.reward`
+REWARD_AUTO, REWARD_NONE = "auto", "none"  # values of `ReplayConfig.reward`
 
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """One video. `height` and `width` are those of the solver's picture; the video is larger by what stands around."""
+    """One video. `height` and `width` are those of the solver's picture; side views, captions and curve come on top."""
 
-    episode: str = ""  # an id, the beginning of one, or the path of an episode's file; what stands after the verb
+    episode: str = ""  # an id, the beginning of one, or the path of an episode's file; the argument after the verb
     height: int = 480  # pixels
     width: int = 640
-    speed: float = 1.0  # 2 plays twice as fast as it was lived
-    reward: str = AUTO  # a stage, or the path of a checkpoint; auto: the stage `reward` once it is trained; none
+    speed: float = 1.0  # 2 plays twice as fast as it was recorded
+    reward: str = REWARD_AUTO  # a stage, the path of a checkpoint, auto (the stage `reward` if trained), or none
 
     def __post_init__(self) -> None:
         wrong = []

@@ -1,4 +1,4 @@
-"""What the drawing tells the encoder in advance, and where the encoder writes."""
+"""Arguments of the encoder process, and the path of its unfinished file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class EncoderJob:
-    """What is to come: `frames` pictures uint8 [height, width, 3], `rate` a second; both sides even."""
+    """A video to encode: `frames` pictures, uint8 [height, width, 3], `rate` per second; both sides are even."""
 
     height: int
     width: int
@@ -18,20 +18,20 @@ class EncoderJob:
 
     @property
     def picture_bytes(self) -> int:
-        """Bytes of one picture."""
+        """Size of one picture in bytes."""
         return self.height * self.width * 3
 
-    def words(self) -> list[str]:
-        """As arguments of the encoder's process."""
+    def to_arguments(self) -> list[str]:
+        """Returns the command-line arguments of the encoder process."""
         return [str(self.height), str(self.width), str(self.rate), str(self.frames)]
 
     @classmethod
-    def read(cls, words: list[str]) -> EncoderJob:
-        """From what `words` returned."""
-        height, width, rate, frames = words
+    def from_arguments(cls, arguments: list[str]) -> EncoderJob:
+        """Reads the arguments that `to_arguments` returned."""
+        height, width, rate, frames = arguments
         return cls(int(height), int(width), Fraction(rate), int(frames))
 
 
-def unfinished(path: Path) -> Path:
-    """Where a video is written until it is whole."""
+def partial_path(path: Path) -> Path:
+    """The path that a video is written to until it is complete."""
     return path.with_name(f".tmp-{path.name}")

@@ -13,16 +13,16 @@ TAKEN_OVER: Color = (200, 100, 0)
 UP: Color = (30, 140, 60)
 DOWN: Color = (200, 40, 40)
 
-# What was just said, and what there was time to read.
+# Caption colors: (while the caption is new, after it has been read).
 _SOLVER: tuple[Color, Color] = ((160, 70, 0), (175, 130, 95))
 _OTHERS: tuple[Color, Color] = ((20, 70, 170), (105, 125, 170))
 
 
 def mark(sign: int) -> Color:
-    """Of a mark: +1 progress, -1 a slip."""
+    """The color of a mark: +1 progress, -1 a slip."""
     return UP if sign > 0 else DOWN
 
 
-def speaker(who: str, solver: str) -> tuple[Color, Color]:
-    """Of what somebody says: while it is to be read, and after."""
-    return _SOLVER if who == solver else _OTHERS
+def caption_colors(speaker: str, solver: str) -> tuple[Color, Color]:
+    """The colors of a speaker's captions: while new, and after they have been read."""
+    return _SOLVER if speaker == solver else _OTHERS

@@ -1,4 +1,4 @@
-"""The pictures of a recorded episode, drawn again for people, row by row."""
+"""Pictures of a recorded episode, rendered again by re-simulation, row by row."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from interplay.env.world import World
 from interplay.episodes.episode import Episode
 from interplay.episodes.resimulation import resimulate
 
-BESIDE = 2  # pictures beside the solver's own
-MAP = "map"  # by convention the title of a world's map
+MAX_SIDE_VIEWS = 2
+MAP_TITLE = "map"  # by convention the title of a world's map
 
 
 def pictures(world: World, episode: Episode, height: int, width: int) -> Iterator[Mapping[str, Image]]:
-    """Yields, for each of the N + 1 rows, pictures by title: the solver's under its role, and whatever else there is.
+    """Yields the pictures of each of the N + 1 rows by title; the solver's view has its role as title.
 
-    Those of a world with portraits are uint8 [height, width, 3]. Of other worlds there is what the agent saw, at the
-    size at which it saw it.
+    Worlds with portraits give uint8 [height, width, 3]. Other worlds give the agent's observation at its own size.
 
     Raises:
-        ValueError: the world has no pictures, or is another one than was recorded.
+        ValueError: the world has no pictures, or is not the world that was recorded.
     """
     solver = world.spec.solver
     observers = (solver,) if world.spec.image is not None else ()
@@ -41,11 +40,11 @@ def pictures(world: World, episode: Episode, height: int, width: int) -> Iterato
         yield drawn
 
 
-def beside(drawn: Mapping[str, Image], *, solver: str, asker: str) -> tuple[str, ...]:
-    """Which pictures go beside the solver's: the map, what the asker sees, and others, as far as they show anything.
+def side_views(drawn: Mapping[str, Image], *, solver: str, setter: str) -> tuple[str, ...]:
+    """Returns the titles of the side views: the map, the setter's view, then others.
 
-    A picture of one color shows nothing: such are the eyes of a player who is not in the world.
+    Pictures of one color are left out: they are the view of a player without a body in the world.
     """
-    order = [MAP, asker, *drawn]
+    order = [MAP_TITLE, setter, *drawn]
     titles = dict.fromkeys(title for title in order if title in drawn and title != solver)
-    return tuple(title for title in titles if np.ptp(drawn[title].reshape(-1, 3), axis=0).any())[:BESIDE]
+    return tuple(title for title in titles if np.ptp(drawn[title].reshape(-1, 3), axis=0).any())[:MAX_SIDE_VIEWS]

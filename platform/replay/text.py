@@ -1,4 +1,4 @@
-"""Text on pictures: the font that Pillow brings, and lines broken to a width."""
+"""Text on pictures: Pillow's built-in font, and line wrapping."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from PIL import ImageFont
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-LINE = 1.35  # height of a line of text in sizes of its font
+LINE_HEIGHT = 1.35  # as a multiple of the font size
 
 
 def font(size: int) -> Font:
-    """Pillow's own font; `size` in pixels."""
+    """Returns Pillow's built-in font; `size` in pixels."""
     return ImageFont.load_default(size)
 
 
 def wrap(text: str, face: Font, width: float) -> list[str]:
-    """The text in lines of at most `width` pixels, broken between words, or within one that alone is too long."""
+    """Wraps text into lines of at most `width` pixels; a word that is too long for a line is split."""
     lines = [""]
     for word in text.split():
         for piece in _pieces(word, face, width):
@@ -29,7 +29,7 @@ def wrap(text: str, face: Font, width: float) -> list[str]:
 
 
 def _pieces(word: str, face: Font, width: float) -> Iterator[str]:
-    """A word in pieces that each fit; at least one letter a piece, however narrow the line."""
+    """Splits a word into pieces that fit, of at least one letter each, however narrow the line."""
     while word:
         fits = next((n for n in range(len(word), 1, -1) if face.getlength(word[:n]) <= width), 1)
         yield word[:fits]

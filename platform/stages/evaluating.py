@@ -15,8 +15,8 @@ from interplay.agent.policy import LocalPolicy
 from interplay.core.files import replacing, write_whole
 from interplay.env.world import World
 from interplay.evaluation.chance import measure_chance
-from interplay.evaluation.material import Chance
 from interplay.evaluation.probes import Film, Probe, ProbePlayer, ProbeResult, ProbesConfig, draw_probes
+from interplay.evaluation.report_data import ChanceLevel
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
@@ -108,12 +108,12 @@ def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
     return [ProbeResult(**{**row, "said": tuple(row["said"])}) for row in rows]
 
 
-def read_chance(folder: StageFolder) -> dict[str, Chance]:
+def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
     """What the probes yield to those who did not listen, by kind; empty where it has not been measured."""
     file = folder.path / CHANCE
     if not file.exists():
         return {}
-    return {kind: Chance.load(fields) for kind, fields in json.loads(file.read_text()).items()}
+    return {kind: ChanceLevel.load(fields) for kind, fields in json.loads(file.read_text()).items()}
 
 
 def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) -> list[Film]:

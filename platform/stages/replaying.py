@@ -19,12 +19,12 @@ from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import latest
-from interplay.replay.config import AUTO, NONE
+from interplay.replay.config import REWARD_AUTO, REWARD_NONE
 from interplay.replay.encoder_job import EncoderJob
-from interplay.replay.pictures import beside, pictures
+from interplay.replay.pictures import pictures, side_views
 from interplay.replay.screen import ReplayScreen
-from interplay.replay.story import Story, tell
-from interplay.replay.video import need_encoder, rate, write_video
+from interplay.replay.timeline import EpisodeTimeline, build_timeline
+from interplay.replay.video import rate, require_encoder, write_video
 from interplay.reward.diagnostics import utilities
 from interplay.stages.config import Config
 from interplay.stages.parts import checkpoint_of
@@ -48,53 +48,53 @@ def replay(config: Config) -> Path:
         CheckpointError: the reward model that is asked for is missing.
         EncoderFailed: the encoder's process ended before the video was whole.
     """
-    need_encoder()
+    require_encoder()
     found = find_recording(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
     episode = found.episode
     recorded = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
     run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))
     world = run.make_world()
     utility = _utility(run, world, episode)
-    story = tell(episode.meta, world.spec, found.marks, speed=config.replay.speed, utility=utility)
+    timeline = build_timeline(episode.meta, world.spec, found.marks, speed=config.replay.speed, utility=utility)
     path = run.root / "replay" / f"{episode.meta.id}.mp4"
-    _write(run, world, episode, story, path)
+    _write(run, world, episode, timeline, path)
     world.close()
     return path
 
 
-def _write(run: Run, world: World, episode: Episode, story: Story, path: Path) -> None:
+def _write(run: Run, world: World, episode: Episode, timeline: EpisodeTimeline, path: Path) -> None:
     config = run.config.replay
     drawn = pictures(world, episode, config.height, config.width)
     first = next(drawn)
-    titles = beside(first, solver=story.solver, asker=story.asker)
-    screen = ReplayScreen(story, height=config.height, width=config.width, titles=titles)
+    titles = side_views(first, solver=timeline.solver, setter=timeline.setter)
+    screen = ReplayScreen(timeline, height=config.height, width=config.width, titles=titles)
     height, width = screen.shape
-    frames = story.steps + 1 + story.end_rows
-    announced = EncoderJob(height, width, rate(1 / story.seconds_per_row), frames)
+    frames = timeline.steps + 1 + timeline.end_rows
+    job = EncoderJob(height, width, rate(1 / timeline.seconds_per_row), frames)
     progress = Progress(frames, "pictures", {}, title="replay")
-    write_video(path, _shown(screen, story, chain([first], drawn), progress), announced)
+    write_video(path, _shown(screen, timeline, chain([first], drawn), progress), job)
     progress.close()
 
 
 def _shown(
-    screen: ReplayScreen, story: Story, rows: Iterator[Mapping[str, Image]], progress: Progress
+    screen: ReplayScreen, timeline: EpisodeTimeline, rows: Iterator[Mapping[str, Image]], progress: Progress
 ) -> Iterator[NDArray[np.uint8]]:
     """Every row, and the last one for as long as the story holds it."""
     for row, drawn in enumerate(rows):
         picture = screen.draw(row, drawn)
         progress.log(row + 1, {})
         yield picture
-    for held in range(story.end_rows):
-        progress.log(story.steps + 2 + held, {})
+    for held in range(timeline.end_rows):
+        progress.log(timeline.steps + 2 + held, {})
         yield picture
 
 
 def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | None:
     """What the reward model sees at every row, [N + 1]; None without one."""
     wanted = run.config.replay.reward
-    if wanted == NONE:
+    if wanted == REWARD_NONE:
         return None
-    if wanted == AUTO:
+    if wanted == REWARD_AUTO:
         if latest(run.stage("reward").checkpoints) is None:
             logger.info("%s has no reward model, so no utility is shown", run.root)
             return None

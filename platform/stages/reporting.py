@@ -15,19 +15,19 @@ import numpy as np
 
 from interplay.env.world import WorldSpec
 from interplay.evaluation import findings
-from interplay.evaluation.curves import read_curves
-from interplay.evaluation.filmstrip import film_filmstrip
-from interplay.evaluation.material import (
-    Curve,
-    Filmstrip,
-    ProbeResults,
-    ReportMaterial,
-    RewardPoint,
-    StageRecord,
-    Throughput,
-)
+from interplay.evaluation.filmstrip import make_filmstrip
+from interplay.evaluation.metric_curves import read_curves
 from interplay.evaluation.probes import success_steps
 from interplay.evaluation.report import write_report
+from interplay.evaluation.report_data import (
+    Filmstrip,
+    MetricCurve,
+    ProbeResults,
+    ReportData,
+    RewardPoint,
+    StageRecord,
+    StageThroughput,
+)
 from interplay.stages import evaluating
 from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_examination import Examination, examine
@@ -50,7 +50,7 @@ def report(run: Run) -> Path:
     examined = examine(run)
     probes = _probes(run, spec)
     records = {name: run.stage(name).record() for name in STAGES}
-    material = ReportMaterial(
+    material = ReportData(
         title=f"Interplay: {run.config.run.name}",
         stages=[_stage(name, record) for name, record in records.items() if record],
         seeds={"run": run.seed, "evaluation": run.config.evaluate.seed},
@@ -63,14 +63,14 @@ def report(run: Run) -> Path:
         reward_points=_reward_points(run),
         probes=probes,
         reward_model=examined.results if examined is not None else None,
-        throughput=[Throughput(name, rate) for name, rate in _rates(records).items()],
+        throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         curves={stage: _curves(run, stage) for stage in SHOWN},
     )
     return write_report(run.root, _summary(run, material, examined, records), material)
 
 
 def _summary(
-    run: Run, material: ReportMaterial, examined: Examination | None, records: Mapping[str, Mapping[str, Any]]
+    run: Run, material: ReportData, examined: Examination | None, records: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     names = {printed: key for key, printed in NAMES.items()}
     shares = findings.shares(material.probes) if material.probes is not None else {}
@@ -143,7 +143,7 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
             if fitting:
                 title = f"{NAMES[name]}, {fitting[0].probe.kind}"
                 strips.append(
-                    film_filmstrip(
+                    make_filmstrip(
                         fitting[0], title=title, seconds_per_step=spec.frames_per_step / spec.frames_per_second
                     )
                 )
@@ -157,7 +157,7 @@ def _reward_points(run: Run) -> list[RewardPoint]:
     ]
 
 
-def _curves(run: Run, stage: str) -> dict[str, Curve]:
+def _curves(run: Run, stage: str) -> dict[str, MetricCurve]:
     found = read_curves(run.stage(stage).path / "metrics.jsonl")
     return {name: found[name] for name in SHOWN[stage] if name in found}
 

@@ -16,8 +16,8 @@ from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.evaluation.filmstrip import chosen_rows
-from interplay.evaluation.material import RewardModelResults, UtilityTrace
+from interplay.evaluation.filmstrip import evenly_spaced_rows
+from interplay.evaluation.report_data import RewardModelResults, UtilityTrace
 from interplay.learner.agents import load_agent
 from interplay.reward.diagnostics import utilities
 from interplay.runtime.seeding import numpy_generator
@@ -103,7 +103,7 @@ def _marks(episode: DecodedEpisode) -> list[tuple[int, int]]:
 def _pictures(episode: DecodedEpisode) -> list[tuple[int, np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]]:
     if episode.images is None:
         return []
-    return [(row, episode.images[row]) for row in chosen_rows(episode.rows, TRACE_PICTURES)]
+    return [(row, episode.images[row]) for row in evenly_spaced_rows(episode.rows, TRACE_PICTURES)]
 
 
 @dataclass(frozen=True)

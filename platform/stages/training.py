@@ -23,9 +23,9 @@ from interplay.runtime.heap import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
 from interplay.stages.run import Run, StageClock, StageFolder
-from interplay.tracking.opening import open_trackers
 from interplay.tracking.progress import Progress
 from interplay.tracking.tracker import Tracker
+from interplay.tracking.trackers import open_trackers
 from interplay.tracking.wandb_sink import TrackingConfig
 
 logger = logging.getLogger(__name__)

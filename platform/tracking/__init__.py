@@ -1,1 +1,1 @@
-"""Where metrics go: metrics.jsonl always; wandb."""
+"""Metrics: `metrics.jsonl`, Weights & Biases, the progress line and the live dashboard."""

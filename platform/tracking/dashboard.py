@@ -1,4 +1,4 @@
-"""A live view of a run in a terminal: how far, how fast, the metrics with their curves, what every part is doing."""
+"""Live dashboard of a run in a terminal: progress, rate, metrics with their curves, activity of each worker."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from interplay.tracking.format import duration, short
+from interplay.tracking.format import format_duration, format_number
 from interplay.tracking.run_summary import RunSummary
 
-REDRAW = 1.0  # seconds
-PLAIN = 15.0  # seconds between lines, where there is no terminal
-RATE_OVER = 60.0  # seconds over which a rate is taken
-BARS = "▁▂▃▄▅▆▇█"
-CURVE = 24  # columns
-FLOW = (
+REDRAW_SECONDS = 1.0  # on a terminal
+PLAIN_LINE_SECONDS = 15.0  # between lines without a terminal
+RATE_WINDOW_SECONDS = 60.0
+SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
+SPARKLINE_COLUMNS = 24
+DATA_FLOW_METRICS = (
     "lag",
     "idle",
     "ready",
@@ -31,138 +31,142 @@ FLOW = (
     "object_store",
     "restarts",
     "steps_per_second",
-)  # metrics of the machine, not of learning
-BUSY_LONG = 60.0  # seconds at one thing, from which a part is shown in yellow
+)  # parts of the names of metrics about the machine, not about learning
+LONG_ACTIVITY_SECONDS = 60.0  # a worker busy with one activity for longer is shown in yellow
 
 
-class Rate:
-    """Updates a second over the last minute."""
+class UpdateRate:
+    """Updates per second over the last `RATE_WINDOW_SECONDS`."""
 
     def __init__(self) -> None:
         self._stage = ""
-        self._seen: deque[tuple[float, int]] = deque()
+        self._readings: deque[tuple[float, int]] = deque()
 
-    def of(self, standing: RunSummary) -> float | None:
-        """None until two readings of a stage differ."""
-        if standing.stage != self._stage:
-            self._stage = standing.stage
-            self._seen.clear()
-        self._seen.append((standing.clock, standing.update))
-        while self._seen[-1][0] - self._seen[0][0] > RATE_OVER or self._seen[0][1] > standing.update:
-            self._seen.popleft()
-        (before, first), (now, last) = self._seen[0], self._seen[-1]
+    def of(self, summary: RunSummary) -> float | None:
+        """Adds a reading and returns the rate; None until two readings of a stage differ."""
+        if summary.stage != self._stage:
+            self._stage = summary.stage
+            self._readings.clear()
+        self._readings.append((summary.read_at, summary.update))
+        while (
+            self._readings[-1][0] - self._readings[0][0] > RATE_WINDOW_SECONDS or self._readings[0][1] > summary.update
+        ):
+            self._readings.popleft()
+        (before, first), (now, last) = self._readings[0], self._readings[-1]
         return (last - first) / (now - before) if last > first else None
 
 
 def watch(read: Callable[[], RunSummary], console: Console, wait: Callable[[float], None] = time.sleep) -> None:
-    """Shows a run, one training stage after another, until it has ended; Ctrl-C ends the watching alone.
+    """Shows a run, one training stage after another, until it has ended; Ctrl-C ends only the dashboard.
 
-    Where there is no terminal, a plain line every quarter of a minute. `wait` lets so many seconds pass.
+    Without a terminal it prints a plain line every `PLAIN_LINE_SECONDS`. `wait` sleeps for a number of seconds.
     """
     if not console.is_terminal:
-        for standing, rate in _readings(read, PLAIN, wait):
-            console.print(line(standing, rate), soft_wrap=True, highlight=False, markup=False)
+        for summary, rate in _readings(read, PLAIN_LINE_SECONDS, wait):
+            console.print(format_line(summary, rate), soft_wrap=True, highlight=False, markup=False)
         return
     with Live(console=console, screen=False, auto_refresh=False) as live:
-        for standing, rate in _readings(read, REDRAW, wait):
-            live.update(picture(standing, rate), refresh=True)
+        for summary, rate in _readings(read, REDRAW_SECONDS, wait):
+            live.update(render_summary(summary, rate), refresh=True)
 
 
 def _readings(
     read: Callable[[], RunSummary], every: float, wait: Callable[[float], None]
 ) -> Iterator[tuple[RunSummary, float | None]]:
-    """How the run stands and how fast it is, every so many seconds; the last is of the run that has ended."""
-    rate = Rate()
+    """Yields the run's summary and rate every `every` seconds until the run has ended."""
+    rate = UpdateRate()
     while True:
-        standing = read()
-        yield standing, rate.of(standing)
-        if standing.ended:
+        summary = read()
+        yield summary, rate.of(summary)
+        if summary.ended:
             return
         wait(every)
 
 
-def line(standing: RunSummary, rate: float | None) -> str:
-    """All that one line can hold."""
-    told = [standing.run, _pace(standing, rate)]
-    if standing.stage:
-        told[0] += f"/{standing.stage} {standing.update:,}/{standing.total:,} updates"
-    told += [f"{name} {short(value)}" for name, value in standing.newest.items()]
-    told += [f"[{worker['name']}: {worker['activity']}]" for worker in standing.workers]
-    return "  ".join(each for each in told if each)
+def format_line(summary: RunSummary, rate: float | None) -> str:
+    """The summary as one line of text."""
+    texts = [summary.run, _pace(summary, rate)]
+    if summary.stage:
+        texts[0] += f"/{summary.stage} {summary.update:,}/{summary.total:,} updates"
+    texts += [f"{name} {format_number(value)}" for name, value in summary.newest.items()]
+    texts += [f"[{worker['name']}: {worker['activity']}]" for worker in summary.workers]
+    return "  ".join(text for text in texts if text)
 
 
-def picture(standing: RunSummary, rate: float | None) -> RenderableType:
-    """The whole view."""
-    if not standing.stage:
-        return Panel(Text(_pace(standing, rate)), title=standing.run, border_style="dim")
+def render_summary(summary: RunSummary, rate: float | None) -> RenderableType:
+    """The summary as a terminal panel."""
+    if not summary.stage:
+        return Panel(Text(_pace(summary, rate)), title=summary.run, border_style="dim")
     head = Table.grid(padding=(0, 2))
-    bar = ProgressBar(total=max(standing.total, 1), completed=standing.update, width=40)
-    head.add_row(f"{standing.update:,} / {standing.total:,} updates", bar, _pace(standing, rate))
-    parts: list[RenderableType] = [head, _metrics(standing)]
-    if standing.workers:
-        parts.append(_workers(standing))
-    elif standing.status_age is not None and not standing.finished:
-        parts.append(Text(f"the last report of its workers was {duration(standing.status_age)} ago", style="yellow"))
-    return Panel(Group(*parts), title=f"{standing.run} · {standing.stage}", border_style="dim")
+    bar = ProgressBar(total=max(summary.total, 1), completed=summary.update, width=40)
+    head.add_row(f"{summary.update:,} / {summary.total:,} updates", bar, _pace(summary, rate))
+    parts: list[RenderableType] = [head, _metrics(summary)]
+    if summary.workers:
+        parts.append(_workers(summary))
+    elif summary.status_age is not None and not summary.finished:
+        parts.append(Text(f"its workers last reported {format_duration(summary.status_age)} ago", style="yellow"))
+    return Panel(Group(*parts), title=f"{summary.run} · {summary.stage}", border_style="dim")
 
 
-def spark(values: Sequence[float], width: int = CURVE) -> str:
-    """A curve in one line of text: means of equal stretches, from the lowest to the highest."""
+def sparkline(values: Sequence[float], width: int = SPARKLINE_COLUMNS) -> str:
+    """A curve as one line of bars: means over equal stretches, scaled from the lowest to the highest."""
     if not values:
         return ""
     width = min(width, len(values))
     edges = [round(i * len(values) / width) for i in range(width + 1)]
     means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, spread = min(means), max(means) - min(means)
-    return "".join(BARS[int((mean - low) / spread * (len(BARS) - 1) + 0.5) if spread else 0] for mean in means)
+    return "".join(
+        SPARKLINE_BARS[int((mean - low) / spread * (len(SPARKLINE_BARS) - 1) + 0.5) if spread else 0] for mean in means
+    )
 
 
-def _pace(standing: RunSummary, rate: float | None) -> str:
-    told = []
-    if standing.finished:
-        told.append("done")
-    elif standing.quiet is None and not standing.rows:
-        told.append("starts")
+def _pace(summary: RunSummary, rate: float | None) -> str:
+    texts = []
+    if summary.finished:
+        texts.append("done")
+    elif summary.silent_seconds is None and not summary.rows:
+        texts.append("starts")
     elif rate is not None:
-        told.append(f"{short(rate)} updates/s")
-        told.append(f"{duration((standing.total - standing.update) / rate)} left")
-    if standing.age > RATE_OVER and not standing.finished:
-        told.append(f"nothing written for {duration(standing.age)}")
-    if standing.quiet is not None and not standing.ended:
-        told.append("waits for a training stage to begin")
-    return "  ".join(told)
+        texts.append(f"{format_number(rate)} updates/s")
+        texts.append(f"{format_duration((summary.total - summary.update) / rate)} left")
+    if summary.metrics_age > RATE_WINDOW_SECONDS and not summary.finished:
+        texts.append(f"nothing written for {format_duration(summary.metrics_age)}")
+    if summary.silent_seconds is not None and not summary.ended:
+        texts.append("waits for a training stage to begin")
+    return "  ".join(texts)
 
 
-def _metrics(standing: RunSummary) -> RenderableType:
-    """Learning on the left, the flow of data on the right."""
-    names = list(standing.newest)
-    flow = [name for name in names if any(word in name for word in FLOW)]
+def _metrics(summary: RunSummary) -> RenderableType:
+    """Learning metrics on the left, data flow on the right."""
+    names = list(summary.newest)
+    flow = [name for name in names if any(word in name for word in DATA_FLOW_METRICS)]
     both = Table.grid(padding=(0, 4))
     both.add_row(
-        _curves(standing, [name for name in names if name not in flow and name != "steps"]), _curves(standing, flow)
+        _curves(summary, [name for name in names if name not in flow and name != "steps"]), _curves(summary, flow)
     )
     return both
 
 
-def _curves(standing: RunSummary, names: Sequence[str]) -> RenderableType:
+def _curves(summary: RunSummary, names: Sequence[str]) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="cyan")
     for name in names:
-        table.add_row(name, short(standing.newest[name]), spark(standing.curve(name)))
+        table.add_row(name, format_number(summary.newest[name]), sparkline(summary.curve(name)))
     return table
 
 
-def _workers(standing: RunSummary) -> RenderableType:
+def _workers(summary: RunSummary) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("worker", "activity", "for", "idle", "completed", "restarts"):
         table.add_column(title, justify="left" if title in ("worker", "activity") else "right")
-    for worker in standing.workers:
-        busy = not worker["activity"].startswith("waits") and worker["activity_seconds"] > BUSY_LONG
+    for worker in summary.workers:
+        busy = not worker["activity"].startswith("waits") and worker["activity_seconds"] > LONG_ACTIVITY_SECONDS
         style = "red" if worker["restarts"] else "yellow" if busy else ""
         cells = (
-            duration(worker["activity_seconds"]),
+            format_duration(worker["activity_seconds"]),
             f"{worker['idle_fraction']:.0%}",
             f"{worker['completed']:,}",
             f"{worker['restarts']}",

@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: the record of a run, one line a step, on disk as soon as it is logged."""
+"""`metrics.jsonl`: the record of a run, one JSON object per step, written to disk when it is logged."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from interplay.tracking.tracker import Tracker
 
 log = logging.getLogger(__name__)
 
-DIGITS = 7  # what a float32 can tell apart
+SIGNIFICANT_DIGITS = 7  # the precision of a float32
 
 
 class MetricsFile(Tracker):
-    """Appends to `path`. A run that resumes from the checkpoint of `resume_step` drops the rows after it, because
-    it will live through them again; without a checkpoint the file begins anew."""
+    """Appends rows to `path`.
+
+    A run that resumes from the checkpoint of `resume_step` drops the later rows, because it repeats those updates; a
+    run without a checkpoint starts an empty file.
+    """
 
     def __init__(self, path: Path | str, *, resume_step: int | None = None) -> None:
         self._rows = JsonLines(path, key="step")
@@ -26,7 +29,7 @@ class MetricsFile(Tracker):
         self._warned: set[str] = set()
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        """One line: {"step": step, name: number, ...}. NaN and infinity become null, with a warning the first time."""
+        """Writes {"step": step, name: number, ...}. NaN and infinity become null, with one warning per metric."""
         row: dict[str, Any] = {"step": step}
         for name, value in metrics.items():
             row[name] = self._finite(step, name, float(value))
@@ -37,24 +40,24 @@ class MetricsFile(Tracker):
 
     def _finite(self, step: int, name: str, value: float) -> float | None:
         if math.isfinite(value):
-            return float(f"{value:.{DIGITS}g}")
+            return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
         if name not in self._warned:
             self._warned.add(name)
-            log.warning("%s is %s at step %d; it is written as null from here on", name, value, step)
+            log.warning("%s is %s at step %d; non-finite values of it are written as null", name, value, step)
         return None
 
 
 def read_metrics(path: Path | str) -> list[dict[str, Any]]:
-    """The rows of a metrics file. A last line cut short by a kill is left out.
+    """Returns the rows of a metrics file, without a last line that a kill cut short.
 
     Raises:
-        ValueError: another line is no row of metrics.
+        ValueError: another line is not a row of metrics.
     """
     return JsonLines(path, key="step").read()
 
 
 def newest_metrics(path: Path | str, count: int) -> list[dict[str, Any]]:
-    """The last rows of a metrics file, at most `count`, without reading a long one from its beginning.
+    """Returns the last rows of a metrics file, at most `count`, reading only its tail.
 
     Raises:
         ValueError: see `read_metrics`.

@@ -1,4 +1,4 @@
-"""One line that tells a person how a run is doing: how far, how fast, how long still, and the numbers that matter."""
+"""The progress line of a stage: steps done, rate, time left, and a few metrics."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from interplay.tracking.format import duration, short
+from interplay.tracking.format import format_duration, format_number
 from interplay.tracking.tracker import Tracker
 
-REDRAW_SECONDS = 0.2  # on a terminal, where the line is rewritten
-PLAIN_SECONDS = 15.0  # into a file, where every line stays
+REDRAW_SECONDS = 0.2  # on a terminal, where the line is redrawn
+PLAIN_LINE_SECONDS = 15.0  # into a file, where each line is kept
 
 
 class Progress(Tracker):
-    """Shows the last metrics under the labels of `show`, which maps a label to the metric's name.
+    """Shows the latest metrics; `show` maps a label to the name of its metric.
 
-    On a terminal one line is rewritten; elsewhere a plain line comes every `PLAIN_SECONDS`. The first row and the
-    last are always shown. `start` is the step that a resumed run begins at: rate and time left leave it out.
+    On a terminal the line is redrawn in place; elsewhere a plain line is written every `PLAIN_LINE_SECONDS`. The first
+    and the last row are always shown. `start` is the step at which a resumed run starts; rate and time left exclude it.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Progress(Tracker):
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         self._step = step
         self._latest.update({label: metrics[name] for label, name in self._show.items() if name in metrics})
-        wait = REDRAW_SECONDS if self._rewrite else PLAIN_SECONDS
+        wait = REDRAW_SECONDS if self._rewrite else PLAIN_LINE_SECONDS
         if self._shown_at is None or self._clock() - self._shown_at >= wait:
             self._draw()
 
@@ -59,15 +59,15 @@ class Progress(Tracker):
         self._stream.flush()
 
     def line(self) -> str:
-        """What the line says now."""
+        """The current text of the line."""
         elapsed = self._clock() - self._start_time
         done = self._step - self._start_step
         parts = [f"{self._title} {self._step:,}/{self._total:,} {self._unit}".strip()]
         if elapsed > 0 and done > 0:
             rate = done / elapsed
-            parts.append(f"{short(rate)} {self._unit}/s")
-            parts.append(f"{duration((self._total - self._step) / rate)} left")
-        parts += [f"{label} {short(value)}" for label, value in self._latest.items()]
+            parts.append(f"{format_number(rate)} {self._unit}/s")
+            parts.append(f"{format_duration((self._total - self._step) / rate)} left")
+        parts += [f"{label} {format_number(value)}" for label, value in self._latest.items()]
         return "  ".join(parts)
 
     def _draw(self) -> None:

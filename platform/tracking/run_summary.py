@@ -1,4 +1,4 @@
-"""How a run stands, read from what it writes: any run, on this machine or on a disk that both see, while it goes on."""
+"""Summary of a run, read from its files while it runs: on this machine or on a shared disk."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import Any
 
 from interplay.tracking.metrics import newest_metrics
 
-NEWEST = 200  # rows of metrics that are kept, for the curves
-FRESH = 10.0  # seconds for which a status is believed; older ones are of a run that has ended or hangs
-PATIENCE = 60.0  # seconds for which nothing need be written, by a stage or between two; then it has ended
+MAX_ROWS = 200  # rows of metrics kept for the curves
+STATUS_VALID_SECONDS = 10.0  # an older status.json is from a run that has ended or hangs
+ENDED_AFTER_SECONDS = 60.0  # a run that has written nothing for this long has ended
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One training stage of a run."""
+    """State of one training stage of a run."""
 
     run: str
-    stage: str  # empty where none has begun
+    stage: str  # empty before the first stage starts
     update: int
-    total: int  # updates that it is to make
-    age: float  # seconds since it last wrote metrics, or began
+    total: int  # number of updates to make
+    metrics_age: float  # seconds since it last wrote metrics, or started
     finished: bool
-    rows: tuple[Mapping[str, float | None], ...] = ()  # of metrics, oldest first
-    workers: tuple[Mapping[str, Any], ...] = ()  # of a run under Ray: see `interplay.runtime.status.WorkerStatus`
-    status_age: float | None = None  # seconds since the parts were last heard; None where there are none
-    quiet: float | None = None  # seconds since the run wrote anything; None while a training stage is under way
-    clock: float = field(default_factory=time.time)  # when this was read
+    rows: tuple[Mapping[str, float | None], ...] = ()  # metrics, oldest first
+    workers: tuple[Mapping[str, Any], ...] = ()  # under Ray, see `interplay.runtime.status.WorkerStatus`
+    status_age: float | None = None  # seconds since the workers last reported; None without workers
+    silent_seconds: float | None = None  # since the run last wrote anything; None while a training stage is active
+    read_at: float = field(default_factory=time.time)  # seconds since 1970
 
     @property
     def ended(self) -> bool:
-        """Nothing is under way, nor will be soon."""
-        return self.quiet is not None and self.quiet > PATIENCE
+        """True if no training stage is active or about to start."""
+        return self.silent_seconds is not None and self.silent_seconds > ENDED_AFTER_SECONDS
 
     @property
     def newest(self) -> Mapping[str, float]:
-        """Each metric's last value; rows need not have all of them."""
+        """The last value of each metric; a row need not have every metric."""
         found: dict[str, float] = {}
         for row in self.rows:
             found |= {name: value for name, value in row.items() if value is not None and name != "step"}
@@ -52,64 +52,76 @@ class RunSummary:
         return [value for value in values if value is not None]
 
 
-def read_standing(root: Path, now: float | None = None) -> RunSummary:
-    """The training stage of a run that is under way; where none is, the last that has written metrics.
+def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
+    """Returns the active training stage of a run, or else the last one that has written metrics.
 
     Args:
-        root: of the run.
-        now: seconds since 1970; the clock's where it is None.
+        root: the run's folder.
+        now: seconds since 1970; None reads the clock.
 
     Raises:
-        ValueError: no stage has written metrics or is under way, and the run has written nothing for `PATIENCE`; or a
-            file is damaged.
+        ValueError: no stage is active or has written metrics, and the run has written nothing for
+            `ENDED_AFTER_SECONDS`; or a file is damaged.
     """
     now = time.time() if now is None else now
-    names = (".lock", "status.json", "metrics.jsonl")  # what training stages have, and no others
-    folders = sorted({file.parent for name in names for file in root.glob(f"*/{name}")}, key=_began_or_wrote)
-    under_way = [folder for folder in folders if _under_way(folder, now)]
-    quiet = None if under_way else now - _wrote(root)
-    if shown := under_way or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
-        return _standing(shown[-1], quiet, now)
-    standing = RunSummary(root.name, stage="", update=0, total=0, age=0.0, finished=False, quiet=quiet, clock=now)
-    if standing.ended:
-        raise ValueError(f"{root} has no training stage under way; give the run that you mean, as run.name=mine")
-    return standing
+    names = (".lock", "status.json", "metrics.jsonl")  # only training stages have these files
+    folders = sorted({file.parent for name in names for file in root.glob(f"*/{name}")}, key=_last_activity)
+    active = [folder for folder in folders if _is_active(folder, now)]
+    silent_seconds = None if active else now - _last_write(root)
+    if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
+        return _summarize(shown[-1], silent_seconds, now)
+    summary = RunSummary(
+        root.name,
+        stage="",
+        update=0,
+        total=0,
+        metrics_age=0.0,
+        finished=False,
+        silent_seconds=silent_seconds,
+        read_at=now,
+    )
+    if summary.ended:
+        raise ValueError(f"{root} has no active training stage; name the run that you mean, for example run.name=mine")
+    return summary
 
 
-def _standing(folder: Path, quiet: float | None, now: float) -> RunSummary:
+def _summarize(folder: Path, silent_seconds: float | None, now: float) -> RunSummary:
     metrics = folder / "metrics.jsonl"
-    rows = tuple(newest_metrics(metrics, NEWEST)) if metrics.exists() else ()
-    settings = _json(folder.parent / "config.json").get(folder.name, {})
-    status = _json(folder / "status.json")
+    rows = tuple(newest_metrics(metrics, MAX_ROWS)) if metrics.exists() else ()
+    settings = _read_json(folder.parent / "config.json").get(folder.name, {})
+    status = _read_json(folder / "status.json")
     age = now - float(status["time"]) if status else None
     return RunSummary(
         run=folder.parent.name,
         stage=folder.name,
         update=int(rows[-1]["step"]) if rows else 0,
         total=int(settings.get("training", {}).get("updates", 0)),
-        age=now - _began_or_wrote(folder),
-        finished=quiet is not None and _finished(folder),
+        metrics_age=now - _last_activity(folder),
+        finished=silent_seconds is not None and _is_finished(folder),
         rows=rows,
-        workers=tuple(status["workers"]) if status and age is not None and age < FRESH else (),
+        workers=tuple(status["workers"]) if status and age is not None and age < STATUS_VALID_SECONDS else (),
         status_age=age,
-        quiet=quiet,
-        clock=now,
+        silent_seconds=silent_seconds,
+        read_at=now,
     )
 
 
-def _under_way(folder: Path, now: float) -> bool:
-    """Is a process at work on this stage? One that has finished may be gone on with, to more updates: its lock says so.
+def _is_active(folder: Path, now: float) -> bool:
+    """True if a process works on this stage: it holds the lock, or an unfinished stage has written recently.
 
-    What was written lately tells it, too, where a learner that died is made anew, or locks are of one machine only.
+    A finished stage can be extended to more updates, so the lock counts first. Recent files count as well, because the
+    lock is free while a dead learner restarts, and locks may not reach across machines.
     """
-    if _locked(folder / ".lock"):
+    if _is_locked(folder / ".lock"):
         return True
-    heard = max(float(_json(folder / "status.json").get("time", 0.0)), _changed(folder / "metrics.jsonl"))
-    return now - heard <= PATIENCE and not _finished(folder)
+    last_report = max(
+        float(_read_json(folder / "status.json").get("time", 0.0)), _modified_at(folder / "metrics.jsonl")
+    )
+    return now - last_report <= ENDED_AFTER_SECONDS and not _is_finished(folder)
 
 
-def _locked(file: Path) -> bool:
-    """Does a process hold this lock? Asking takes it for a moment; a stage that begins in it tries again."""
+def _is_locked(file: Path) -> bool:
+    """True if a process holds this lock. Testing takes it briefly; a stage that starts in this moment retries."""
     if not file.exists():
         return False
     with file.open() as opened:
@@ -120,30 +132,30 @@ def _locked(file: Path) -> bool:
     return False
 
 
-def _finished(folder: Path) -> bool:
-    return bool(_json(folder / "stage.json").get("finished"))
+def _is_finished(folder: Path) -> bool:
+    return bool(_read_json(folder / "stage.json").get("finished"))
 
 
-def _began_or_wrote(folder: Path) -> float:
-    """When a stage last wrote metrics, or was begun or gone on with."""
-    return max(_changed(folder / ".lock"), _changed(folder / "metrics.jsonl"))
+def _last_activity(folder: Path) -> float:
+    """When a stage last wrote metrics, started or resumed, in seconds since 1970."""
+    return max(_modified_at(folder / ".lock"), _modified_at(folder / "metrics.jsonl"))
 
 
-def _wrote(root: Path) -> float:
-    """When anything of a run was last written. That a command failed, of which error.txt tells, is no sign of life."""
+def _last_write(root: Path) -> float:
+    """When any file of a run was last written, except error.txt, which a failed command leaves."""
     files = (*root.glob("*"), *root.glob("*/*"))
-    return max((_changed(file) for file in files if file.name != "error.txt"), default=0.0)
+    return max((_modified_at(file) for file in files if file.name != "error.txt"), default=0.0)
 
 
-def _changed(file: Path) -> float:
-    """Seconds since 1970; 0 where there is no such file, for they come and go while a run goes on."""
+def _modified_at(file: Path) -> float:
+    """Modification time in seconds since 1970; 0 for a missing file, because files come and go during a run."""
     try:
         return file.stat().st_mtime
     except FileNotFoundError:
         return 0.0
 
 
-def _json(file: Path) -> dict[str, Any]:
-    """Files are written atomically, so what is there is whole."""
+def _read_json(file: Path) -> dict[str, Any]:
+    """Reads a JSON object, {} for a missing file; files are written atomically, so they are complete."""
     loaded: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     return loaded

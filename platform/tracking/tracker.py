@@ -1,33 +1,18 @@
-"""Where the numbers of a run go."""
+"""The interface of a metrics logger."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 
 class Tracker(ABC):
-    """Takes the metrics of a run, one row a step. Steps are the run's own counter and never go back."""
+    """Logs the metrics of a run, one row per step. Steps are the run's own counter and never decrease."""
 
     @abstractmethod
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        """The metrics at a step."""
+        """Logs the metrics at a step."""
 
     @abstractmethod
     def close(self) -> None:
-        """Nothing more will come."""
-
-
-class Trackers(Tracker):
-    """Several trackers as one; each gets every row, in this order."""
-
-    def __init__(self, trackers: Sequence[Tracker]) -> None:
-        self._trackers = tuple(trackers)
-
-    def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        for tracker in self._trackers:
-            tracker.log(step, metrics)
-
-    def close(self) -> None:
-        for tracker in self._trackers:
-            tracker.close()
+        """Flushes and closes; no more rows follow."""

@@ -1,4 +1,4 @@
-"""Weights & Biases, the only place that knows it. A convenience: the record of a run is its `metrics.jsonl`."""
+"""Weights & Biases logging, the only module that imports wandb. The record of a run is its `metrics.jsonl`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from interplay.tracking.tracker import Tracker
 
 log = logging.getLogger(__name__)
 
-MODES = ("auto", "online", "offline", "disabled")
-HOST = "api.wandb.ai"
-STEP = "step"
-FINISH_SECONDS = 60.0  # that the last numbers have to arrive, at the end of a stage; `wandb sync` sends them later
+WANDB_MODES = ("auto", "online", "offline", "disabled")
+WANDB_HOST = "api.wandb.ai"
+STEP_METRIC = "step"
+FINISH_TIMEOUT_SECONDS = 60.0  # upload time at the end of a stage; `wandb sync` sends the rest later
 
 
 @dataclass(frozen=True)
 class TrackingConfig:
     """Settings of the trackers."""
 
-    wandb: str = "auto"  # online with an account on this machine, offline without; or online, offline, disabled
+    wandb: str = "auto"  # auto (online if this machine has an account, else offline), online, offline, disabled
     project: str = "interplay"
     entity: str | None = None
     group: str | None = None
@@ -33,15 +33,15 @@ class TrackingConfig:
     tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.wandb not in MODES:
-            raise ValueError(f"tracking.wandb={self.wandb!r} is unknown; choose one of {', '.join(MODES)}")
+        if self.wandb not in WANDB_MODES:
+            raise ValueError(f"tracking.wandb={self.wandb!r} is unknown; choose one of {', '.join(WANDB_MODES)}")
 
 
 class WandbSink(Tracker):
-    """One wandb run under `folder`. `run_id` goes on with a saved run; keep the `run_id` property in checkpoints.
+    """One wandb run under `folder`; `run_id` continues a saved run, so store the `run_id` property.
 
-    Steps are a metric of our own: wandb's counter starts again on resume and refuses to go back. Should wandb fail,
-    one warning says so and the run goes on without it.
+    Steps are logged as a metric, because wandb's own counter restarts on resume and refuses smaller values. If wandb
+    fails, one warning is logged and the run continues without it.
     """
 
     def __init__(
@@ -56,22 +56,22 @@ class WandbSink(Tracker):
         self._config = config
         self._folder = Path(folder)
         self._settings = dict(settings)
-        self._wandb = wandb  # the module; imported when the run starts where None
+        self._wandb = wandb  # the module; None imports it in `start`
         self._run: Any = None
         self._saved_id = run_id
 
     @property
     def run_id(self) -> str | None:
-        """What to give to the sink of a resumed run; None before the start, and where wandb failed."""
+        """Id to pass to the sink of a resumed run; None before `start`, or if wandb failed."""
         return self._saved_id
 
     def start(self) -> None:
-        """Opens the run."""
+        """Starts or resumes the wandb run."""
         self._guarded("start", self._open)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         if self._run is not None:
-            self._guarded("log", lambda: self._run.log({STEP: step, **metrics}))
+            self._guarded("log", lambda: self._run.log({STEP_METRIC: step, **metrics}))
 
     def close(self) -> None:
         if self._run is not None:
@@ -87,16 +87,16 @@ class WandbSink(Tracker):
             group=self._config.group,
             name=self._config.name,
             tags=list(self._config.tags),
-            mode=chosen_mode(self._config.wandb),
+            mode=resolve_mode(self._config.wandb),
             dir=str(self._folder),
             id=self._saved_id,
             resume="allow",
             config=self._settings,
-            # quiet, and nothing of this machine but the numbers: no environment, no code, no console, no hardware
+            # silent, and metrics only: no environment, code, console or hardware data
             settings=wandb.Settings(
                 silent=True,
-                # a network that is gone must not hold what has ended; what has not arrived is in the folder
-                finish_timeout=FINISH_SECONDS,
+                # a lost network must not block a finished stage; unsent data stays in the folder
+                finish_timeout=FINISH_TIMEOUT_SECONDS,
                 finish_timeout_raises=True,
                 console="off",
                 save_code=False,
@@ -107,27 +107,27 @@ class WandbSink(Tracker):
             ),
         )
         self._saved_id = self._run.id
-        self._run.define_metric(STEP)
-        self._run.define_metric("*", step_metric=STEP)
+        self._run.define_metric(STEP_METRIC)
+        self._run.define_metric("*", step_metric=STEP_METRIC)
 
-    def _guarded(self, doing: str, work: Any) -> None:
-        """Runs `work`; where wandb fails, warns once and leaves it alone from then on."""
+    def _guarded(self, action: str, call: Any) -> None:
+        """Runs `call`; if wandb fails, warns once and never uses it again."""
         try:
-            work()
-        except Exception as error:  # noqa: BLE001 - wandb raises all sorts, and none may end a training run
+            call()
+        except Exception as error:  # noqa: BLE001 - wandb raises many types, and none may end a training run
             self._run = None
             log.warning(
-                "wandb failed to %s (%r): the run goes on without it, its numbers are in metrics.jsonl; "
-                "tracking.wandb=disabled leaves wandb out",
-                doing,
+                "wandb failed to %s (%r): the run continues without it, its metrics are in metrics.jsonl; "
+                "tracking.wandb=disabled turns wandb off",
+                action,
                 error,
             )
 
 
-def chosen_mode(wanted: str) -> str:
-    """The mode of a run: `auto` is online where this machine has an account, offline otherwise."""
-    if wanted != "auto":
-        return wanted
+def resolve_mode(mode: str) -> str:
+    """The mode of a run: `auto` is online if this machine has an account, offline otherwise."""
+    if mode != "auto":
+        return mode
     return "online" if _has_account() else "offline"
 
 
@@ -138,7 +138,7 @@ def _has_account() -> bool:
     if not path.is_file():
         return False
     try:
-        return netrc.netrc(path).authenticators(HOST) is not None
+        return netrc.netrc(path).authenticators(WANDB_HOST) is not None
     except netrc.NetrcParseError as error:
         log.warning("%s cannot be read (%s): wandb stays offline", path, error)
         return False

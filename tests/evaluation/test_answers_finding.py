@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interplay.evaluation.findings import headlines
-from interplay.evaluation.material import ReportMaterial
+from interplay.evaluation.report_data import ReportData
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,6 @@ from interplay.evaluation.material import ReportMaterial
     ],
 )
 def test_an_order_is_claimed_where_intervals_are_apart(right: list[float], wrong: list[float], says: str) -> None:
-    found = headlines(ReportMaterial(answer_rewards={"correct": right, "incoherent": wrong}))
+    found = headlines(ReportData(answer_rewards={"correct": right, "incoherent": wrong}))
     (answers,) = [finding for finding in found if finding.label == "Reward of an answer"]
     assert says in answers.sentence

@@ -11,9 +11,9 @@ import pytest
 from interplay.env import registry
 from interplay.env.playhouse.tasks.questions import OpenQuestion, Question
 from interplay.env.world import World
-from interplay.evaluation.chance import answering, measure_chance
-from interplay.evaluation.material import Chance
+from interplay.evaluation.chance import chance_of_answers, measure_chance
 from interplay.evaluation.probes import ProbesConfig, draw_probes
+from interplay.evaluation.report_data import ChanceLevel
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def question(answer: str) -> Question:
 
 
 def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> None:
-    level = answering([question(answer) for answer in ("red", "red", "red", "blue")])
+    level = chance_of_answers([question(answer) for answer in ("red", "red", "red", "blue")])
     assert level.random == pytest.approx(0.75**2 + 0.25**2)
     assert level.answers == {"red": 0.75, "blue": 0.25}
     assert level.commonest == ("red", 0.75) and level.guessing == 0.75 and level.resting == 0.0
@@ -35,7 +35,7 @@ def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> 
 def test_where_several_answers_are_right_each_counts() -> None:
     first = OpenQuestion("seen", "what do you see?", "solver", "red ball", ("mug",), (), ("red ball", "blue duck"))
     second = OpenQuestion("seen", "what do you see?", "solver", "blue duck", ("mug",), (), ("blue duck",))
-    level = answering([first, second])
+    level = chance_of_answers([first, second])
     assert level.answers == {"red ball": 0.5, "blue duck": 1.0} and level.random == pytest.approx(0.75)
 
 
@@ -69,5 +69,5 @@ def test_what_is_stopped_is_left_out(worlds: list[World]) -> None:
 
 
 def test_it_survives_being_written_down() -> None:
-    level = Chance(0.1, 0.2, {"yes": 0.5})
-    assert Chance.load(asdict(level)) == level
+    level = ChanceLevel(0.1, 0.2, {"yes": 0.5})
+    assert ChanceLevel.load(asdict(level)) == level

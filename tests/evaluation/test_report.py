@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 
 from interplay.evaluation import findings, orderings
-from interplay.evaluation.curves import read_curves, smoothed
-from interplay.evaluation.filmstrip import chosen_rows, film_filmstrip
-from interplay.evaluation.material import (
-    Chance,
-    Curve,
+from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
+from interplay.evaluation.metric_curves import read_curves, smoothed
+from interplay.evaluation.probes import Film, Probe, ProbeResult
+from interplay.evaluation.report import computed_results as results_of
+from interplay.evaluation.report import to_json, write_report
+from interplay.evaluation.report_data import (
+    ChanceLevel,
     Filmstrip,
+    MetricCurve,
     ProbeResults,
-    ReportMaterial,
+    ReportData,
     RewardModelResults,
     RewardPoint,
     StageRecord,
-    Throughput,
+    StageThroughput,
     UtilityTrace,
 )
-from interplay.evaluation.probes import Film, Probe, ProbeResult
-from interplay.evaluation.report import plain, write_report
-from interplay.evaluation.report import results as results_of
 from interplay.evaluation.report_page import render_page
 
 VOID = {"meta", "img", "br", "path", "use", "rect", "line"}
@@ -50,7 +50,7 @@ def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
         {agent: {"go": steps(share), "lift": steps(share)} for agent, share in played.items()},
         steps=10,
         seconds_per_step=0.5,
-        chance={"go": Chance(0.05, 0.1)},
+        chance={"go": ChanceLevel(0.05, 0.1)},
     )
 
 
@@ -59,8 +59,8 @@ def reward_model() -> RewardModelResults:
     return RewardModelResults(np.full(20, 8), np.full(20, 10), returns, returns > 0, returns - 0.5)
 
 
-def material() -> ReportMaterial:
-    return ReportMaterial(
+def material() -> ReportData:
+    return ReportData(
         title="A <run> & more",
         stages=[StageRecord("collect", 65.0, {"episodes": 600, "share": 0.5})],
         seeds={"run": 7},
@@ -80,8 +80,8 @@ def material() -> ReportMaterial:
         ],
         probes=probes(0.4, 0.8),
         reward_model=reward_model(),
-        throughput=[Throughput("reinforce", 812.0, {"acting": 0.25})],
-        curves={"clone": {"loss/movement": Curve(np.arange(3.0), np.array([3.0, 2.0, math.nan]))}},
+        throughput=[StageThroughput("reinforce", 812.0, {"acting": 0.25})],
+        curves={"clone": {"loss/movement": MetricCurve(np.arange(3.0), np.array([3.0, 2.0, math.nan]))}},
     )
 
 
@@ -138,9 +138,11 @@ def test_a_script_in_any_text_is_inert() -> None:
     attack = "<img src=x onerror=alert(1)>"
     strip = Filmstrip(attack, attack, attack, [picture(9)], [attack])
     trace = UtilityTrace(attack, attack, np.array([0.0, 1.0]), 0.5, said=[(1, attack)], pictures=[(0, picture(1))])
-    named = replace(probes(0.4, 0.8), names={"go": attack, "BC": attack}, chance={"go": Chance(0, 0.1, {attack: 0.5})})
+    named = replace(
+        probes(0.4, 0.8), names={"go": attack, "BC": attack}, chance={"go": ChanceLevel(0, 0.1, {attack: 0.5})}
+    )
     shown = render_page(
-        ReportMaterial(
+        ReportData(
             title=attack,
             config=attack,
             filmstrips=[strip],
@@ -149,8 +151,8 @@ def test_a_script_in_any_text_is_inert() -> None:
             answer_rewards={attack: [0.5]},
             stages=[StageRecord(attack, 1.0, {attack: attack})],
             machine={attack: attack},
-            curves={attack: {attack: Curve(np.arange(3.0), np.arange(3.0))}},
-            throughput=[Throughput(attack, 1.0, {attack: 0.5})],
+            curves={attack: {attack: MetricCurve(np.arange(3.0), np.arange(3.0))}},
+            throughput=[StageThroughput(attack, 1.0, {attack: 0.5})],
         )
     )
     assert "<img src=x" not in shown
@@ -164,10 +166,10 @@ def test_figures_take_their_ink_from_the_page(whole: str) -> None:
 
 
 def test_nothing_run_is_said_section_by_section() -> None:
-    empty = render_page(ReportMaterial())
+    empty = render_page(ReportData())
     assert empty.count("Not run.") == 9
     assert empty.count('class="card missing"') == 5
-    assert all(found.verdict is None for found in orderings.orderings(ReportMaterial()))
+    assert all(found.verdict is None for found in orderings.orderings(ReportData()))
 
 
 def test_a_full_report_misses_nothing(whole: str) -> None:
@@ -184,7 +186,7 @@ def test_a_full_report_misses_nothing(whole: str) -> None:
     ],
 )
 def test_the_verdict_follows_the_numbers(bc: float, rl: float, verdict: int, words: str) -> None:
-    results = ReportMaterial(probes=probes(bc, rl))
+    results = ReportData(probes=probes(bc, rl))
     success = findings.headlines(results)[0]
     assert success.number == f"{bc * 100:.0f}% → {rl * 100:.0f}%"
     assert words in success.sentence
@@ -199,24 +201,24 @@ def test_three_lucky_episodes_are_no_evidence() -> None:
 
 
 def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
-    few = ReportMaterial(probes=replace(probes(0.25, 1.0, n=4), joint=("go",)))
+    few = ReportData(probes=replace(probes(0.25, 1.0, n=4), joint=("go",)))
     for finding in findings.headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
         assert "no clear difference, as too few episodes differ for the sign test (p = 0.25)" in finding.sentence
     assert "95% interval of the ratio 1.33 to ∞" in findings.headlines(few)[0].sentence
     assert "<td>0.25</td>" in render_page(few)
-    even = ReportMaterial(probes=probes(0.5, 0.5))
+    even = ReportData(probes=probes(0.5, 0.5))
     assert "too few" not in findings.headlines(even)[0].sentence
 
 
 def test_nothing_against_nothing_has_no_ratio() -> None:
-    none = ReportMaterial(probes=probes(0.0, 0.0))
+    none = ReportData(probes=probes(0.0, 0.0))
     assert "no clear difference (95% interval of the ratio –)" in findings.headlines(none)[0].sentence
     assert "1.00 to 1.00" not in render_page(none)
 
 
 def test_half_of_the_time_forgets_later_successes() -> None:
     late = ProbeResults({"BC": {"go": np.array([5.0, 6.0, np.nan])}}, steps=10, seconds_per_step=1.0)
-    halved = findings.halved(late)
+    halved = findings.at_half_time(late)
     np.testing.assert_array_equal(halved.success_step["BC"]["go"], [5, np.nan, np.nan])
     assert halved.steps == 5
 
@@ -226,7 +228,7 @@ def test_a_task_only_one_agent_played_is_shown_but_not_compared() -> None:
     more = replace(both, success_step={**both.success_step, "scripted": {"count": np.array([1.0])}})
     assert more.tasks == ("go", "lift", "count")
     assert more.compared == ("go", "lift")
-    assert render_page(ReportMaterial(probes=more)).count("<td>not run</td>") == 4 + 3  # agents and tasks; findings
+    assert render_page(ReportData(probes=more)).count("<td>not run</td>") == 4 + 3  # agents and tasks; findings
 
 
 def test_every_task_must_be_won_for_a_yes() -> None:
@@ -234,20 +236,20 @@ def test_every_task_must_be_won_for_a_yes() -> None:
     mixed = {agent: {"go": won[agent]["go"], "lift": even[agent]["lift"], agent: np.ones(1)} for agent in won}
     results = ProbeResults(mixed, steps=10, seconds_per_step=0.5)
     assert results.compared == ("go", "lift")  # not what one of the two played alone
-    found = orderings.orderings(ReportMaterial(probes=results))[2]
+    found = orderings.orderings(ReportData(probes=results))[2]
     assert (found.verdict, found.seen) == (0, "better: Go; not clear: Lift")
 
 
 def test_a_swapped_instruction_must_cost_return() -> None:
     model = reward_model()
     gained = replace(model, swapped_returns=model.returns + 0.5)
-    assert orderings.orderings(ReportMaterial(reward_model=model))[5].verdict == 1
-    assert orderings.orderings(ReportMaterial(reward_model=gained))[5].verdict == -1
+    assert orderings.orderings(ReportData(reward_model=model))[5].verdict == 1
+    assert orderings.orderings(ReportData(reward_model=gained))[5].verdict == -1
 
 
 def test_a_right_answer_must_earn_something() -> None:
     ordered = {"correct": [-0.1, -0.2], "plausible": [-1.0, -1.1]}
-    assert orderings.orderings(ReportMaterial(answer_rewards=ordered))[4].verdict == 0
+    assert orderings.orderings(ReportData(answer_rewards=ordered))[4].verdict == 0
 
 
 def test_material_that_does_not_fit_together_is_refused() -> None:
@@ -268,13 +270,13 @@ def test_probe_results_refuse_unpaired_episodes() -> None:
 def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, verdict: int) -> None:
     noise = np.array([-0.1, 0.1, -0.1, 0.1])
     points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise + end)]
-    results = ReportMaterial(reward_points=points)
+    results = ReportData(reward_points=points)
     assert words in findings.headlines(results)[2].sentence
     assert orderings.orderings(results)[0].verdict == verdict
 
 
 def test_answers_out_of_order_are_called_so() -> None:
-    results = ReportMaterial(answer_rewards={"correct": [-1.0, -1.1], "plausible": [0.5, 0.6]})
+    results = ReportData(answer_rewards={"correct": [-1.0, -1.1], "plausible": [0.5, 0.6]})
     assert "not as expected" in findings.headlines(results)[4].sentence
     assert orderings.orderings(results)[4].verdict == -1
 
@@ -293,12 +295,12 @@ def test_the_summary_holds_the_same_numbers_and_is_strict_json(tmp_path: Path) -
 
 def test_the_summary_refuses_a_key_it_computes_itself(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'results'"):
-        write_report(tmp_path, {"results": 1}, ReportMaterial())
+        write_report(tmp_path, {"results": 1}, ReportData())
 
 
 def test_plain_refuses_what_json_can_not_say() -> None:
     with pytest.raises(ValueError, match="got set"):
-        plain({"tags": {1}})
+        to_json({"tags": {1}})
 
 
 def test_the_same_material_writes_the_same_page(whole: str) -> None:
@@ -309,13 +311,13 @@ def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:
     probe = Probe("color", 3, 11, {"kind": "color"}, 10)
     film = Film(probe, [picture(level) for level in range(11)])
     with pytest.raises(ValueError, match="color 3 has not been played"):
-        film_filmstrip(film, title="A", seconds_per_step=0.5)
+        make_filmstrip(film, title="A", seconds_per_step=0.5)
     film.result = ProbeResult("color", 3, 11, "what color is the cup", 10, ("red",), 10)
-    strip = film_filmstrip(film, title="A", seconds_per_step=0.5, frames=3)
+    strip = make_filmstrip(film, title="A", seconds_per_step=0.5, frames=3)
     assert [int(shot[0, 0, 0]) for shot in strip.pictures] == [0, 5, 10]
     assert list(strip.captions) == ["0.0 s", "2.5 s", "5.0 s"]
     assert strip.outcome == "solved in 5.0 s, said “red”"
-    assert chosen_rows(2, 8) == [0, 1]
+    assert evenly_spaced_rows(2, 8) == [0, 1]
 
 
 def test_metrics_are_read_back_past_a_torn_last_line(tmp_path: Path) -> None:
@@ -336,27 +338,27 @@ def test_metrics_damaged_in_the_middle_are_named(tmp_path: Path) -> None:
 
 
 def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
-    curve = smoothed(Curve(np.arange(1000.0), np.arange(1000.0)), points=10)
+    curve = smoothed(MetricCurve(np.arange(1000.0), np.arange(1000.0)), points=10)
     assert len(curve.updates) == 10
     assert curve.values.mean() == pytest.approx(499.5)
     assert (curve.values[0], curve.values[-1]) == (49.5, 949.5)
 
 
 def test_the_report_shows_what_each_task_yields_without_listening() -> None:
-    levels = {"go": Chance(0.02, 0.31), "lift": Chance(0.0, 0.4, {"yes": 0.55, "no": 0.45})}
+    levels = {"go": ChanceLevel(0.02, 0.31), "lift": ChanceLevel(0.0, 0.4, {"yes": 0.55, "no": 0.45})}
     results = replace(probes(0.4, 0.8), chance=levels, limits={"lift": 24})
-    shown = render_page(ReportMaterial(probes=results))
+    shown = render_page(ReportData(probes=results))
     assert "<th>at rest</th><th>at random</th><th>commonest answer</th>" in shown
     assert "<td>2%</td><td>31%</td><td>–</td>" in shown
     assert "<td>0%</td><td>40%</td><td>yes: 55%</td>" in shown
     assert "solved within 5.0 s (Lift: 12.0 s)" in shown
-    written = plain(results_of(ReportMaterial(probes=results)))
+    written = to_json(results_of(ReportData(probes=results)))
     assert written["chance"]["lift"] == {"resting": 0.0, "random": 0.4, "answers": {"yes": 0.55, "no": 0.45}}
 
 
 def test_half_of_the_time_is_half_of_each_tasks_own() -> None:
     results = ProbeResults({"BC": {"go": np.array([6.0]), "tower": np.array([20.0])}}, 10, 0.5, limits={"tower": 60})
-    cut = findings.halved(results)
+    cut = findings.at_half_time(results)
     assert np.isnan(cut.success_step["BC"]["go"][0]) and cut.success_step["BC"]["tower"][0] == 20
     assert (cut.limit("go"), cut.limit("tower")) == (5, 30)
     assert len(findings.curves(results, ("tower",))["BC"].seconds) == 61

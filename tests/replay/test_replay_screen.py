@@ -10,15 +10,15 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from street import FRAMES
-from test_replay_story import story
+from test_replay_timeline import make_timeline
 
 from interplay.episodes.episode import Mark
 from interplay.replay import palette
-from interplay.replay.curve import UtilityCurve
-from interplay.replay.pictures import beside
+from interplay.replay.pictures import side_views
 from interplay.replay.screen import ReplayScreen
-from interplay.replay.story import Story
 from interplay.replay.text import font, wrap
+from interplay.replay.timeline import EpisodeTimeline
+from interplay.replay.utility_curve import UtilityCurve
 
 HEIGHT, WIDTH = 480, 640
 BLUE, RED = (1, 2, 250), (250, 2, 1)
@@ -28,8 +28,8 @@ def plain(color: tuple[int, int, int], height: int = HEIGHT, width: int = WIDTH)
     return np.full((height, width, 3), color, np.uint8)
 
 
-def drawn(told: Story, row: int, titles: Sequence[str] = ("map",)) -> NDArray[np.uint8]:
-    screen = ReplayScreen(told, height=HEIGHT, width=WIDTH, titles=titles)
+def drawn(timeline: EpisodeTimeline, row: int, titles: Sequence[str] = ("map",)) -> NDArray[np.uint8]:
+    screen = ReplayScreen(timeline, height=HEIGHT, width=WIDTH, titles=titles)
     pictures = {"solver": plain(BLUE), **{title: plain(RED) for title in titles}}
     picture = screen.draw(row, pictures)
     assert picture.shape == (*screen.shape, 3)
@@ -45,14 +45,14 @@ def clicked(*marks: tuple[int, int]) -> list[Mark]:
 
 
 def test_the_solvers_picture_is_large_and_the_map_beside_it() -> None:
-    picture = drawn(story(20), 3)
+    picture = drawn(make_timeline(20), 3)
     assert count(picture[:HEIGHT, :WIDTH], BLUE) > 0.95 * HEIGHT * WIDTH
     assert count(picture[: HEIGHT * 3 // 8, WIDTH:], RED) > 0.7 * (HEIGHT * 3 / 8) * (WIDTH * 3 / 8)
     assert count(picture, BLUE) > 6 * count(picture, RED)
 
 
 def test_small_pictures_are_enlarged_whole_with_hard_edges() -> None:
-    screen = ReplayScreen(story(20), height=HEIGHT, width=WIDTH, titles=())
+    screen = ReplayScreen(make_timeline(20), height=HEIGHT, width=WIDTH, titles=())
     eyes = plain(BLUE, 8, 8)
     eyes[:, 4:] = RED
     picture = screen.draw(0, {"solver": eyes})[30:HEIGHT, :WIDTH]
@@ -63,29 +63,32 @@ def test_small_pictures_are_enlarged_whole_with_hard_edges() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(121, 163), (480, 640), (333, 555)])
 def test_its_shape_is_even_whatever_is_asked(height: int, width: int) -> None:
-    down, across = ReplayScreen(story(9), height=height, width=width, titles=()).shape
+    down, across = ReplayScreen(make_timeline(9), height=height, width=width, titles=()).shape
     assert down % 2 == across % 2 == 0
     assert down > height and across > width
 
 
 def test_captions_appear_and_fade() -> None:
-    told = story(200, [(3, "setter", "walk to the street"), (5, "solver", "yes")])
-    (asked, asked_old), (said, _) = palette.speaker("setter", "solver"), palette.speaker("solver", "solver")
-    assert not count(drawn(told, 3), asked)
-    assert count(drawn(told, 4), asked) > 50
-    assert not count(drawn(told, 5), said)
-    assert count(drawn(told, 6), said) > 10
-    assert not count(drawn(told, 200), asked)
-    assert count(drawn(told, 200), asked_old) > 50
+    timeline = make_timeline(200, [(3, "setter", "walk to the street"), (5, "solver", "yes")])
+    (asked, asked_old), (said, _) = (
+        palette.caption_colors("setter", "solver"),
+        palette.caption_colors("solver", "solver"),
+    )
+    assert not count(drawn(timeline, 3), asked)
+    assert count(drawn(timeline, 4), asked) > 50
+    assert not count(drawn(timeline, 5), said)
+    assert count(drawn(timeline, 6), said) > 10
+    assert not count(drawn(timeline, 200), asked)
+    assert count(drawn(timeline, 200), asked_old) > 50
 
 
 def test_a_long_caption_is_wrapped_within_the_picture_and_whole() -> None:
     words = [f"word{number}" for number in range(60)]
-    told = story(200, [(0, "setter", " ".join(words))])
-    screen = ReplayScreen(told, height=HEIGHT, width=WIDTH, titles=())
-    short = ReplayScreen(story(200, [(0, "setter", "word")]), height=HEIGHT, width=WIDTH, titles=())
+    timeline = make_timeline(200, [(0, "setter", " ".join(words))])
+    screen = ReplayScreen(timeline, height=HEIGHT, width=WIDTH, titles=())
+    short = ReplayScreen(make_timeline(200, [(0, "setter", "word")]), height=HEIGHT, width=WIDTH, titles=())
     assert screen.shape[0] > short.shape[0] + 30
-    bright, _ = palette.speaker("setter", "solver")
+    bright, _ = palette.caption_colors("setter", "solver")
     picture = screen.draw(1, {"solver": plain(BLUE)})
     assert not count(picture[:, -8:], bright)
     assert count(picture, bright) > 20 * count(short.draw(1, {"solver": plain(BLUE)}), bright)
@@ -93,44 +96,46 @@ def test_a_long_caption_is_wrapped_within_the_picture_and_whole() -> None:
 
 def test_nothing_gives_way_before_it_could_be_read() -> None:
     long = "the large yellow duck on the shelf " * 5
-    told = story(200, [(0, "setter", long), (10, "solver", "which one do you mean?"), (20, "setter", "that one")])
-    together, alone = drawn(told, 25), drawn(told, 5)
-    asked, said = palette.speaker("setter", "solver")[0], palette.speaker("solver", "solver")[0]
+    timeline = make_timeline(
+        200, [(0, "setter", long), (10, "solver", "which one do you mean?"), (20, "setter", "that one")]
+    )
+    together, alone = drawn(timeline, 25), drawn(timeline, 5)
+    asked, said = palette.caption_colors("setter", "solver")[0], palette.caption_colors("solver", "solver")[0]
     assert count(together, asked) > 1.02 * count(alone, asked)
     assert count(together, said) > 50
 
 
 def test_more_captions_than_fit_leave_the_newest() -> None:
     said = [(step, "setter", f"setter {step}") for step in range(20)] + [(20, "solver", "no")]
-    told = story(200, said)
-    _, old = palette.speaker("solver", "solver")
-    picture = drawn(told, 21)
-    assert count(picture, palette.speaker("solver", "solver")[0]) > 10
+    timeline = make_timeline(200, said)
+    _, old = palette.caption_colors("solver", "solver")
+    picture = drawn(timeline, 21)
+    assert count(picture, palette.caption_colors("solver", "solver")[0]) > 10
     assert not count(picture, old)
 
 
 @pytest.mark.parametrize(("sign", "color", "other"), [(1, palette.UP, palette.DOWN), (-1, palette.DOWN, palette.UP)])
 def test_a_mark_is_large_while_it_is_new_and_then_small(sign: int, color: Any, other: Any) -> None:
-    told = story(200, marks=clicked((7, sign)))
-    before, new, later = (count(drawn(told, row), color) for row in (7, 8, 120))
+    timeline = make_timeline(200, marks=clicked((7, sign)))
+    before, new, later = (count(drawn(timeline, row), color) for row in (7, 8, 120))
     assert before == 0
     assert new > 1000
     assert 10 < later < 200
-    assert not any(count(drawn(told, row), other) for row in (7, 8, 120))
+    assert not any(count(drawn(timeline, row), other) for row in (7, 8, 120))
 
 
 def test_two_marks_of_one_moment_are_both_seen() -> None:
     both = [Mark("e", "anna", 7 * FRAMES, 1), Mark("e", "ben", 7 * FRAMES, -1)]
     for row in (8, 150):
-        picture = drawn(story(200, marks=both), row)
-        alone = {sign: drawn(story(200, marks=[mark]), row) for sign, mark in zip((1, -1), both, strict=True)}
+        picture = drawn(make_timeline(200, marks=both), row)
+        alone = {sign: drawn(make_timeline(200, marks=[mark]), row) for sign, mark in zip((1, -1), both, strict=True)}
         assert count(picture, palette.UP) >= 0.9 * count(alone[1], palette.UP) > 0
         assert count(picture, palette.DOWN) >= 0.9 * count(alone[-1], palette.DOWN) > 0
 
 
 def test_the_curve_of_utility_grows_with_the_rows() -> None:
-    told = story(100, utility=np.linspace(-1, 1, 101, dtype=np.float32))
-    curve = UtilityCurve(told, box=(0, 0, 400, 100), face=font(10))
+    timeline = make_timeline(100, utility=np.linspace(-1, 1, 101, dtype=np.float32))
+    curve = UtilityCurve(timeline, box=(0, 0, 400, 100), face=font(10))
     rightmost, highest = [], []
     for row in (10, 50, 100):
         sheet = Image.new("RGB", (400, 100), palette.PAPER)
@@ -145,14 +150,14 @@ def test_the_curve_of_utility_grows_with_the_rows() -> None:
 
 
 def test_a_utility_that_never_changes_is_drawn() -> None:
-    assert count(drawn(story(20, utility=np.full(21, 3.0, np.float32)), 20), palette.CURVE) > 100
+    assert count(drawn(make_timeline(20, utility=np.full(21, 3.0, np.float32)), 20), palette.CURVE) > 100
 
 
 def test_a_takeover_stands_out() -> None:
     control = {"setter": [(0, "human")], "solver": [(0, "agent"), (4 * FRAMES, "human")]}
-    told = story(20, control=control)
-    assert not count(drawn(told, 3), palette.TAKEN_OVER)
-    assert count(drawn(told, 4), palette.TAKEN_OVER) > 20
+    timeline = make_timeline(20, control=control)
+    assert not count(drawn(timeline, 3), palette.TAKEN_OVER)
+    assert count(drawn(timeline, 4), palette.TAKEN_OVER) > 20
 
 
 def test_text_is_broken_between_words_and_within_one_that_is_too_long() -> None:
@@ -170,6 +175,6 @@ def test_what_shows_nothing_is_left_out() -> None:
     eyes, house, plan = rng.integers(256, size=(3, 8, 8, 3)).astype(np.uint8)
     blank = plain((9, 200, 30), 8, 8)
     seen = {"setter": eyes, "solver": eyes, "house": house, "map": plan}
-    assert beside(seen, solver="solver", asker="setter") == ("map", "setter")
-    assert beside({**seen, "setter": blank}, solver="solver", asker="setter") == ("map", "house")
-    assert beside({"solver": eyes}, solver="solver", asker="solver") == ()
+    assert side_views(seen, solver="solver", setter="setter") == ("map", "setter")
+    assert side_views({**seen, "setter": blank}, solver="solver", setter="setter") == ("map", "house")
+    assert side_views({"solver": eyes}, solver="solver", setter="solver") == ()

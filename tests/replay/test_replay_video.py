@@ -17,18 +17,18 @@ import pytest
 from numpy.typing import NDArray
 
 from interplay.replay import video
-from interplay.replay.encode import EndedEarly, encode
-from interplay.replay.encoder_job import EncoderJob, unfinished
-from interplay.replay.video import EncoderFailed, need_encoder, rate, write_video
+from interplay.replay.encode import InputEnded, encode
+from interplay.replay.encoder_job import EncoderJob, partial_path
+from interplay.replay.video import EncoderFailed, rate, require_encoder, write_video
 
 SMALL = EncoderJob(height=48, width=64, rate=Fraction(15, 4), frames=9)
 LONG = replace(SMALL, frames=120)  # so long that the file has begun before all pictures have come
 
 
-def pictures(announced: EncoderJob = SMALL) -> Iterator[NDArray[np.uint8]]:
+def pictures(job: EncoderJob = SMALL) -> Iterator[NDArray[np.uint8]]:
     """Each grey, and lighter than the one before."""
-    for number in range(announced.frames):
-        yield np.full((announced.height, announced.width, 3), 20 + 20 * (number % 10), np.uint8)
+    for number in range(job.frames):
+        yield np.full((job.height, job.width, 3), 20 + 20 * (number % 10), np.uint8)
 
 
 def decoded(path: Path) -> list[NDArray[np.uint8]]:
@@ -73,9 +73,9 @@ def test_an_encoder_that_fails_at_the_very_end_is_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def pictures_of(announced: EncoderJob) -> Iterator[NDArray[np.uint8]]:
-    for _ in range(announced.frames):
-        yield np.zeros((announced.height, announced.width, 3), np.uint8)
+def pictures_of(job: EncoderJob) -> Iterator[NDArray[np.uint8]]:
+    for _ in range(job.frames):
+        yield np.zeros((job.height, job.width, 3), np.uint8)
 
 
 def children() -> set[int]:
@@ -90,7 +90,7 @@ def test_a_killed_encoder_is_told_and_leaves_nothing(tmp_path: Path) -> None:
         for number, picture in enumerate(pictures(LONG)):
             yield picture
             if number == 100:
-                assert unfinished(path).exists()
+                assert partial_path(path).exists()
                 (encoder,) = children() - before
                 os.kill(encoder, signal.SIGKILL)
 
@@ -102,7 +102,7 @@ def test_a_killed_encoder_is_told_and_leaves_nothing(tmp_path: Path) -> None:
 def test_an_encoder_that_takes_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped by a signal, it neither takes pictures nor dies by itself."""
     monkeypatch.setattr(video, "STALLED_SECONDS", 0.2)
-    monkeypatch.setattr(video, "ENDING_SECONDS", 0.1)
+    monkeypatch.setattr(video, "CLEANUP_SECONDS", 0.1)
     before = children()
     large = EncoderJob(height=480, width=640, rate=Fraction(4), frames=4)  # more than a pipe holds
 
@@ -123,7 +123,7 @@ def test_a_drawing_that_stops_leaves_nothing(tmp_path: Path, stopped_by: type[Ba
 
     def stopping() -> Iterator[NDArray[np.uint8]]:
         yield from [picture for picture, _ in zip(pictures(LONG), range(100), strict=False)]
-        assert unfinished(path).exists()
+        assert partial_path(path).exists()
         raise stopped_by
 
     with pytest.raises(stopped_by):
@@ -136,7 +136,7 @@ def test_an_input_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     """As when the drawing process was killed and could clean up nothing itself."""
     data = b"".join(picture.tobytes() for picture in pictures(LONG))[:-1]
     path = tmp_path / "clip.mp4"
-    with pytest.raises(EndedEarly, match="picture 120 of 120"):
+    with pytest.raises(InputEnded, match="picture 120 of 120"):
         encode(io.BytesIO(data), path, LONG)
     assert not list(tmp_path.iterdir())
     encode(io.BytesIO(data + b"\0"), path, LONG)
@@ -151,7 +151,7 @@ def test_rates_are_exact() -> None:
 
 
 def test_without_the_encoders_package_it_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    need_encoder()
+    require_encoder()
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[video\]'"):
-        need_encoder()
+        require_encoder()

@@ -19,7 +19,7 @@ from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.launch.cli import main
 from interplay.replay import palette
-from interplay.replay.story import tell
+from interplay.replay.timeline import build_timeline
 
 SHORT = ("replay.height=240", "replay.width=320")
 
@@ -60,7 +60,7 @@ def test_an_episode_becomes_a_video(recorded: list[str], capsys: pytest.CaptureF
     path = run.root / "replay" / f"{episode}.mp4"
     assert f"The video: {path}" in capsys.readouterr().out
     with run.store() as store:
-        told = tell(store.read(episode).meta, run.make_world().spec, marks)
+        told = build_timeline(store.read(episode).meta, run.make_world().spec, marks)
     rate, pictures = watched(path)
     assert rate == Fraction(15, 4)
     assert len(pictures) == told.steps + 1 + told.end_rows

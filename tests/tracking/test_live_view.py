@@ -18,9 +18,9 @@ from rich.console import Console
 from interplay.launch import cli
 from interplay.launch.cli import main
 from interplay.stages.run import StageFolder
-from interplay.tracking.dashboard import Rate, line, picture, spark, watch
+from interplay.tracking.dashboard import UpdateRate, format_line, render_summary, sparkline, watch
 from interplay.tracking.metrics import newest_metrics, read_metrics
-from interplay.tracking.run_summary import RunSummary, read_standing
+from interplay.tracking.run_summary import RunSummary, read_run_summary
 
 ROWS = [
     {"step": n, "loss": 8.0 / n, "steps": 100 * n, "lag": 1.0, "return": None if n < 3 else 0.5} for n in (1, 2, 3, 4)
@@ -36,17 +36,17 @@ CURSOR = "\x1b[?25h"  # it is seen again
 WAITS = "waits for a training stage to begin"
 
 
-class Story:
+class WatchedRun:
     """What a run does while it is watched: something at each waiting, a second apart, and then nothing any more."""
 
     def __init__(self, root: Path, *does: Callable[[], object]) -> None:
         self._root = root
         self._does = list(does)
         self._passed = 0.0
-        self.quiet = 0.0  # seconds that were waited while nothing happened
+        self.silent_seconds = 0.0  # seconds that were waited while nothing happened
 
     def read(self) -> RunSummary:
-        return read_standing(self._root, time.time() + self._passed)
+        return read_run_summary(self._root, time.time() + self._passed)
 
     def wait(self, seconds: float) -> None:
         if self._does:
@@ -54,7 +54,7 @@ class Story:
             self._passed += 1.0
         else:
             self._passed += seconds
-            self.quiet += seconds
+            self.silent_seconds += seconds
 
 
 def reinforcing(root: Path) -> tuple[Callable[[], object], ...]:
@@ -107,9 +107,9 @@ def shown_on(console: Console) -> str:
     return console.file.getvalue()
 
 
-def drawn(standing: RunSummary, rate: float | None = None) -> str:
+def drawn(summary: RunSummary, rate: float | None = None) -> str:
     console = terminal()
-    console.print(picture(standing, rate))
+    console.print(render_summary(summary, rate))
     return shown_on(console)
 
 
@@ -125,19 +125,19 @@ def interrupted(given: object) -> NoReturn:
 def test_a_standing_is_of_the_stage_that_wrote_last(tmp_path: Path) -> None:
     root = run_of(tmp_path / "mine", "clone", finished=True)
     os.utime(root / "clone" / "metrics.jsonl", (1, 1))
-    standing = read_standing(run_of(root, status_age=1.0))
-    assert (standing.run, standing.stage, standing.update, standing.total) == ("mine", "reinforce", 4, 20)
-    assert not standing.finished
-    assert standing.newest == {"loss": 2.0, "steps": 400, "lag": 1.0, "return": 0.5}
-    assert standing.curve("return") == [0.5, 0.5]
-    assert standing.workers == (PART,)
+    summary = read_run_summary(run_of(root, status_age=1.0))
+    assert (summary.run, summary.stage, summary.update, summary.total) == ("mine", "reinforce", 4, 20)
+    assert not summary.finished
+    assert summary.newest == {"loss": 2.0, "steps": 400, "lag": 1.0, "return": 0.5}
+    assert summary.curve("return") == [0.5, 0.5]
+    assert summary.workers == (PART,)
 
 
 @pytest.mark.parametrize("rows", [0, 3, 200, 5000, 90_000])
 def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) -> None:
     file = tmp_path / "metrics.jsonl"
     lines = [json.dumps({"step": n, "loss": 1 / n, "return": None}) for n in range(1, rows + 1)]
-    file.write_text("".join(f"{line}\n" for line in lines) + '{"step": 9, "lo')  # as a kill leaves it
+    file.write_text("".join(f"{format_line}\n" for format_line in lines) + '{"step": 9, "lo')  # as a kill leaves it
     assert newest_metrics(file, 200) == list(read_metrics(file))[-200:]
     file.write_text("nonsense\n")
     with pytest.raises(ValueError, match="near its end, is no row of metrics: 'nonsense'"):
@@ -145,13 +145,13 @@ def test_the_newest_rows_of_a_record_of_any_length(tmp_path: Path, rows: int) ->
 
 
 def test_an_old_status_is_not_shown_as_if_it_were_true(tmp_path: Path) -> None:
-    standing = read_standing(run_of(tmp_path / "mine", status_age=300.0))
-    assert not standing.workers
-    assert "last report of its workers was 5:00 ago" in drawn(standing)
+    summary = read_run_summary(run_of(tmp_path / "mine", status_age=300.0))
+    assert not summary.workers
+    assert "last reported 5:00 ago" in drawn(summary)
 
 
 def test_the_picture_shows_the_way_the_metrics_and_the_parts(tmp_path: Path) -> None:
-    told = drawn(read_standing(run_of(tmp_path / "mine", status_age=1.0)), rate=2.0)
+    told = drawn(read_run_summary(run_of(tmp_path / "mine", status_age=1.0)), rate=2.0)
     for wanted in (
         "mine · reinforce",
         "4 / 20 updates",
@@ -166,38 +166,38 @@ def test_the_picture_shows_the_way_the_metrics_and_the_parts(tmp_path: Path) -> 
 
 
 def test_a_rate_is_taken_over_a_minute(tmp_path: Path) -> None:
-    standing, rate = read_standing(run_of(tmp_path / "mine")), Rate()
-    assert rate.of(replace(standing, clock=0.0, update=0)) is None
-    assert rate.of(replace(standing, clock=50.0, update=100)) == 2.0
-    assert rate.of(replace(standing, clock=100.0, update=150)) == 1.0  # the first reading has been forgotten
-    assert rate.of(replace(standing, clock=101.0, update=10)) is None  # it went back to a checkpoint
+    summary, rate = read_run_summary(run_of(tmp_path / "mine")), UpdateRate()
+    assert rate.of(replace(summary, read_at=0.0, update=0)) is None
+    assert rate.of(replace(summary, read_at=50.0, update=100)) == 2.0
+    assert rate.of(replace(summary, read_at=100.0, update=150)) == 1.0  # the first reading has been forgotten
+    assert rate.of(replace(summary, read_at=101.0, update=10)) is None  # it went back to a checkpoint
 
 
 def test_a_curve_goes_from_the_lowest_to_the_highest() -> None:
-    assert spark([1, 2, 3, 4]) == "▁▃▆█"
-    assert spark([5, 5]) == "▁▁"
-    assert spark([]) == ""
-    assert len(spark(range(1000), 24)) == 24
+    assert sparkline([1, 2, 3, 4]) == "▁▃▆█"
+    assert sparkline([5, 5]) == "▁▁"
+    assert sparkline([]) == ""
+    assert len(sparkline(range(1000), 24)) == 24
 
 
 def test_a_rate_is_of_one_stage(tmp_path: Path) -> None:
-    standing, rate = read_standing(run_of(tmp_path / "mine")), Rate()
-    assert rate.of(replace(standing, stage="clone", clock=0.0, update=100)) is None
-    assert rate.of(replace(standing, stage="reward", clock=1.0, update=150)) is None
-    assert rate.of(replace(standing, stage="reward", clock=2.0, update=151)) == 1.0
+    summary, rate = read_run_summary(run_of(tmp_path / "mine")), UpdateRate()
+    assert rate.of(replace(summary, stage="clone", read_at=0.0, update=100)) is None
+    assert rate.of(replace(summary, stage="reward", read_at=1.0, update=150)) is None
+    assert rate.of(replace(summary, stage="reward", read_at=2.0, update=151)) == 1.0
 
 
 def test_a_stage_counts_from_its_lock_on(tmp_path: Path) -> None:
     """As where Ray starts `reinforce` after `reward`, whose metrics are the newest that there are."""
     root = run_of(tmp_path / "mine", "reward", finished=True)
-    assert line(read_standing(root), None).startswith(f"mine/reward 4/20 updates  done  {WAITS}  loss 2")
+    assert format_line(read_run_summary(root), None).startswith(f"mine/reward 4/20 updates  done  {WAITS}  loss 2")
     with StageFolder(root / "reinforce").alone():
-        assert line(read_standing(root), None) == "mine/reinforce 0/20 updates  starts"
+        assert format_line(read_run_summary(root), None) == "mine/reinforce 0/20 updates  starts"
         write_status(root / "reinforce", STARTING)
-        standing = read_standing(root)
-        assert line(standing, None) == "mine/reinforce 0/20 updates  starts  [learner: starts]"
-        assert "mine · reinforce" in drawn(standing) and "learner" in drawn(standing)
-        for_long = read_standing(root, time.time() + 1000)
+        summary = read_run_summary(root)
+        assert format_line(summary, None) == "mine/reinforce 0/20 updates  starts  [learner: starts]"
+        assert "mine · reinforce" in drawn(summary) and "learner" in drawn(summary)
+        for_long = read_run_summary(root, time.time() + 1000)
         assert (for_long.stage, for_long.ended) == ("reinforce", False)  # for as long as it takes
 
 
@@ -205,55 +205,55 @@ def test_a_status_counts_where_a_lock_is_not_seen(tmp_path: Path) -> None:
     root = run_of(tmp_path / "mine", "reward", finished=True)
     (root / "reinforce").mkdir()
     write_status(root / "reinforce", STARTING, age=5.0)
-    assert (read_standing(root).stage, read_standing(root).quiet) == ("reinforce", None)
-    later = read_standing(root, time.time() + 60)
-    assert later.stage == "reward" and later.quiet is not None
+    assert (read_run_summary(root).stage, read_run_summary(root).silent_seconds) == ("reinforce", None)
+    later = read_run_summary(root, time.time() + 60)
+    assert later.stage == "reward" and later.silent_seconds is not None
 
 
 def test_a_finished_stage_that_goes_on_is_under_way(tmp_path: Path) -> None:
     root = run_of(tmp_path / "mine", finished=True, status_age=1.0)
-    assert read_standing(root).finished
+    assert read_run_summary(root).finished
     with StageFolder(root / "reinforce").alone():
-        assert not read_standing(root).finished
-        assert read_standing(root).quiet is None
+        assert not read_run_summary(root).finished
+        assert read_run_summary(root).silent_seconds is None
 
 
 def test_a_killed_stage_ends_the_run(tmp_path: Path) -> None:
     root = run_of(tmp_path / "mine")
-    assert line(read_standing(root), None).startswith("mine/reinforce 4/20 updates  loss 2")  # who knows
-    gone = read_standing(root, time.time() + 61)
+    assert format_line(read_run_summary(root), None).startswith("mine/reinforce 4/20 updates  loss 2")  # who knows
+    gone = read_run_summary(root, time.time() + 61)
     assert gone.ended and not gone.finished
-    assert "4/20 updates  nothing written for 1:01  loss 2" in line(gone, None)
+    assert "4/20 updates  nothing written for 1:01  loss 2" in format_line(gone, None)
 
 
 def test_a_run_before_its_first_training_stage_is_waited_for(tmp_path: Path) -> None:
     root = begun(tmp_path / "mine")
-    assert line(read_standing(root), None) == f"mine  {WAITS}"
-    assert WAITS in drawn(read_standing(root)) and "updates" not in drawn(read_standing(root))
+    assert format_line(read_run_summary(root), None) == f"mine  {WAITS}"
+    assert WAITS in drawn(read_run_summary(root)) and "updates" not in drawn(read_run_summary(root))
     (root / "store").mkdir()
     recorded = root / "store" / "catalog.sqlite"
     recorded.touch()
     os.utime(recorded, (time.time() + 500, time.time() + 500))  # `collect` goes on
-    assert not read_standing(root, time.time() + 550).ended
+    assert not read_run_summary(root, time.time() + 550).ended
     (root / "error.txt").touch()
     os.utime(root / "error.txt", (time.time() + 600, time.time() + 600))
-    with pytest.raises(ValueError, match="has no training stage under way"):
-        read_standing(root, time.time() + 600)
+    with pytest.raises(ValueError, match="has no active training stage"):
+        read_run_summary(root, time.time() + 600)
 
 
 def test_a_run_that_ended_is_told_once(tmp_path: Path) -> None:
     file = io.StringIO()
     root = run_of(tmp_path / "mine", finished=True, status_age=1.0)
-    standing = read_standing(root, time.time() + 100)
-    watch(lambda: standing, Console(file=file), never)
-    assert file.getvalue().splitlines() == [line(standing, None)]
+    summary = read_run_summary(root, time.time() + 100)
+    watch(lambda: summary, Console(file=file), never)
+    assert file.getvalue().splitlines() == [format_line(summary, None)]
     assert file.getvalue().startswith("mine/reinforce 4/20 updates  done  loss 2  steps 400")
 
 
 def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
     file = io.StringIO()
     root = run_of(tmp_path / "mine", "reward", finished=True)
-    story = Story(root, lambda: None, *reinforcing(root))
+    story = WatchedRun(root, lambda: None, *reinforcing(root))
     watch(story.read, Console(file=file), story.wait)
     told = file.getvalue().splitlines()
     assert all(each.startswith(f"mine/reward 4/20 updates  done  {WAITS}") for each in told[:2])
@@ -261,19 +261,19 @@ def test_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
     assert told[3].startswith("mine/reinforce 4/20 updates  ") and "updates/s" in told[3]
     assert all(each.startswith(f"mine/reinforce 4/20 updates  done  {WAITS}") for each in told[4:-1])
     assert told[-1].startswith("mine/reinforce 4/20 updates  done  loss 2")
-    assert 45 <= story.quiet <= 75  # a minute, and lines are a quarter of one apart
+    assert 45 <= story.silent_seconds <= 75  # a minute, and lines are a quarter of one apart
 
 
 def test_a_terminal_is_drawn_anew_until_the_run_has_ended(tmp_path: Path) -> None:
     root = begun(tmp_path / "mine")
-    console, story = terminal(), Story(root, *reinforcing(root))
+    console, story = terminal(), WatchedRun(root, *reinforcing(root))
     watch(story.read, console, story.wait)
     shown = shown_on(console)
     places = [shown.index(each) for each in (WAITS, "0 / 20 updates", "learner", "4 / 20 updates", "done")]
     assert places == sorted(places)
     assert WAITS not in shown[shown.rindex("done") :]
     assert shown.endswith(CURSOR)
-    assert 55 <= story.quiet <= 62
+    assert 55 <= story.silent_seconds <= 62
 
 
 def test_ctrl_c_ends_the_watching_alone(
@@ -282,15 +282,15 @@ def test_ctrl_c_ends_the_watching_alone(
     root = run_of(tmp_path / "mine", status_age=1.0)
     console = terminal()
     with pytest.raises(KeyboardInterrupt):
-        watch(lambda: read_standing(root), console, interrupted)
+        watch(lambda: read_run_summary(root), console, interrupted)
     assert "4 / 20 updates" in shown_on(console)
     assert shown_on(console).endswith(CURSOR)
-    monkeypatch.setattr(cli, "read_standing", interrupted)
+    monkeypatch.setattr(cli, "read_run_summary", interrupted)
     assert main(["watch", f"run.dir={tmp_path}", "run.name=mine"]) == 0
     assert "the run itself goes on" in capsys.readouterr().err
 
 
 def test_watching_says_where_there_is_nothing_to_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", f"run.dir={tmp_path}", "run.name=none"]) == 1
-    assert "has no training stage under way" in capsys.readouterr().err
+    assert "has no active training stage" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()

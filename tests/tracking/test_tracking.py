@@ -13,8 +13,8 @@ import pytest
 
 from interplay.tracking.metrics import MetricsFile, read_metrics
 from interplay.tracking.progress import Progress
-from interplay.tracking.tracker import Trackers
-from interplay.tracking.wandb_sink import TrackingConfig, WandbSink, chosen_mode
+from interplay.tracking.trackers import Trackers
+from interplay.tracking.wandb_sink import TrackingConfig, WandbSink, resolve_mode
 
 
 def test_a_row_is_on_disk_as_soon_as_it_is_logged(tmp_path: Path) -> None:
@@ -175,15 +175,15 @@ def test_a_failing_wandb_is_named_once_and_ends_nothing(
 def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    assert chosen_mode("auto") == "offline"
+    assert resolve_mode("auto") == "offline"
     (tmp_path / "netrc").write_text("machine api.wandb.ai login user password x\n")
     (tmp_path / "netrc").chmod(0o600)
-    assert chosen_mode("auto") == "online"
+    assert resolve_mode("auto") == "online"
     (tmp_path / "netrc").write_text("machine example.org login user password x\n")
-    assert chosen_mode("auto") == "offline"
+    assert resolve_mode("auto") == "offline"
     monkeypatch.setenv("WANDB_API_KEY", "x")
-    assert chosen_mode("auto") == "online"
-    assert chosen_mode("disabled") == "disabled"
+    assert resolve_mode("auto") == "online"
+    assert resolve_mode("disabled") == "disabled"
     with pytest.raises(ValueError, match="choose one of auto, online, offline, disabled"):
         TrackingConfig(wandb="sometimes")
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from interplay.core.files import JsonLines
-from interplay.evaluation.material import Curve
+from interplay.evaluation.report_data import MetricCurve
 
 STEP = "step"
 
 
-def read_curves(path: Path) -> dict[str, Curve]:
+def read_curves(path: Path) -> dict[str, MetricCurve]:
     """Every numeric metric of a metrics.jsonl file as a curve over its step; {} where the file does not exist.
 
     A last line that a crash cut short is left out; a metric that was not finite breaks its line in the figure.
@@ -30,16 +30,16 @@ def read_curves(path: Path) -> dict[str, Curve]:
     return {key: _curve(points) for key, points in found.items()}
 
 
-def smoothed(curve: Curve, points: int = 200) -> Curve:
+def smoothed(curve: MetricCurve, points: int = 200) -> MetricCurve:
     """At most `points` points, each the mean of its stretch: what an eye can tell apart."""
     if len(curve.updates) <= points:
         return curve
     stretches = np.array_split(np.arange(len(curve.updates)), points)
     updates = np.array([curve.updates[stretch].mean() for stretch in stretches])
     values = np.array([curve.values[stretch].mean() for stretch in stretches])
-    return Curve(updates, values)
+    return MetricCurve(updates, values)
 
 
-def _curve(points: list[tuple[float, float]]) -> Curve:
+def _curve(points: list[tuple[float, float]]) -> MetricCurve:
     updates, values = zip(*points, strict=True)
-    return Curve(np.array(updates), np.array(values))
+    return MetricCurve(np.array(updates), np.array(values))

@@ -62,7 +62,7 @@ class RewardPoint:
 
 
 @dataclass(frozen=True)
-class Chance:
+class ChanceLevel:
     """The success shares of a kind of probe that need no understanding."""
 
     resting: float  # of who does and says nothing
@@ -80,7 +80,7 @@ class Chance:
         return max(self.answers.items(), key=lambda pair: pair[1]) if self.answers else None
 
     @classmethod
-    def load(cls, fields: Mapping[str, Any]) -> Chance:
+    def load(cls, fields: Mapping[str, Any]) -> ChanceLevel:
         """What `dataclasses.asdict` made of it."""
         return cls(float(fields["resting"]), float(fields["random"]), dict(fields["answers"]))
 
@@ -93,7 +93,7 @@ class ProbeResults:
     steps: int  # an episode's time limit
     seconds_per_step: float
     limits: Mapping[str, int] = field(default_factory=dict)  # task -> its own time limit, where that is another
-    chance: Mapping[str, Chance] = field(default_factory=dict)  # task -> what it yields to who did not listen
+    chance: Mapping[str, ChanceLevel] = field(default_factory=dict)  # task -> what it yields to who did not listen
     baseline: str = "BC"
     candidate: str = "BC+RL"
     joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared together
@@ -158,7 +158,7 @@ class RewardModelResults:
 
 
 @dataclass(frozen=True)
-class Curve:
+class MetricCurve:
     """A metric over training."""
 
     updates: Float64Array  # [K]
@@ -166,7 +166,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Throughput:
+class StageThroughput:
     """Speed of one stage and where its time went."""
 
     stage: str
@@ -175,7 +175,7 @@ class Throughput:
 
 
 @dataclass(frozen=True)
-class ReportMaterial:
+class ReportData:
     """Everything a report shows. What is None or empty is reported as not run."""
 
     title: str = "Interplay run"
@@ -190,5 +190,5 @@ class ReportMaterial:
     reward_points: Sequence[RewardPoint] = ()
     probes: ProbeResults | None = None
     reward_model: RewardModelResults | None = None
-    throughput: Sequence[Throughput] = ()
-    curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict)  # stage -> metric -> curve
+    throughput: Sequence[StageThroughput] = ()
+    curves: Mapping[str, Mapping[str, MetricCurve]] = field(default_factory=dict)  # stage -> metric -> curve

@@ -1,25 +1,25 @@
-"""The strip under a replay: the utility that a reward model saw so far, as a growing curve, and the marks on it."""
+"""The strip under a replay: the reward model's utility so far as a growing curve, with the rater's marks on it."""
 
 from __future__ import annotations
 
 from PIL import ImageDraw
 
 from interplay.replay import palette
-from interplay.replay.story import Click, Story
 from interplay.replay.text import Font
+from interplay.replay.timeline import EpisodeTimeline, ShownMark
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
-ARROW = 0.5  # half the height of a mark's arrow, in sizes of the text
+ARROW_HALF_HEIGHT = 0.5  # of a mark's arrow, as a multiple of the text height
 
 
 class UtilityCurve:
-    """Time runs over the whole width from the start, so that the end is known; utility over its range in the episode.
+    """A curve over the whole episode (horizontal) and the utility's range in it (vertical).
 
-    Without utility the marks lie on a straight line.
+    Without a reward model the marks are drawn on a straight line.
     """
 
-    def __init__(self, story: Story, *, box: Box, face: Font) -> None:
-        self._story, self._face = story, face
+    def __init__(self, timeline: EpisodeTimeline, *, box: Box, face: Font) -> None:
+        self._timeline, self._face = timeline, face
         _, top, _, bottom = face.getbbox("Ay")
         self._text = round(bottom - top)
         left, top, right, bottom = box
@@ -27,39 +27,39 @@ class UtilityCurve:
         self._box = (left + margin + self._label_width(), top + self._text, right - margin, bottom - 2 * self._text)
 
     def draw(self, draw: ImageDraw.ImageDraw, row: int) -> None:
-        """The strip as it stands at a row."""
+        """Draws the strip at a row."""
         left, _, right, bottom = self._box
-        seconds = self._story.steps * self._story.seconds_per_step
+        seconds = self._timeline.steps * self._timeline.seconds_per_step
         draw.line((left, bottom, right, bottom), palette.FAINT, 1)
         draw.text((left, bottom + self._text // 3), "0 s", palette.INK, self._face, "lt")
         draw.text((right, bottom + self._text // 3), f"{seconds:.1f} s", palette.INK, self._face, "rt")
-        if self._story.utility is not None:
-            says = "utility, as the reward model sees it, and marks"
-            draw.text(((left + right) / 2, bottom + self._text // 3), says, palette.CURVE, self._face, "mt")
+        if self._timeline.utility is not None:
+            legend = "utility, as the reward model sees it, and marks"
+            draw.text(((left + right) / 2, bottom + self._text // 3), legend, palette.CURVE, self._face, "mt")
         x, y = self.point(row)
         draw.line((x, self._box[1], x, bottom), palette.FAINT, 1)
         self._axis(draw)
         so_far = [self.point(past) for past in range(row + 1)]
         if len(so_far) > 1:
-            draw.line(so_far, palette.INK if self._story.utility is None else palette.CURVE, 2)
+            draw.line(so_far, palette.INK if self._timeline.utility is None else palette.CURVE, 2)
         draw.ellipse((x - 3, y - 3, x + 3, y + 3), palette.CURVE)
-        for click, above in self._stacked(row):
-            x, y = self.point(click.row)
-            size = ARROW * self._text
-            arrow(draw, (x, y - 2.2 * size * above), size, click.sign, palette.mark(click.sign))
+        for mark, above in self._stacked(row):
+            x, y = self.point(mark.row)
+            size = ARROW_HALF_HEIGHT * self._text
+            arrow(draw, (x, y - 2.2 * size * above), size, mark.sign, palette.mark(mark.sign))
 
     def point(self, row: int) -> tuple[float, float]:
-        """Where a row lies on the strip, in pixels."""
+        """The position of a row on the strip, in pixels."""
         left, top, right, bottom = self._box
-        x = left + (right - left) * row / max(1, self._story.steps)
-        if self._story.utility is None:
+        x = left + (right - left) * row / max(1, self._timeline.steps)
+        if self._timeline.utility is None:
             return x, (top + bottom) / 2
         low, high = self._range()
-        return x, bottom - (bottom - top) * (float(self._story.utility[row]) - low) / (high - low)
+        return x, bottom - (bottom - top) * (float(self._timeline.utility[row]) - low) / (high - low)
 
     def _axis(self, draw: ImageDraw.ImageDraw) -> None:
         left, top, _, bottom = self._box
-        if self._story.utility is None:
+        if self._timeline.utility is None:
             draw.text((left - self._text, (top + bottom) / 2), "marks", palette.INK, self._face, "rm")
             return
         low, high = self._range()
@@ -68,28 +68,28 @@ class UtilityCurve:
         draw.text((left - self._text, bottom), f"{low:.2f}", palette.INK, self._face, "rm")
 
     def _range(self) -> tuple[float, float]:
-        """The least and the greatest utility of the episode, apart."""
-        assert self._story.utility is not None
-        low, high = float(self._story.utility.min()), float(self._story.utility.max())
+        """Least and greatest utility of the episode, widened if they are equal."""
+        assert self._timeline.utility is not None
+        low, high = float(self._timeline.utility.min()), float(self._timeline.utility.max())
         return (low, high) if high > low else (low - 0.5, low + 0.5)
 
     def _label_width(self) -> int:
-        if self._story.utility is None:
+        if self._timeline.utility is None:
             return round(self._face.getlength("marks"))
         return round(max(self._face.getlength(text) for text in ("utility", *(f"{end:.2f}" for end in self._range()))))
 
-    def _stacked(self, row: int) -> list[tuple[Click, int]]:
-        """The marks so far, and how many of the same row lie below each."""
+    def _stacked(self, row: int) -> list[tuple[ShownMark, int]]:
+        """The marks so far, each with the number of earlier marks in the same row."""
         below: dict[int, int] = {}
         stacked = []
-        for click in self._story.clicks:
-            if click.row <= row:
-                stacked.append((click, below.get(click.row, 0)))
-                below[click.row] = below.get(click.row, 0) + 1
+        for mark in self._timeline.shown_marks:
+            if mark.row <= row:
+                stacked.append((mark, below.get(mark.row, 0)))
+                below[mark.row] = below.get(mark.row, 0) + 1
         return stacked
 
 
 def arrow(draw: ImageDraw.ImageDraw, center: tuple[float, float], half: float, sign: int, color: palette.Color) -> None:
-    """A triangle that points up for +1 and down for -1; Pillow's font has no arrows."""
+    """Draws a triangle that points up for +1 and down for -1; Pillow's font has no arrows."""
     x, y = center
     draw.polygon([(x, y - sign * half), (x - half, y + sign * half), (x + half, y + sign * half)], color)
