@@ -1,1 +1,1 @@
-"""Who sits in a seat without a network: scripted setter and solver, replayed setter; and the scripted rater."""
+"""Players without a network: scripted setter and solver, replayed setter; and the scripted rater."""

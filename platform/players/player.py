@@ -1,9 +1,11 @@
-"""The interface behind which every player sits, whoever it is."""
+"""Interface of a player: the policy of one role, scripted, replayed, human or learned."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+
+import numpy as np
 
 from interplay.env.world import Action, View, World
 
@@ -11,27 +13,32 @@ StepRange = tuple[int, int]  # least and most steps, both included
 
 
 class Player(ABC):
-    """Plays one role in one world, an episode at a time.
+    """Plays one role in one world, one episode at a time.
 
-    Scripted players read the world's truth; people and agents must only ever look at the view. Who drives the
-    worlds calls `begin` once an episode, then `act` once a step.
+    Scripted players read ground truth from the world; people and agents use the view only. The episode loop calls
+    `begin` once per episode, then `act` once per step.
     """
 
-    kind: str  # "human", "agent", "scripted" or "replay": what an episode records about its seat
+    kind: str  # "human", "agent", "scripted" or "replay", as stored with an episode
 
     @abstractmethod
     def begin(self, world: World, role: str) -> None:
-        """A new episode has started in `world`."""
+        """Starts a new episode in `world`."""
 
     @abstractmethod
     def act(self, view: View, world: World) -> Action:
-        """What to do and say in the coming step."""
+        """The action of the next step."""
 
     @property
     def finished(self) -> bool:
-        """This player has nothing more to do in the episode."""
+        """Whether this player has nothing more to do in the episode."""
         return False
 
     def describe(self) -> Mapping[str, str]:
-        """What an episode's metadata should say about this player, besides its kind."""
+        """Metadata of this player to store with an episode, besides its kind."""
         return {}
+
+
+def sample_steps(steps: StepRange, rng: np.random.Generator) -> int:
+    """A number of steps, uniform over the range."""
+    return int(rng.integers(steps[0], steps[1] + 1))

@@ -1,4 +1,4 @@
-"""A player from a recording: does and says, step by step, what a role of an episode did and said."""
+"""Player that replays the recorded actions and utterances of one role."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from interplay.players.player import Player
 
 
 class ReplayedSetter(Player):
-    """Replays one role of an episode from its start, and rests in silence once the recording has ended.
+    """Replays one role of an episode from its start; does nothing after the end of the recording.
 
     Raises (from `begin`):
-        ValueError: the episode holds no actions of the role, or they are not actions of this world.
+        ValueError: the episode has no actions of the role, or they do not fit this world.
     """
 
     kind = "replay"
@@ -22,7 +22,7 @@ class ReplayedSetter(Player):
         self._episode = episode
         self._role = ""
         self._step = 0
-        self._said: list[str | None] = []
+        self._utterances: list[str | None] = []
 
     def begin(self, world: World, role: str) -> None:
         actions = self._episode.actions.get(role)
@@ -37,19 +37,19 @@ class ReplayedSetter(Player):
                 f"{len(world.spec.movement)}: replay it in a world of its own settings"
             )
         self._role, self._step = role, 0
-        self._said = self._episode.said(role)
+        self._utterances = self._episode.said(role)
 
     def act(self, view: View, world: World) -> Action:
         step, self._step = self._step, self._step + 1
-        if step >= len(self._said):
+        if step >= len(self._utterances):
             return Action(world.spec.rest())
         frames = self._episode.meta.frames_per_step
-        return Action(self._episode.actions[self._role][step * frames : (step + 1) * frames], self._said[step])
+        return Action(self._episode.actions[self._role][step * frames : (step + 1) * frames], self._utterances[step])
 
     @property
     def finished(self) -> bool:
-        """The recording has ended."""
-        return self._step >= len(self._said)
+        """Whether the recording has ended."""
+        return self._step >= len(self._utterances)
 
     def describe(self) -> Mapping[str, str]:
         return {"episode": self._episode.meta.id}

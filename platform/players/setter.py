@@ -1,5 +1,4 @@
-"""A setter without a network: it asks for something that can be done in the world as it stands, waits until that is
-done or its patience is over, and asks for the next thing."""
+"""Scripted setter: gives a feasible task, waits until it is done or makes no progress, and gives the next one."""
 
 from __future__ import annotations
 
@@ -12,32 +11,34 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, View, World
-from interplay.players.player import Player, StepRange
+from interplay.players.player import Player, StepRange, sample_steps
 from interplay.players.task_choice import choose_by_cue, choose_by_kind
 
-DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a setter's task may end
-ADVANCE = 0.05  # rise of progress above all that it has seen of a task that renews its patience
-REPEATS = 5  # draws after which it asks again what it has asked before
+DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a task may end, as stored with an episode
+MIN_PROGRESS_RISE = 0.05  # above the best progress of a task so far, to restart its patience
+MAX_RESAMPLES = 5  # before it repeats an instruction of this episode
 
 
 @dataclass(frozen=True)
 class SetterConfig:
-    """What is asked, when, and how often."""
+    """Which tasks are given, when, and how many. Step ranges are (least, most), both included."""
 
-    sample_by: Literal["kinds", "cues"] = "kinds"  # sample tasks by their kind, or by the cues given to people
-    kinds: Mapping[str, float] = field(default_factory=dict)  # weight of each; empty: the world's usual ones, all alike
-    cues: Mapping[str, float] = field(default_factory=dict)  # the same of cues; empty: all of the world's
-    modifiers: Mapping[str, float] = field(default_factory=dict)  # the same of what its words satisfy beside a cue
-    modifier_chance: float = 0.0  # chance that a task by a cue also follows a modifier
-    delay_steps: StepRange = (0, 2)  # least and most steps before it first speaks
-    tasks: int = 1  # at most, in an episode; the last one stays open to the episode's end
-    patience: StepRange = (60, 100)  # steps without progress after which a task is given up, and the next thing asked
-    confirm_steps: int = 2  # steps for which a task must stay done for the setter to be content
-    pause: StepRange = (2, 6)  # steps between the end of a task and the next one
-    chain_chance: float = 0.0  # chance that what is done leads to the next thing at once, without a pause or thanks
-    thanks: tuple[str, ...] = ()  # one of them is said when a task is done, or a question answered right
+    sample_by: Literal["kinds", "cues"] = "kinds"  # whether tasks are sampled by kind, or by the cues given to people
+    kinds: Mapping[str, float] = field(default_factory=dict)  # weights; empty: the world's default kinds, uniformly
+    cues: Mapping[str, float] = field(default_factory=dict)  # weights; empty: all cues of the world, uniformly
+    modifiers: Mapping[str, float] = field(
+        default_factory=dict
+    )  # weights; empty: all modifiers of the world, uniformly
+    modifier_chance: float = 0.0  # that a task sampled by a cue also has a modifier
+    delay_steps: StepRange = (0, 2)  # before the first instruction
+    tasks: int = 1  # per episode, at most; the last one stays open until the episode ends
+    patience: StepRange = (60, 100)  # steps without progress after which a task is given up
+    confirm_steps: int = 2  # for which a task must stay done to count as done
+    pause: StepRange = (2, 6)  # steps between the end of a task and the next instruction
+    chain_chance: float = 0.0  # that the next instruction follows at once, without pause or thanks
+    thanks: tuple[str, ...] = ()  # one is said when a task is done or a question answered correctly
     thanks_chance: float = 0.5
-    never_mind: tuple[str, ...] = ()  # one of them is said when a task is given up
+    never_mind: tuple[str, ...] = ()  # one is said when a task is given up
 
     def __post_init__(self) -> None:
         wrong = []
@@ -58,13 +59,13 @@ class SetterConfig:
 
 
 class ScriptedSetter(Player):
-    """Asks one thing after another, and stands still unless a task takes two.
+    """Gives one task after another; its avatar does nothing unless a task takes two players.
 
-    Who drives the worlds calls `on_utterance` for what the solver said in a step, after `act` of that step.
+    The episode loop calls `on_utterance` with what the solver said in a step, after `act` of that step.
 
     Raises (from `act`):
-        InfeasibleTask: nothing it may ask for is possible in this world as the episode begins.
-        ValueError: `config` names a kind, cue or modifier that the world does not know.
+        InfeasibleTask: no allowed task is possible at the start of the episode.
+        ValueError: `config` names a kind, cue or modifier that the world does not have.
     """
 
     kind = "scripted"
@@ -72,17 +73,22 @@ class ScriptedSetter(Player):
     def __init__(self, config: SetterConfig, rng: np.random.Generator) -> None:
         self._config = config
         self._rng = rng
-        self._forget()
+        self._clear()
 
     def begin(self, world: World, role: str) -> None:
-        self._forget()
-        self._speaks_at = self._within(self._config.delay_steps)
+        self._clear()
+        self._next_utterance_step = sample_steps(self._config.delay_steps, self._rng)
 
     def act(self, view: View, world: World) -> Action:
         utterance = None
-        if self._may_end:
-            utterance = self._attend(world)
-        if utterance is None and self.open_task is None and not self.finished and self._step >= self._speaks_at:
+        if self._waits_for_task:
+            utterance = self._end_task(world)
+        if (
+            utterance is None
+            and self.open_task is None
+            and not self.finished
+            and self._step >= self._next_utterance_step
+        ):
             utterance = self._ask(world)
             movement = world.spec.rest()
         else:
@@ -91,98 +97,100 @@ class ScriptedSetter(Player):
         return Action(movement, utterance)
 
     def on_utterance(self, utterance: str) -> None:
-        """The solver said this in the step that `act` was last called for."""
+        """Records what the solver said in the step of the last `act`."""
         if (
             self.open_task is not None and self.asked_step != self._step - 1
-        ):  # who speaks meanwhile has not heard it yet
+        ):  # the solver has not heard the task in that step
             self.solver_utterances.append(utterance)
 
     @property
     def open_task(self) -> Task | None:
-        """What it wants done at present; None before it has asked, and between two tasks."""
+        """The current task; None before the first one and between two tasks."""
         return self.task if self.ending is None else None
 
     @property
     def finished(self) -> bool:
-        """It has asked for all that it may ask: the rest is up to the solver."""
+        """Whether it has given its last task."""
         return self.tasks_asked >= self._config.tasks
 
     def sample_task(self, world: World) -> Task:
-        """A task as the settings want it, drawn now."""
+        """A task that is feasible now, sampled as configured."""
         config = self._config
         if config.sample_by == "cues":
             return choose_by_cue(world, config.cues, config.modifiers, config.modifier_chance, self._rng)
         return choose_by_kind(world, config.kinds, self._rng)
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._step = 0
-        self._speaks_at = 0
-        self.task: Task | None = None  # what it asked last; None until then
-        self.asked_step: int | None = None  # the step in which it asked that
-        self.tasks_asked = 0  # how many tasks so far
-        self.solver_utterances: list[str] = []  # by the solver, since it heard the task
-        self.ending: str | None = None  # how the task ended: DONE, WRONG or GIVEN_UP; None while it is open
-        self.last_utterance = ""  # what the solver has last heard from it
-        self._before: set[str] = set()  # instructions of this episode
-        self._patience = 0  # steps
-        self._best = 0.0  # the progress that it has seen
-        self._hoped_at = 0  # the step in which it saw that, or asked
-        self._content = 0  # steps for which the task has been done
+        self._next_utterance_step = 0
+        self.task: Task | None = None  # the last task given
+        self.asked_step: int | None = None  # the step of its instruction
+        self.tasks_asked = 0  # count of tasks given
+        self.solver_utterances: list[str] = []  # since it heard the task
+        self.ending: str | None = None  # DONE, WRONG or GIVEN_UP; None while the task is open
+        self.last_utterance = ""  # of this setter
+        self._past_instructions: set[str] = set()  # of this episode
+        self._patience_steps = 0  # steps
+        self._best_progress = 0.0  # of the current task
+        self._progress_step = 0  # the step of the best progress, or of the instruction
+        self._done_steps = 0  # for which the task has been done
         self._partner: Expert | None = None
 
     @property
-    def _may_end(self) -> bool:
+    def _waits_for_task(self) -> bool:
         return self.open_task is not None and not self.finished
 
     def _ask(self, world: World) -> str | None:
         try:
-            task = self._new(world)
+            task = self._sample_new_task(world)
         except InfeasibleTask:
             if self.task is None:
                 raise
-            self._speaks_at = self._step + 1 + self._within(self._config.pause)  # the house may soon allow it
+            self._next_utterance_step = (
+                self._step + 1 + sample_steps(self._config.pause, self._rng)
+            )  # a task may become feasible later
             return None
         self.task, self.asked_step, self.ending, self.solver_utterances = task, self._step, None, []
         self.tasks_asked += 1
-        self._before.add(task.instruction)
-        self._content = 0
+        self._past_instructions.add(task.instruction)
+        self._done_steps = 0
         self._partner = task.partner(world)
         if not self.finished:
-            self._patience = self._within(self._config.patience)
-            self._best, self._hoped_at = task.progress(world.facts()), self._step
+            self._patience_steps = sample_steps(self._config.patience, self._rng)
+            self._best_progress, self._progress_step = task.progress(world.facts()), self._step
         self.last_utterance = task.instruction
         return task.instruction
 
-    def _new(self, world: World) -> Task:
-        """What it has not asked before, if a few draws find it: nobody asks the same question again and again."""
+    def _sample_new_task(self, world: World) -> Task:
+        """A task whose instruction is new in this episode, if one is found within a few samples."""
         task = self.sample_task(world)
-        for _ in range(REPEATS):
-            if task.instruction not in self._before:
+        for _ in range(MAX_RESAMPLES):
+            if task.instruction not in self._past_instructions:
                 break
-            with suppress(InfeasibleTask):  # then what was drawn before will do
+            with suppress(InfeasibleTask):  # then keep the previous sample
                 task = self.sample_task(world)
         return task
 
-    def _attend(self, world: World) -> str | None:
-        """Ends the task where it is done, answered or has taken too long; what is said to that, or None."""
+    def _end_task(self, world: World) -> str | None:
+        """Ends the task if it is done, answered or out of patience; returns the remark to make, or None."""
         assert self.task is not None
         facts = world.facts()
         done = self.task.success(facts, self.solver_utterances)
-        self._content = self._content + 1 if done else 0
-        if (progress := self.task.progress(facts)) > self._best + ADVANCE:
-            self._best, self._hoped_at = progress, self._step
+        self._done_steps = self._done_steps + 1 if done else 0
+        if (progress := self.task.progress(facts)) > self._best_progress + MIN_PROGRESS_RISE:
+            self._best_progress, self._progress_step = progress, self._step
         if self.task.answer is not None and self.solver_utterances:
             self.ending = DONE if done else WRONG
-        elif self._content >= self._config.confirm_steps:
+        elif self._done_steps >= self._config.confirm_steps:
             self.ending = DONE
-        elif self._step >= self._hoped_at + self._patience:
+        elif self._step >= self._progress_step + self._patience_steps:
             self.ending = GIVEN_UP
         else:
             return None
         if self.ending == DONE and self._config.chain_chance and self._rng.random() < self._config.chain_chance:
-            self._speaks_at = self._step + 1
+            self._next_utterance_step = self._step + 1
             return None
-        self._speaks_at = self._step + 1 + self._within(self._config.pause)
+        self._next_utterance_step = self._step + 1 + sample_steps(self._config.pause, self._rng)
         return self._remark(self.ending)
 
     def _remark(self, ending: str) -> str | None:
@@ -191,6 +199,3 @@ class ScriptedSetter(Player):
             return None
         self.last_utterance = texts[int(self._rng.integers(len(texts)))]
         return self.last_utterance
-
-    def _within(self, span: StepRange) -> int:
-        return int(self._rng.integers(span[0], span[1] + 1))

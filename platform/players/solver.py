@@ -1,4 +1,4 @@
-"""A solver without a network: a competent one that makes the mistakes people make, more of them the less its skill."""
+"""Scripted solver: an expert with human-like mistakes, whose frequency depends on its skill."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, View, World, WorldSpec
-from interplay.players.player import Player, StepRange
+from interplay.players.player import Player, StepRange, sample_steps
 
 
 @dataclass(frozen=True)
 class SolverConfig:
-    """Chances of each mistake in a task, for skill 0; a solver of skill s makes it with (1 - s) of the chance."""
+    """Probability of each mistake per task at skill 0; a solver of skill s makes it with (1 - s) times that."""
 
     skill: float = 0.5  # 0..1; 1 makes no mistakes
-    misread_chance: float = 0.55  # sets about another thing than was asked
-    notice_chance: float = 0.4  # of those, how many see their mistake and turn to the right thing; not scaled by skill
+    misread_chance: float = 0.55  # acts on a misreading of the instruction
+    notice_chance: float = 0.4  # that a misreading is noticed and corrected; not scaled by skill
     notice_steps: StepRange = (6, 14)
-    give_up_chance: float = 0.2  # stops before it is done
+    give_up_chance: float = 0.2  # stops before the task is done
     give_up_steps: StepRange = (4, 14)
-    wander_chance: float = 0.6  # moves about at random for a while
+    wander_chance: float = 0.6  # moves at random for a while
     wander_start: StepRange = (0, 10)
     wander_length: StepRange = (2, 5)
-    drop_chance: float = 0.4  # rests for a step, and so drops what it holds
+    drop_chance: float = 0.4  # does nothing for a step, which drops a held object
     drop_steps: StepRange = (4, 16)
-    wrong_answer_chance: float = 0.35  # gives a plausible wrong answer
-    no_answer_chance: float = 0.1  # gives no answer
-    distraction_chance: float = 0.0  # goes off and does something that nobody asked for, for a while
+    wrong_answer_chance: float = 0.35  # answers a question wrong, but plausibly
+    no_answer_chance: float = 0.1  # does not answer a question
+    distraction_chance: float = 0.0  # carries out another task for a while
     distraction_start: StepRange = (4, 30)
     distraction_length: StepRange = (6, 20)
-    guess_chance: float = 0.0  # answers a question at once, without looking
-    chatter_chance: float = 0.0  # says something to no purpose
+    guess_chance: float = 0.0  # answers a question at once, and wrong
+    chatter_chance: float = 0.0  # says one of `chatter`
     chatter_steps: StepRange = (2, 20)
     chatter: tuple[str, ...] = ("okay", "done", "here")
 
@@ -48,19 +48,19 @@ class SolverConfig:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The mistakes of one task, in steps since the solver set out; never is None."""
+    """Mistakes in one task, at steps since its start; None: never."""
 
-    corrected: int | None  # it turns to what was really asked
-    gives_up: int | None
-    dithers: range
-    slips: int | None
+    corrected_at: int | None  # starts on the true task
+    gives_up_at: int | None
+    wanders: range
+    drops_at: int | None
     silent: bool
-    strays: range = range(0)
-    remark: tuple[int, str] | None = None  # the step in which it says something untimely, and what
+    distracted: range = range(0)
+    remark: tuple[int, str] | None = None  # step and text of chatter or a guess
 
 
 class ScriptedSolver(Player):
-    """Does what the setter asked, once it has heard it.
+    """Carries out the setter's open task once it has heard the instruction.
 
     `current_task` returns the setter's open task, None before the first one and between two tasks: a scripted player
     may read the truth.
@@ -72,9 +72,9 @@ class ScriptedSolver(Player):
         self._config = config
         self._rng = rng
         self._current_task = current_task
-        self._task: Task | None = None  # what it was asked
-        self._meant: Task | None = None  # what it takes that for
-        self._errand: Expert | None = None  # what it does of its own accord
+        self._task: Task | None = None  # the last task that it heard
+        self._intended_task: Task | None = None  # its reading of that task
+        self._distraction: Expert | None = None  # carries out another task
         self._expert: Expert | None = None
         self._plan: _Plan | None = None
         self._steps = 0
@@ -85,100 +85,101 @@ class ScriptedSolver(Player):
     def act(self, view: View, world: World) -> Action:
         task = self._current_task()
         if task is not None and task is not self._task and view.heard:
-            self._set_out(task, world)
+            self._start_task(task, world)
         if self._task is None or self._expert is None or self._plan is None:
             return Action(world.spec.rest())
         if task is None:
-            return self._wait(world, self._expert)
+            return self._act_between_tasks(world, self._expert)
         step, self._steps = self._steps, self._steps + 1
-        action = self._play(step, world, self._plan)
+        action = self._act_on_task(step, world, self._plan)
         if self._plan.remark is not None and step == self._plan.remark[0]:
             return Action(action.movement, self._plan.remark[1])
         return Action(action.movement) if self._plan.silent else action
 
     @property
     def finished(self) -> bool:
-        """It believes that it has done what was asked, or has given up."""
+        """Whether it considers the task done, or has given up."""
         if self._expert is None or self._plan is None:
             return False
-        wanted = self._current_task()
-        if wanted is not None and wanted is not self._task:
-            return False  # what it has finished is something else
-        correcting = self._plan.corrected is not None and self._steps <= self._plan.corrected
+        current = self._current_task()
+        if current is not None and current is not self._task:
+            return False  # what is finished is an earlier task
+        correcting = self._plan.corrected_at is not None and self._steps <= self._plan.corrected_at
         return (self._expert.finished and not correcting) or self._given_up(self._steps)
 
     def describe(self) -> Mapping[str, str]:
         return {"skill": f"{self._config.skill:g}"}
 
-    def _play(self, step: int, world: World, plan: _Plan) -> Action:
-        """What it does in a step, mistakes and all."""
-        assert self._task is not None and self._meant is not None and self._expert is not None
-        if step == plan.corrected:
-            self._meant, self._expert = self._task, self._task.expert(world)
-        if self._given_up(step) or step == plan.slips:
+    def _act_on_task(self, step: int, world: World, plan: _Plan) -> Action:
+        """The action of one step, mistakes included."""
+        assert self._task is not None and self._intended_task is not None and self._expert is not None
+        if step == plan.corrected_at:
+            self._intended_task, self._expert = self._task, self._task.expert(world)
+        if self._given_up(step) or step == plan.drops_at:
             return Action(world.spec.rest())
-        if step in plan.dithers:
+        if step in plan.wanders:
             return Action(self._random_movement(world.spec))
-        if step in plan.strays:
-            if step == plan.strays.start:
-                self._errand = self._of_its_own(world)
-            return Action(world.spec.rest() if self._errand is None else self._errand.act(world).movement)
-        if plan.strays and step == plan.strays.stop:
-            self._expert = self._meant.expert(world)  # much has changed meanwhile
+        if step in plan.distracted:
+            if step == plan.distracted.start:
+                self._distraction = self._sample_distraction(world)
+            return Action(world.spec.rest() if self._distraction is None else self._distraction.act(world).movement)
+        if plan.distracted and step == plan.distracted.stop:
+            self._expert = self._intended_task.expert(world)  # the world has changed meanwhile
         return self._expert.act(world)
 
-    def _wait(self, world: World, expert: Expert) -> Action:
-        """Nothing is wanted at present: it keeps what it was to hold, and otherwise rests."""
+    def _act_between_tasks(self, world: World, expert: Expert) -> Action:
+        """The action while no task is open: a finished expert continues, and keeps what it holds; others do nothing."""
         movement = expert.act(world).movement if expert.finished else world.spec.rest()
         return Action(movement)
 
-    def _set_out(self, task: Task, world: World) -> None:
+    def _start_task(self, task: Task, world: World) -> None:
         self._task, self._steps = task, 0
         config = self._config
-        wrong = self._errs(config.misread_chance if task.answer is None else config.wrong_answer_chance)
+        wrong = self._happens(config.misread_chance if task.answer is None else config.wrong_answer_chance)
         notices = self._rng.random() < config.notice_chance and task.answer is None
-        self._meant = task.misread(world, self._rng) if wrong else task
-        self._expert = self._meant.expert(world)
+        self._intended_task = task.misread(world, self._rng) if wrong else task
+        self._expert = self._intended_task.expert(world)
         self._plan = _Plan(
-            corrected=self._within(config.notice_steps) if wrong and notices else None,
-            gives_up=self._within(config.give_up_steps)
-            if self._errs(config.give_up_chance) and not task.answer
+            corrected_at=sample_steps(config.notice_steps, self._rng) if wrong and notices else None,
+            gives_up_at=sample_steps(config.give_up_steps, self._rng)
+            if self._happens(config.give_up_chance) and not task.answer
             else None,
-            dithers=self._dithering(),
-            slips=self._within(config.drop_steps) if self._errs(config.drop_chance) else None,
-            silent=self._errs(config.no_answer_chance) and task.answer is not None,
-            strays=self._straying(task),
-            remark=self._untimely(task, world),
+            wanders=self._sample_wandering(),
+            drops_at=sample_steps(config.drop_steps, self._rng) if self._happens(config.drop_chance) else None,
+            silent=self._happens(config.no_answer_chance) and task.answer is not None,
+            distracted=self._sample_distraction_steps(task),
+            remark=self._sample_remark(task, world),
         )
 
-    def _dithering(self) -> range:
-        if not self._errs(self._config.wander_chance):
+    def _sample_wandering(self) -> range:
+        if not self._happens(self._config.wander_chance):
             return range(0)
-        start = self._within(self._config.wander_start)
-        return range(start, start + self._within(self._config.wander_length))
+        start = sample_steps(self._config.wander_start, self._rng)
+        return range(start, start + sample_steps(self._config.wander_length, self._rng))
 
-    # What follows takes nothing from the random numbers of all other mistakes where it never happens.
+    # With a chance of 0 the following draw no random numbers, so that the other mistakes stay the same.
 
-    def _straying(self, task: Task) -> range:
+    def _sample_distraction_steps(self, task: Task) -> range:
         if (
             not self._config.distraction_chance
             or task.answer is not None
-            or not self._errs(self._config.distraction_chance)
+            or not self._happens(self._config.distraction_chance)
         ):
             return range(0)
-        start = self._within(self._config.distraction_start)
-        return range(start, start + self._within(self._config.distraction_length))
+        start = sample_steps(self._config.distraction_start, self._rng)
+        return range(start, start + sample_steps(self._config.distraction_length, self._rng))
 
-    def _untimely(self, task: Task, world: World) -> tuple[int, str] | None:
+    def _sample_remark(self, task: Task, world: World) -> tuple[int, str] | None:
         config = self._config
-        if config.guess_chance and task.answer is not None and self._errs(config.guess_chance):
+        if config.guess_chance and task.answer is not None and self._happens(config.guess_chance):
             return 0, task.misread(world, self._rng).answer or task.answer
-        if config.chatter_chance and self._errs(config.chatter_chance):
-            return self._within(config.chatter_steps), config.chatter[int(self._rng.integers(len(config.chatter)))]
+        if config.chatter_chance and self._happens(config.chatter_chance):
+            step = sample_steps(config.chatter_steps, self._rng)
+            return step, config.chatter[int(self._rng.integers(len(config.chatter)))]
         return None
 
-    def _of_its_own(self, world: World) -> Expert | None:
-        """Something to do that nobody asked for; None where there is nothing."""
+    def _sample_distraction(self, world: World) -> Expert | None:
+        """The expert of any feasible instruction; None if there is none."""
         tasks = world.tasks()
         for kind in self._rng.permutation(list(tasks.kinds)).tolist():
             try:
@@ -189,16 +190,13 @@ class ScriptedSolver(Player):
                 return task.expert(world)
         return None
 
-    def _errs(self, chance: float) -> bool:
+    def _happens(self, chance: float) -> bool:
         return bool(self._rng.random() < chance * (1.0 - self._config.skill))
 
-    def _within(self, span: StepRange) -> int:
-        return int(self._rng.integers(span[0], span[1] + 1))
-
     def _given_up(self, step: int) -> bool:
-        return self._plan is not None and self._plan.gives_up is not None and step >= self._plan.gives_up
+        return self._plan is not None and self._plan.gives_up_at is not None and step >= self._plan.gives_up_at
 
     def _random_movement(self, spec: WorldSpec) -> Movement:
-        """One random action, held for the whole step."""
+        """One random action, repeated for the whole step."""
         row = self._rng.integers([component.bins for component in spec.movement]).astype(np.int8)
         return np.tile(row, (spec.frames_per_step, 1))

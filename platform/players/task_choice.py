@@ -1,4 +1,4 @@
-"""What a setter asks for next: something that can be done in the world as it stands, drawn by kind or by cue."""
+"""Sampling of a setter's next task among those feasible in the current state of the world, by kind or by cue."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ KindWeights = Mapping[str, float]
 
 
 def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -> Task:
-    """A task of a kind drawn by its weight; where there is none of that kind here, of another.
+    """Samples a kind by weight and a task of it; resamples among the other kinds if it is infeasible.
 
-    `kinds`: weights; empty: the world's usual ones, all alike.
+    `kinds`: weights; empty: the world's default kinds, uniformly.
 
     Raises:
-        InfeasibleTask: nothing of these kinds can be asked here.
-        ValueError: the world does not know a kind.
+        InfeasibleTask: no task of these kinds is possible.
+        ValueError: the world does not have one of the kinds.
     """
     tasks = world.tasks()
     if not tasks.kinds:
@@ -28,42 +28,44 @@ def choose_by_kind(world: World, kinds: KindWeights, rng: np.random.Generator) -
             "'env.instruction=balance the pole', or choose a world with tasks, as env=playhouse"
         )
     known = (*tasks.kinds, *tasks.optional_kinds)
-    weights = _known(world, "kinds", kinds, known, usual=tasks.kinds)
-    return _feasible(world, weights, lambda kind: tasks.sample(kind, rng), rng)
+    weights = _checked_weights(world, "kinds", kinds, known, usual=tasks.kinds)
+    return _sample_feasible(world, weights, lambda kind: tasks.sample(kind, rng), rng)
 
 
 def choose_by_cue(
     world: World, cues: KindWeights, modifiers: KindWeights, modifier_chance: float, rng: np.random.Generator
 ) -> Task:
-    """A task by a cue drawn by its weight; where nothing can be asked by it here, by another.
+    """Samples a cue by weight and a task by it; resamples among the other cues if it is infeasible.
 
-    With probability `modifier_chance` its words satisfy a modifier, drawn by weight, if any can be satisfied. Empty
-    weights: all that the world has, all alike.
+    With probability `modifier_chance` the wording satisfies a modifier, sampled by weight, if any is feasible. Empty
+    weights: all that the world has, uniformly.
 
     Raises:
-        InfeasibleTask: nothing can be asked here by these cues.
-        ValueError: the world has no cues, or does not know one of those named.
+        InfeasibleTask: no task is possible by these cues.
+        ValueError: the world has no cues, or not one of those named.
     """
     tasks = world.tasks()
     if not tasks.cues:
         raise ValueError(
             f"{world.spec.name} has no cues to ask by: set setter.sample_by=kinds, or choose env=playhouse"
         )
-    weights = _known(world, "cues", cues, tasks.cues, usual=tasks.cues)
-    manners = _known(world, "modifiers", modifiers, tasks.modifiers, usual=tasks.modifiers)
+    weights = _checked_weights(world, "cues", cues, tasks.cues, usual=tasks.cues)
+    modifier_weights = _checked_weights(world, "modifiers", modifiers, tasks.modifiers, usual=tasks.modifiers)
 
-    def ask(cue: str) -> Task:
-        if manners and rng.random() < modifier_chance:
+    def sample(cue: str) -> Task:
+        if modifier_weights and rng.random() < modifier_chance:
             try:
-                return _feasible(world, manners, lambda modifier: tasks.sample_by_cue(cue, modifier, rng), rng)
+                return _sample_feasible(
+                    world, modifier_weights, lambda modifier: tasks.sample_by_cue(cue, modifier, rng), rng
+                )
             except InfeasibleTask:
-                pass  # what can't be said in any such manner is said in plain words
+                pass  # no modifier is feasible: use none
         return tasks.sample_by_cue(cue, None, rng)
 
-    return _feasible(world, weights, ask, rng)
+    return _sample_feasible(world, weights, sample, rng)
 
 
-def _known(
+def _checked_weights(
     world: World, what: str, weights: KindWeights, known: tuple[str, ...], usual: tuple[str, ...]
 ) -> KindWeights:
     if unknown := sorted(set(weights) - set(known)):
@@ -74,17 +76,19 @@ def _known(
     return weights or dict.fromkeys(usual, 1.0)
 
 
-def _feasible(world: World, weights: KindWeights, sample: Callable[[str], Task], rng: np.random.Generator) -> Task:
-    """What `sample` makes of the first name, drawn by weight without replacement, that is feasible."""
-    left = dict(weights)
+def _sample_feasible(
+    world: World, weights: KindWeights, sample: Callable[[str], Task], rng: np.random.Generator
+) -> Task:
+    """The first feasible result of `sample` over names that are sampled by weight without replacement."""
+    remaining = dict(weights)
     refused: list[str] = []
-    while left:
-        names, shares = list(left), np.array(list(left.values()))
+    while remaining:
+        names, shares = list(remaining), np.array(list(remaining.values()))
         name = names[int(rng.choice(len(names), p=shares / shares.sum()))] if shares.sum() > 0 else names[0]
-        if not left.pop(name):
+        if not remaining.pop(name):
             continue
         try:
             return sample(name)
         except InfeasibleTask as refusal:
             refused.append(f"{name}: {refusal}")
-    raise InfeasibleTask(f"nothing can be asked of {world.spec.name} as it stands:\n  " + "\n  ".join(refused))
+    raise InfeasibleTask(f"nothing can be asked of {world.spec.name} now:\n  " + "\n  ".join(refused))

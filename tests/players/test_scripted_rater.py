@@ -104,7 +104,7 @@ def test_each_spread_moves_its_own_trait() -> None:
     drawn = [sample_traits(everyone, np.random.default_rng(seed)) for seed in range(300)]
     for name, of in {
         "strictness": ("threshold_factor",),
-        "kindness": ("overlooks_slips", "overlooks_progress"),
+        "kindness": ("overlooked_slips", "overlooked_progress"),
         "inattention": ("misses",),
         "slowness": ("delay_steps",),
     }.items():
@@ -112,11 +112,11 @@ def test_each_spread_moves_its_own_trait() -> None:
         for seed, full in enumerate(drawn):
             traits = sample_traits(alone, np.random.default_rng(seed))
             assert traits == replace(RaterTraits(), **{trait: getattr(full, trait) for trait in of})
-    traits_drawn = np.array([(np.log(t.threshold_factor), t.overlooks_slips, t.misses, t.delay_steps) for t in drawn])
+    traits_drawn = np.array([(np.log(t.threshold_factor), t.overlooked_slips, t.misses, t.delay_steps) for t in drawn])
     assert np.abs(np.corrcoef(traits_drawn.T) - np.eye(4)).max() < 0.2  # a strict rater need not be a slow one
     assert 0.35 < np.std([np.log(traits.threshold_factor) for traits in drawn]) < 0.45
-    assert all(traits.overlooks_slips == 0 or traits.overlooks_progress == 0 for traits in drawn)
-    assert 0.4 < np.mean([traits.overlooks_slips > 0 for traits in drawn]) < 0.6
+    assert all(traits.overlooked_slips == 0 or traits.overlooked_progress == 0 for traits in drawn)
+    assert 0.4 < np.mean([traits.overlooked_slips > 0 for traits in drawn]) < 0.6
 
 
 def test_traits_do_what_they_say() -> None:
@@ -130,7 +130,11 @@ def test_traits_do_what_they_say() -> None:
         marks = [mark for seed in range(150) for mark in rate(EXACT, path, seed=seed, traits=traits)]
         return sum(s == sign for _, s in marks) / (4 * 150)
 
-    kind, unkind, lazy = RaterTraits(overlooks_slips=0.6), RaterTraits(overlooks_progress=0.6), RaterTraits(misses=0.3)
+    kind, unkind, lazy = (
+        RaterTraits(overlooked_slips=0.6),
+        RaterTraits(overlooked_progress=0.6),
+        RaterTraits(misses=0.3),
+    )
     assert share(kind, 1) == share(unkind, -1) == 1.0
     assert 0.33 < share(kind, -1) < 0.47 and 0.33 < share(unkind, 1) < 0.47
     assert 0.64 < share(lazy, 1) < 0.76 and 0.64 < share(lazy, -1) < 0.76
