@@ -114,6 +114,6 @@ class ScriptedRater:
         return None if missed else (step + delay, -sign if wrong else sign)
 
     def _is_overlooked(self, sign: int) -> bool:
-        """Whether this rater's own traits omit a mark. A share of 0 draws no random number and so affects no other draw."""
+        """Whether this rater's own traits omit a mark. A share of 0 draws no random number, so others stay equal."""
         shares = (self._traits.misses, self._traits.overlooked_progress if sign > 0 else self._traits.overlooked_slips)
         return any(share > 0 and self._rng.random() < share for share in shares)
