@@ -1,8 +1,7 @@
-"""What probes yield to those who did not listen: without it, a success rate says little.
+"""Chance level of probes: the success of agents that ignore the instruction, for comparison with success rates.
 
-Instructions are played by a seat that rests and by one that moves at random. Questions need not be played: an answer
-drawn from all right answers of the kind, each as often as it is right, is right with a probability that follows from
-the probes alone.
+Instructions are played by a resting seat and by a random one. Questions are not played: the success probability of an
+answer drawn from the kind's right answers, each as often as it is right, follows from the probes alone.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ class RestingSeat(SolverSeat):
     needs_pictures = False
 
     def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
-        """It does not care."""
+        """Ignores the episode."""
 
     def see(self, lane: int, view: View) -> None:
-        """It does not look."""
+        """Ignores the view."""
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:
         return [Action(world.spec.rest()) for world in worlds]
 
 
 class RandomSeat(RestingSeat):
-    """A solver that draws every bin of its movement anew for each step, all alike, and says nothing."""
+    """A solver that draws each movement bin uniformly at every step and says nothing."""
 
     kind = "random"
 
@@ -57,9 +56,9 @@ def measure_chance(
     rng: np.random.Generator,
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, ChanceLevel]:
-    """The chance level of each kind of the probes; those that `stopped` cuts short are left out.
+    """Measures the chance level of each kind of probe; kinds that `stopped` interrupts are left out.
 
-    `worlds`: side by side; an episode must stand in the first, so that it knows its tasks.
+    `worlds` are played side by side; the first must have been reset, because some worlds know their tasks only then.
     """
     source = worlds[0].tasks()
     found: dict[str, ChanceLevel] = {}
@@ -69,7 +68,7 @@ def measure_chance(
         if any(task.answer is not None for task in tasks):
             found[kind] = chance_of_answers(tasks)
             continue
-        resting, moving = (_played(worlds, drawn, seat, stopped) for seat in (RestingSeat(), RandomSeat(rng)))
+        resting, moving = (_success_rate(worlds, drawn, seat, stopped) for seat in (RestingSeat(), RandomSeat(rng)))
         if stopped():
             break
         found[kind] = ChanceLevel(resting, moving)
@@ -77,18 +76,20 @@ def measure_chance(
 
 
 def chance_of_answers(questions: Sequence[Task]) -> ChanceLevel:
-    """The chance level of questions of one kind."""
+    """The chance level of questions of one kind, computed."""
     count = len(questions)
     answers = Counter(task.answer for task in questions if task.answer is not None)
     right = {answer: np.mean([task.rate_answer(answer) > 0 for task in questions]) for answer in answers}
     return ChanceLevel(
         resting=0.0,
-        random=float(sum(right[answer] * times / count for answer, times in answers.items())),
+        random=float(sum(right[answer] * n / count for answer, n in answers.items())),
         answers={answer: float(right[answer]) for answer, _ in answers.most_common()},
     )
 
 
-def _played(worlds: Sequence[World], probes: Sequence[Probe], seat: SolverSeat, stopped: Callable[[], bool]) -> float:
+def _success_rate(
+    worlds: Sequence[World], probes: Sequence[Probe], seat: SolverSeat, stopped: Callable[[], bool]
+) -> float:
     """The share of the probes that a seat solves."""
     solved = 0
     for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes, stopped=stopped):

@@ -1,12 +1,13 @@
-"""Shares, differences and ratios of success with their uncertainty, in plain numpy.
+"""Shares, differences and ratios of success with their confidence intervals, in plain numpy.
 
-Comparisons are paired: both agents are run on the same episodes (same house, same task, same seed), so resampling
-draws whole episodes and keeps what the two agents share. Every interval is two-sided at `confidence`.
+Comparisons are paired: both agents play the same episodes (same house, same task, same seed), so a bootstrap resample
+draws whole episodes and keeps the correlation between the agents. Every interval is two-sided at `confidence`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -15,15 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from interplay.env.arrays import Float64Array
 
-Draws = NDArray[np.int64]
-
 CONFIDENCE = 0.95
 RESAMPLES = 4000
+
+Statistic = Callable[[Float64Array, Float64Array], Float64Array]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, its interval, and how many episodes (or pairs of episodes) it rests on."""
+    """A value, its confidence interval, and the number of episodes (or pairs of episodes) behind it."""
 
     value: float
     low: float
@@ -31,13 +32,13 @@ class Estimate:
     n: int
 
     def excludes(self, value: float) -> bool:
-        """Does the whole interval lie on one side of `value`?"""
+        """True if the whole interval lies on one side of `value`."""
         return self.low > value or self.high < value
 
 
 @dataclass(frozen=True)
 class SuccessCurve:
-    """The share of episodes that have succeeded by each moment, with its interval; all float64 [steps + 1]."""
+    """The share of episodes that have succeeded by each time, with its interval; all float64 [steps + 1]."""
 
     seconds: Float64Array
     share: Float64Array
@@ -46,7 +47,7 @@ class SuccessCurve:
     n: int
 
     def by(self, seconds: float) -> float:
-        """The share that has succeeded within `seconds` of the start."""
+        """The share that succeeded within `seconds` of the start."""
         return float(self.share[np.searchsorted(self.seconds, seconds + 1e-9, side="right") - 1])
 
 
@@ -79,55 +80,52 @@ def success_share(outcomes: ArrayLike, confidence: float = CONFIDENCE) -> Estima
     return wilson(int(wins.sum()), len(wins), confidence)
 
 
-def paired_difference(
+def mean_difference(candidate: Float64Array, baseline: Float64Array) -> Float64Array:
+    """Mean of `candidate` minus mean of `baseline`, both [..., n]."""
+    return np.asarray((candidate - baseline).mean(axis=-1))
+
+
+def mean_ratio(candidate: Float64Array, baseline: Float64Array) -> Float64Array:
+    """Mean of `candidate` over mean of `baseline`, both [..., n]; infinite over a baseline of zero, nan for 0 / 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.divide(candidate.mean(axis=-1), baseline.mean(axis=-1)))
+
+
+def paired_bootstrap(
     candidate: ArrayLike,
     baseline: ArrayLike,
     rng: np.random.Generator,
     *,
+    statistic: Statistic = mean_difference,
     strata: ArrayLike | None = None,
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Mean of `candidate` minus mean of `baseline` over the same episodes, with a percentile bootstrap interval.
+    """Compares two agents over the same episodes, with a percentile bootstrap interval over resampled episodes.
 
     Args:
         candidate, baseline: outcomes or returns [n]; entry i of both is the same episode.
-        strata: [n] labels, the probe tasks for instance; a resample keeps each label's number of episodes.
+        statistic: `mean_difference` or `mean_ratio`, of two arrays [..., n] over their last axis. If it is nan, so is
+            the interval; a resample where it is nan (0 / 0) counts as a ratio of 1, no difference seen.
+        strata: [n] labels, for example the probe tasks; a resample keeps each label's number of episodes.
     """
     ours, theirs = _paired(candidate, baseline)
-    gaps = (ours - theirs)[_draws(len(ours), strata, resamples, rng)].mean(axis=1)
-    return _percentile(float((ours - theirs).mean()), gaps, len(ours), confidence)
-
-
-def paired_ratio(
-    candidate: ArrayLike,
-    baseline: ArrayLike,
-    rng: np.random.Generator,
-    *,
-    strata: ArrayLike | None = None,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
-) -> Estimate:
-    """Mean of `candidate` over mean of `baseline`, over the same episodes, with a percentile bootstrap interval.
-
-    Arguments as in `paired_difference`. A baseline of zero gives infinity. Zero over zero counts as 1 in a resample (no
-    difference seen); where that is all there is, the value and its interval are nan.
-    """
-    ours, theirs = _paired(candidate, baseline)
-    if not ours.any() and not theirs.any():
+    value = float(statistic(ours, theirs))
+    if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, len(ours))
     draws = _draws(len(ours), strata, resamples, rng)
-    top, bottom = ours[draws].mean(axis=1), theirs[draws].mean(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where((top == 0) & (bottom == 0), 1.0, top / bottom)
-        value = float(np.divide(ours.mean(), theirs.mean()))
-    return _percentile(value, ratios, len(ours), confidence)
+    samples = statistic(ours[draws], theirs[draws])
+    samples = np.where(np.isnan(samples), 1.0, samples)
+    tail = (1 - confidence) / 2
+    # "inverted_cdf" picks an observed value: interpolating between infinite ratios is undefined
+    low, high = np.quantile(samples, [tail, 1 - tail], method="inverted_cdf")
+    return Estimate(value, float(low), float(high), len(ours))
 
 
 def sign_test(candidate: ArrayLike, baseline: ArrayLike) -> float:
     """Two-sided exact p-value that paired outcomes [n] differ: a fair coin over the pairs that disagree (McNemar).
 
-    A bootstrap of very few pairs can look certain; this can not.
+    A bootstrap over very few pairs can give a narrow interval; this test does not.
     """
     ours, theirs = _paired(candidate, baseline)
     gains, losses = int(np.sum(ours > theirs)), int(np.sum(ours < theirs))
@@ -138,22 +136,22 @@ def sign_test(candidate: ArrayLike, baseline: ArrayLike) -> float:
 
 def mean(values: ArrayLike, rng: np.random.Generator, *, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of `values` [n] with a percentile bootstrap interval."""
-    return paired_difference(values, np.zeros(len(np.asarray(values))), rng, confidence=confidence)
+    return paired_bootstrap(values, np.zeros(len(np.asarray(values))), rng, confidence=confidence)
 
 
 def pooled_share(
     right: ArrayLike, total: ArrayLike, rng: np.random.Generator, *, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """sum(right) / sum(total) where entry i counts episode i's judgments, resampling whole episodes.
+    """sum(right) / sum(total), where entry i counts the judgments of episode i; resamples whole episodes.
 
-    Judgments within an episode depend on each other, so an interval that counted them singly would be too narrow.
+    Judgments within an episode are correlated, so resampling single judgments would give too narrow an interval.
     n is the number of episodes.
     """
     wins, trials = _paired(right, total)
     if trials.sum() == 0:
         return Estimate(math.nan, 0.0, 1.0, 0)
     kept = trials > 0
-    return paired_ratio(wins[kept], trials[kept], rng, confidence=confidence)
+    return paired_bootstrap(wins[kept], trials[kept], rng, statistic=mean_ratio, confidence=confidence)
 
 
 def success_curve(
@@ -162,7 +160,7 @@ def success_curve(
     """The share of episodes that succeeded at or before each step 0 .. steps, with Wilson's interval at each.
 
     Args:
-        success_step: [n], the step of the first success; nan (or None) where there was none.
+        success_step: [n], the step of the first success; nan (or None) for failed episodes.
     """
     reached = np.asarray(success_step, np.float64)
     counts = np.array([np.count_nonzero(reached <= step) for step in range(steps + 1)], np.float64)
@@ -172,18 +170,18 @@ def success_curve(
 
 
 def auc(scores: ArrayLike, outcomes: ArrayLike) -> float:
-    """The chance that a random success scores above a random failure, ties counting half (Mann-Whitney U / mn).
+    """Area under the ROC curve: the probability that a random success scores above a random failure.
 
-    Nan where there are no successes or no failures.
+    Ties count half (Mann-Whitney U / mn). Nan without successes or without failures.
     """
     values, wins = np.asarray(scores, np.float64), np.asarray(outcomes, bool)
     if values.shape != wins.shape:
         raise ValueError(f"auc compares one score with one outcome, got shapes {values.shape} and {wins.shape}")
     if wins.all() or not wins.any():
         return math.nan
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, rank_index, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    ranks = (ends - (counts - 1) / 2)[place]  # the mean rank of the values that tie
+    ranks = (ends - (counts - 1) / 2)[rank_index]  # tied values share their mean rank
     positives = int(wins.sum())
     above = float(ranks[wins].sum()) - positives * (positives + 1) / 2
     return above / (positives * (len(values) - positives))
@@ -199,7 +197,7 @@ def _paired(candidate: ArrayLike, baseline: ArrayLike) -> tuple[Float64Array, Fl
     return ours, theirs
 
 
-def _draws(n: int, strata: ArrayLike | None, resamples: int, rng: np.random.Generator) -> Draws:
+def _draws(n: int, strata: ArrayLike | None, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Indices of resampled episodes, int64 [resamples, n]."""
     if strata is None:
         return rng.integers(0, n, (resamples, n))
@@ -208,10 +206,3 @@ def _draws(n: int, strata: ArrayLike | None, resamples: int, rng: np.random.Gene
         raise ValueError(f"strata must label each of the {n} episodes, got shape {labels.shape}")
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     return np.concatenate([group[rng.integers(0, len(group), (resamples, len(group)))] for group in groups], axis=1)
-
-
-def _percentile(value: float, samples: Float64Array, n: int, confidence: float) -> Estimate:
-    tail = (1 - confidence) / 2
-    # an observed value, never a mix of two: infinite ratios have no middle
-    low, high = np.quantile(samples, [tail, 1 - tail], method="inverted_cdf")
-    return Estimate(value, float(low), float(high), n)

@@ -1,7 +1,7 @@
-"""The report's figures, each one axes wide, as SVG text that takes its colors of ink and grid from the page.
+"""The report's figures as SVG text; ink and grid colors are CSS variables of the page.
 
-Small single figures, rather than one large sheet, let the page lay them out for a telephone and for a wide screen.
-Nothing here touches pyplot or any other state shared by a process.
+Each figure has one axes, so that the page can arrange the figures for narrow and wide screens. Nothing here uses pyplot
+or other process-wide state.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from interplay.evaluation.estimates import Estimate, SuccessCurve
 from interplay.evaluation.metric_curves import smoothed
 from interplay.evaluation.report_data import MetricCurve, RewardPoint, UtilityTrace
 
-# Okabe and Ito's colors, told apart by color-blind readers too; lightened to stand on dark pages as well
+# Okabe and Ito's color-blind safe palette, lightened for dark pages
 COLORS = ("#3d8fd1", "#e0722a", "#1fa67a", "#c779a8", "#c99a1e", "#8b8b8b")
-SPOKEN = 32  # letters of what was said that a trace shows
-DASHES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
+MAX_UTTERANCE_CHARACTERS = 32  # shown on a utility trace
+LINE_STYLES = ("solid", "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (4, 1, 1, 1)), (0, (2, 2)))
 POSITIVE, NEGATIVE = COLORS[2], "#d1495b"
-_INK, _GRID = "#102030", "#c0d0e0"  # stand-ins, replaced by the page's own colors
+_INK, _GRID = "#102030", "#c0d0e0"  # placeholders, replaced by the page's CSS variables
 _STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # real text: small, sharp, can be searched and read aloud
-    "svg.hashsalt": "interplay",  # the same data draws the same file
+    "svg.fonttype": "none",  # text stays text: small files, sharp, searchable, accessible
+    "svg.hashsalt": "interplay",  # the same data gives the same file
     "text.color": _INK,
     "axes.labelcolor": _INK,
     "axes.edgecolor": _GRID,
@@ -64,7 +64,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class SvgFigure:
-    """An SVG figure, and the words that say what it shows: caption and text for those who can not see it."""
+    """An SVG figure with its caption; `wide` figures take the whole width of the page."""
 
     svg: str
     caption: str
@@ -74,7 +74,7 @@ class SvgFigure:
 def grouped_bars(
     groups: Mapping[str, Mapping[str, Estimate]], chance: Mapping[str, float], title: str, caption: str
 ) -> SvgFigure:
-    """Success shares as bars: a group a task, a bar an agent, whiskers for intervals, a tick where guessing is."""
+    """Success shares as bars: one group per task, one bar per agent, whiskers for intervals, a line for guessing."""
     agents = list(dict.fromkeys(agent for bars in groups.values() for agent in bars))
     width = 0.8 / max(len(agents), 1)
 
@@ -96,14 +96,16 @@ def grouped_bars(
 
 
 def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str) -> SvgFigure:
-    """The share of episodes solved against time, a line an agent, with the band of its interval."""
+    """The share of episodes solved against time, one line per agent, with the band of its interval."""
 
     def draw(axes: Axes) -> None:
         for slot, (agent, curve) in enumerate(curves.items()):
             axes.fill_between(
                 curve.seconds, curve.low, curve.high, step="post", color=COLORS[slot], alpha=0.16, linewidth=0
             )
-            axes.step(curve.seconds, curve.share, where="post", color=COLORS[slot], linestyle=DASHES[slot], label=agent)
+            axes.step(
+                curve.seconds, curve.share, where="post", color=COLORS[slot], linestyle=LINE_STYLES[slot], label=agent
+            )
         axes.set_ylim(0, 1.02)
         axes.set_xlim(left=0)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
@@ -129,7 +131,7 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Svg
                 updates[kept], middle - error, middle + error, color=COLORS[slot], alpha=0.16, linewidth=0
             )
             axes.plot(
-                updates[kept], middle, color=COLORS[slot], linestyle=DASHES[2 * slot], marker="os"[slot],
+                updates[kept], middle, color=COLORS[slot], linestyle=LINE_STYLES[2 * slot], marker="os"[slot],
                 markersize=3.5, label=f"{name} episodes",
             )  # fmt: skip
         axes.axhline(0, color=_GRID, linewidth=1)
@@ -142,7 +144,7 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Svg
 
 
 def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title: str, caption: str) -> SvgFigure:
-    """Utility along one episode; triangles for marks, flags for words, letters where the pictures were taken."""
+    """Utility along one episode; triangles for marks, flags for utterances, letters at the pictures' times."""
     seconds = np.arange(len(trace.utility)) * trace.seconds_per_step
 
     def draw(axes: Axes) -> None:
@@ -158,7 +160,7 @@ def utility_trace(trace: UtilityTrace, letters: Sequence[tuple[int, str]], title
                 )
         for row, text in trace.said:
             axes.axvline(seconds[row], color=COLORS[3], linewidth=1.2, linestyle=(0, (4, 2)))
-            spoken = textwrap.shorten(text, SPOKEN, placeholder=" …")
+            spoken = textwrap.shorten(text, MAX_UTTERANCE_CHARACTERS, placeholder=" …")
             axes.annotate(
                 f"“{spoken}”", (seconds[row], 1), xycoords=("data", "axes fraction"), xytext=(-4, -2), color=COLORS[3],
                 textcoords="offset points", fontsize=9, rotation=90, ha="right", va="top",
@@ -194,7 +196,7 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Sv
 
 
 def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, caption: str) -> SvgFigure:
-    """Distributions over the same bins, to see how far apart they lie."""
+    """Distributions over common bins."""
     values = np.concatenate(list(samples.values()))
     edges = np.linspace(values.min(), values.max() + 1e-9, 25).tolist()
 
@@ -213,7 +215,7 @@ def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, capti
 
 
 def learning_curve(name: str, curve: MetricCurve) -> SvgFigure:
-    """One metric over training: its points in pale, and their running means."""
+    """One metric over training, smoothed."""
     line = smoothed(curve)
 
     def draw(axes: Axes) -> None:
@@ -232,7 +234,7 @@ def _bar(axes: Axes, at: float, width: float, estimate: Estimate, color: str, la
 
 
 def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float = 2.6) -> str:
-    """Draws onto fresh axes and returns inline SVG, its size left to the page."""
+    """Draws onto new axes and returns inline SVG without a fixed size."""
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(7.6, 3.0) if wide else (3.7, height), layout="constrained")
         figure.patch.set_alpha(0)

@@ -9,12 +9,12 @@ from interplay.evaluation.report_data import Filmstrip
 
 
 def evenly_spaced_rows(rows: int, count: int) -> list[int]:
-    """At most `count` of the rows 0 .. rows - 1, evenly spread, the first and the last among them."""
+    """Returns at most `count` of the rows 0 .. rows - 1, evenly spaced, including the first and the last."""
     return sorted({round(row) for row in np.linspace(0, rows - 1, min(count, rows)).tolist()})
 
 
 def make_filmstrip(film: Film, *, title: str, seconds_per_step: float, frames: int = 8) -> Filmstrip:
-    """A probe that was filmed to its end as a filmstrip; what the solver said is part of the outcome."""
+    """Makes a filmstrip of a filmed probe; the solver's utterances are part of the outcome."""
     if film.result is None:
         raise ValueError(f"the film of probe {film.probe.kind} {film.probe.index} has not been played to its end")
     result = film.result

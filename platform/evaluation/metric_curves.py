@@ -1,4 +1,4 @@
-"""Reads learning curves back from `metrics.jsonl`, the record that every run keeps."""
+"""Learning curves, read from a run's `metrics.jsonl`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STEP = "step"
 
 
 def read_curves(path: Path) -> dict[str, MetricCurve]:
-    """Every numeric metric of a metrics.jsonl file as a curve over its step; {} where the file does not exist.
+    """Returns every numeric metric of a metrics.jsonl file as a curve over steps; {} if the file does not exist.
 
-    A last line that a crash cut short is left out; a metric that was not finite breaks its line in the figure.
+    A last line that a crash cut short is left out; a non-finite value leaves a gap in the curve.
 
     Raises:
-        ValueError: a whole line is no JSON object with a step.
+        ValueError: a complete line is not a JSON object with a step.
     """
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in JsonLines(path, key=STEP).read():
@@ -31,7 +31,7 @@ def read_curves(path: Path) -> dict[str, MetricCurve]:
 
 
 def smoothed(curve: MetricCurve, points: int = 200) -> MetricCurve:
-    """At most `points` points, each the mean of its stretch: what an eye can tell apart."""
+    """Reduces a curve to at most `points` points, each the mean of a stretch of equal length."""
     if len(curve.updates) <= points:
         return curve
     stretches = np.array_split(np.arange(len(curve.updates)), points)

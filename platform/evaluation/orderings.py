@@ -1,6 +1,6 @@
-"""The orderings that the method's paper reports, each held against this run: confirmed, opposite, unclear or not run.
+"""The orderings that the paper reports, each compared with this run: confirmed, opposite, unclear or not run.
 
-Only orderings are compared, never the paper's absolute numbers: its house, its people and its sizes differ.
+Only orderings are compared, not absolute numbers: the paper's house, its raters and its model sizes differ.
 """
 
 from __future__ import annotations
@@ -11,45 +11,46 @@ from dataclasses import dataclass
 
 from interplay.evaluation import findings
 from interplay.evaluation.estimates import Estimate
-from interplay.evaluation.findings import Comparison, percent, times
+from interplay.evaluation.findings import Comparison
+from interplay.evaluation.headlines import percent, span, times
 from interplay.evaluation.report_data import ProbeResults, ReportData
 
 
 @dataclass(frozen=True)
 class Ordering:
-    """A claim, what this run saw, and +1 (the same), -1 (the opposite), 0 (not clear) or None (not run)."""
+    """A claim of the paper, this run's numbers, and +1 (same), -1 (opposite), 0 (unclear) or None (not run)."""
 
     claim: str
     verdict: int | None
     seen: str
 
 
-def orderings(material: ReportData) -> tuple[Ordering, ...]:
-    """The paper's findings that one run can confirm."""
-    probes = material.probes
+def orderings(data: ReportData) -> tuple[Ordering, ...]:
+    """The paper's orderings that one run can confirm."""
+    probes = data.probes
     return (
-        _reward_rises(material),
-        _compared("Reinforcement beats cloning", findings.joint_comparison, probes),
-        _everywhere(probes),
-        _compared(
+        _reward_rises(data),
+        _comparison("Reinforcement beats cloning", findings.joint_comparison, probes),
+        _every_task(probes),
+        _comparison(
             "Reinforcement succeeds sooner, within half of the time,",
             lambda results: findings.joint_comparison(findings.at_half_time(results)),
             probes,
         ),
-        _answers(findings.answer_rewards(material)),
-        _swap(material),
+        _answers(findings.answer_rewards(data)),
+        _swap(data),
     )
 
 
-def _reward_rises(material: ReportData) -> Ordering:
+def _reward_rises(data: ReportData) -> Ordering:
     claim = "The modeled return rises on held-out episodes"
-    change = findings.heldout_change(material.reward_points)
+    change = findings.heldout_change(data.reward_points)
     if change is None:
         return Ordering(claim, None, "")
     return Ordering(claim, change.verdict, f"{change.start:.2f} → {change.end:.2f}")
 
 
-def _compared(
+def _comparison(
     claim: str, compare: Callable[[ProbeResults], Comparison | None], probes: ProbeResults | None
 ) -> Ordering:
     found = compare(probes) if probes is not None else None
@@ -61,7 +62,7 @@ def _compared(
     return Ordering(claim, found.verdict, f"{shares}, {times(found.ratio.value)}, p = {found.p_value:.2g}")
 
 
-def _everywhere(probes: ProbeResults | None) -> Ordering:
+def _every_task(probes: ProbeResults | None) -> Ordering:
     claim = "Reinforcement beats cloning on every probe task"
     pairs = [(task, findings.compare(probes, (task,))) for task in probes.compared] if probes is not None else []
     verdicts = {task: found.verdict for task, found in pairs if found is not None}
@@ -88,10 +89,10 @@ def _answers(rewards: Mapping[str, Estimate]) -> Ordering:
     return Ordering(claim, -1 if any(better.high < worse.low for better, worse in pairs) else 0, seen)
 
 
-def _swap(material: ReportData) -> Ordering:
+def _swap(data: ReportData) -> Ordering:
     claim = "A swapped instruction lowers an episode's return"
-    if material.reward_model is None:
+    if data.reward_model is None:
         return Ordering(claim, None, "")
-    loss = findings.reward_model_figures(material.reward_model).swap_loss
+    loss = findings.reward_model_figures(data.reward_model).swap_loss
     verdict = 0 if not loss.excludes(0) else 1 if loss.value > 0 else -1
-    return Ordering(claim, verdict, f"loses {loss.value:.2f} ({findings.span(loss)})")
+    return Ordering(claim, verdict, f"loses {loss.value:.2f} ({span(loss)})")

@@ -1,4 +1,4 @@
-"""Writes a run's report: `report.html`, one file that needs nothing else, and `summary.json` with the same numbers."""
+"""Writes a run's report: the self-contained `report.html`, and `summary.json` with the same numbers."""
 
 from __future__ import annotations
 
@@ -13,55 +13,56 @@ import numpy as np
 
 from interplay.core.files import write_whole
 from interplay.evaluation import findings, orderings
+from interplay.evaluation.headlines import headlines
 from interplay.evaluation.report_data import ReportData
 from interplay.evaluation.report_page import render_page
 
 REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
 
 
-def write_report(run_dir: Path, summary: Mapping[str, Any], material: ReportData) -> Path:
+def write_report(run_dir: Path, summary: Mapping[str, Any], data: ReportData) -> Path:
     """Writes `report.html` and `summary.json` into `run_dir` and returns the path of the former.
 
     Args:
-        summary: what the run says about itself; `summary.json` holds it, and the computed numbers as "results".
+        summary: facts about the run; `summary.json` holds them, and the computed numbers under "results".
 
     Raises:
-        ValueError: the summary uses the key "results", or holds something that JSON can not say.
+        ValueError: the summary uses the key "results", or holds a value that JSON cannot represent.
     """
     if RESULTS in summary:
         raise ValueError(f"summary.json keeps the computed numbers under {RESULTS!r}; name the entry otherwise")
     run_dir.mkdir(parents=True, exist_ok=True)
-    document = {**summary, RESULTS: computed_results(material)}
+    document = {**summary, RESULTS: computed_results(data)}
     write_whole(run_dir / SUMMARY, json.dumps(to_json(document), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
-    write_whole(run_dir / REPORT, render_page(material))
+    write_whole(run_dir / REPORT, render_page(data))
     return run_dir / REPORT
 
 
-def computed_results(material: ReportData) -> dict[str, Any]:
-    """Every number of the report that was computed from the material; None for what was not run."""
-    probes, model = material.probes, material.reward_model
+def computed_results(data: ReportData) -> dict[str, Any]:
+    """Every computed number of the report; None for stages that have not run."""
+    probes, model = data.probes, data.reward_model
     return {
-        "headlines": findings.headlines(material),
-        "orderings": orderings.orderings(material),
+        "headlines": headlines(data),
+        "orderings": orderings.orderings(data),
         "probes": findings.shares(probes) if probes else None,
         "chance": probes.chance if probes else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "reward_model": findings.reward_model_figures(model) if model else None,
-        "answers": findings.answer_rewards(material) or None,
+        "answers": findings.answer_rewards(data) or None,
         "modeled_return": [
             {"update": point.update, "training": point.training.mean(), "heldout": point.heldout.mean()}
-            for point in material.reward_points
+            for point in data.reward_points
             if len(point.training) and len(point.heldout)
         ],
     }
 
 
 def to_json(value: Any) -> Any:
-    """What JSON can say: dataclasses become objects, numpy scalars and arrays numbers and lists, non-finite None.
+    """Converts to JSON types: dataclasses to objects, numpy to numbers and lists, non-finite numbers to None.
 
     Raises:
-        ValueError: a value of another kind.
+        ValueError: a value of another type.
     """
     if is_dataclass(value) and not isinstance(value, type):
         return to_json(asdict(value))

@@ -1,4 +1,4 @@
-"""What a report is made of: plain values that the stages hand over, None or empty where a stage has not run."""
+"""The data of a report, as plain values that the stages pass; None or empty for a stage that has not run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interplay.env.arrays import Float64Array, Image
 
 @dataclass(frozen=True)
 class StageRecord:
-    """One stage that ran: how long it took, and its key numbers by name ("episodes": 600)."""
+    """A stage that ran: its duration and its key numbers by name ("episodes": 600)."""
 
     name: str
     seconds: float
@@ -23,7 +23,7 @@ class StageRecord:
 
 @dataclass(frozen=True)
 class Filmstrip:
-    """Moments of one episode, in order; `captions` has one line a picture."""
+    """Pictures of one episode in order; `captions` has one line per picture."""
 
     title: str
     instruction: str
@@ -41,7 +41,7 @@ class Filmstrip:
 
 @dataclass(frozen=True)
 class UtilityTrace:
-    """The reward model's utility along one episode. A row is an observation: N steps have N + 1 rows."""
+    """The reward model's utility along one episode of N steps, which has N + 1 rows (observations)."""
 
     title: str
     instruction: str
@@ -49,12 +49,12 @@ class UtilityTrace:
     seconds_per_step: float
     marks: Sequence[tuple[int, int]] = ()  # (row, +1 or -1)
     said: Sequence[tuple[int, str]] = ()  # (row, utterance)
-    pictures: Sequence[tuple[int, Image]] = ()  # (row, what the solver saw)
+    pictures: Sequence[tuple[int, Image]] = ()  # (row, the solver's view)
 
 
 @dataclass(frozen=True)
 class RewardPoint:
-    """Modelled episode returns at one moment of reinforcement."""
+    """Modeled episode returns at one update of reinforcement."""
 
     update: int
     training: Float64Array  # [episodes], tasks trained on
@@ -63,41 +63,43 @@ class RewardPoint:
 
 @dataclass(frozen=True)
 class ChanceLevel:
-    """The success shares of a kind of probe that need no understanding."""
+    """Success shares on a kind of probe without understanding the instruction."""
 
-    resting: float  # of who does and says nothing
-    random: float  # of who moves at random; of a question, of who says one of the kind's right answers
-    answers: Mapping[str, float] = field(default_factory=dict)  # of a question: how often each is the right one
+    resting: float  # an agent that does and says nothing
+    random: float  # random movement; for a question, a random draw of the kind's right answers
+    answers: Mapping[str, float] = field(default_factory=dict)  # for a question: how often each answer is right
 
     @property
-    def guessing(self) -> float:
-        """The best that can be had without understanding: resting, moving, guessing, or always saying the same."""
+    def best_guess(self) -> float:
+        """The best share without understanding: resting, random movement, guessing, or one constant answer."""
         return max(self.resting, self.random, *self.answers.values())
 
     @property
-    def commonest(self) -> tuple[str, float] | None:
-        """The answer that is right most often, and how often; None where nothing is answered."""
+    def most_common_answer(self) -> tuple[str, float] | None:
+        """The answer that is right most often, and how often; None for instructions."""
         return max(self.answers.items(), key=lambda pair: pair[1]) if self.answers else None
 
     @classmethod
     def load(cls, fields: Mapping[str, Any]) -> ChanceLevel:
-        """What `dataclasses.asdict` made of it."""
+        """Restores the result of `dataclasses.asdict`."""
         return cls(float(fields["resting"]), float(fields["random"]), dict(fields["answers"]))
 
 
 @dataclass(frozen=True)
 class ProbeResults:
-    """When each agent succeeded on each probe task. Entry i of a task is the same episode for every agent."""
+    """The step at which each agent succeeded on each probe. Entry i of a task is the same episode for every agent."""
 
-    success_step: Mapping[str, Mapping[str, Float64Array]]  # agent -> task -> [n], nan: never
+    success_step: Mapping[str, Mapping[str, Float64Array]]  # agent -> task -> [n]; nan: no success
     steps: int  # an episode's time limit
     seconds_per_step: float
-    limits: Mapping[str, int] = field(default_factory=dict)  # task -> its own time limit, where that is another
-    chance: Mapping[str, ChanceLevel] = field(default_factory=dict)  # task -> what it yields to who did not listen
+    limits: Mapping[str, int] = field(
+        default_factory=dict
+    )  # task -> time limit, for tasks whose limit differs from `steps`
+    chance: Mapping[str, ChanceLevel] = field(default_factory=dict)  # task -> chance level
     baseline: str = "BC"
     candidate: str = "BC+RL"
-    joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared together
-    names: Mapping[str, str] = field(default_factory=dict)  # how an agent or task is called in print
+    joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared as one
+    names: Mapping[str, str] = field(default_factory=dict)  # printed names of agents and tasks
 
     def __post_init__(self) -> None:
         lengths = {
@@ -110,7 +112,7 @@ class ProbeResults:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Every task that some agent played, in the order first met."""
+        """Every task that some agent played, in order of first appearance."""
         return tuple(dict.fromkeys(task for tasks in self.success_step.values() for task in tasks))
 
     @property
@@ -125,26 +127,26 @@ class ProbeResults:
         return self.limits.get(task, self.steps)
 
     def name(self, key: str) -> str:
-        """An agent's or a task's name in print."""
+        """The printed name of an agent or a task."""
         return self.names.get(key, key if key in self.success_step else key.replace("_", " ").capitalize())
 
     def pooled(self, agent: str, tasks: Sequence[str]) -> tuple[Float64Array, NDArray[np.str_]]:
         """Success steps of one agent over several tasks, and each entry's task; both [n]."""
-        found = [np.asarray(self.success_step[agent][task], np.float64) for task in tasks]
-        labels = [np.full(len(steps), task) for task, steps in zip(tasks, found, strict=True)]
-        if not found:
+        by_task = [np.asarray(self.success_step[agent][task], np.float64) for task in tasks]
+        labels = [np.full(len(steps), task) for task, steps in zip(tasks, by_task, strict=True)]
+        if not by_task:
             return np.zeros(0), np.zeros(0, np.str_)
-        return np.concatenate(found), np.concatenate(labels)
+        return np.concatenate(by_task), np.concatenate(labels)
 
 
 @dataclass(frozen=True)
 class RewardModelResults:
-    """How well the learned reward agrees with raters and with the truth, on held-out episodes."""
+    """Agreement of the learned reward with raters and with ground truth, on held-out episodes."""
 
-    pairs_right: Float64Array  # [episodes]: pairs of moments ordered as the rater's marks say; ties count half
+    pairs_right: Float64Array  # [episodes]: pairs of moments ordered as the rater marked them; ties count half
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Float64Array  # [episodes]: modeled return
-    success: NDArray[np.bool_]  # [episodes]: the simulator's truth
+    success: NDArray[np.bool_]  # [episodes]: ground-truth success
     swapped_returns: Float64Array  # [episodes]: the same episodes under another episode's instruction
 
     def __post_init__(self) -> None:
@@ -167,16 +169,16 @@ class MetricCurve:
 
 @dataclass(frozen=True)
 class StageThroughput:
-    """Speed of one stage and where its time went."""
+    """Speed of one stage, and how its time was spent."""
 
     stage: str
     steps_per_second: float
-    shares: Mapping[str, float] = field(default_factory=dict)  # part -> share of the stage's time
+    shares: Mapping[str, float] = field(default_factory=dict)  # activity -> share of the stage's time
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything a report shows. What is None or empty is reported as not run."""
+    """All data of a report. None or empty entries are reported as not run."""
 
     title: str = "Interplay run"
     stages: Sequence[StageRecord] = ()

@@ -16,31 +16,31 @@ from PIL import Image as Pillow
 from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import SvgFigure
-from interplay.evaluation.findings import percent, span, times
+from interplay.evaluation.headlines import headlines, percent, span, times
 from interplay.evaluation.report_data import ChanceLevel, ProbeResults, ReportData, RewardModelResults, UtilityTrace
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
 
 
-def render_page(material: ReportData) -> str:
+def render_page(data: ReportData) -> str:
     """Renders the whole report, without scripts and without requests to the network.
 
     Every text is escaped (Jinja's autoescape), because instructions and answers are written by people.
     """
-    probes = material.probes
+    probes = data.probes
     return _environment().get_template("report.html.j2").render(
-        material=material,
-        headlines=findings.headlines(material),
-        orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(material)],
+        data=data,
+        headlines=headlines(data),
+        orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
         probes=_probes(probes) if probes is not None and probes.tasks else None,
-        reward_curve=_reward_curve(material),
-        traces=[_trace(trace) for trace in material.traces],
-        answers=_answers(material),
-        reward_model=_reward_model(material.reward_model) if material.reward_model is not None else None,
+        reward_curve=_reward_curve(data),
+        traces=[_trace(trace) for trace in data.traces],
+        answers=_answers(data),
+        reward_model=_reward_model(data.reward_model) if data.reward_model is not None else None,
         learning={
             stage: [figures.learning_curve(name, curve) for name, curve in metrics.items()]
-            for stage, metrics in material.curves.items()
+            for stage, metrics in data.curves.items()
         },
         throughput=[
             (
@@ -48,9 +48,9 @@ def render_page(material: ReportData) -> str:
                 f"{item.steps_per_second:,.0f}",
                 ", ".join(f"{activity} {percent(share)}" for activity, share in item.shares.items()),
             )
-            for item in material.throughput
+            for item in data.throughput
         ],
-        stages=_stages(material),
+        stages=_stages(data),
     )  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _success_bars(probes: ProbeResults) -> SvgFigure:
             probes.name(task): {probes.name(agent): share for agent, share in bars.items()}
             for task, bars in shares.items()
         },
-        {probes.name(task): level.guessing for task, level in probes.chance.items()},
+        {probes.name(task): level.best_guess for task, level in probes.chance.items()},
         "Success by task",
         f"Share of probe episodes solved within {_limits(probes)}; whiskers: Wilson's "
         f"95% interval; dashed: guessing; n = {_range(counts)} episodes a task, the same for every agent.",
@@ -139,8 +139,10 @@ def _share_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
 def _chance_cells(chance: ChanceLevel | None) -> tuple[str, str, str]:
     if chance is None:
         return "–", "–", "–"
-    commonest = f"{chance.commonest[0]}: {percent(chance.commonest[1])}" if chance.commonest else "–"
-    return percent(chance.resting), percent(chance.random), commonest
+    if chance.most_common_answer is None:
+        return percent(chance.resting), percent(chance.random), "–"
+    answer, share = chance.most_common_answer
+    return percent(chance.resting), percent(chance.random), f"{answer}: {percent(share)}"
 
 
 def _comparison_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
@@ -171,12 +173,12 @@ def _limits(probes: ProbeResults) -> str:
     return f"{probes.steps * probes.seconds_per_step:.1f} s{f' ({others})' if others else ''}"
 
 
-def _reward_curve(material: ReportData) -> SvgFigure | None:
-    if not material.reward_points:
+def _reward_curve(data: ReportData) -> SvgFigure | None:
+    if not data.reward_points:
         return None
-    counts = [len(sample) for point in material.reward_points for sample in (point.training, point.heldout)]
+    counts = [len(sample) for point in data.reward_points for sample in (point.training, point.heldout)]
     return figures.reward_curve(
-        material.reward_points,
+        data.reward_points,
         "Return of an episode, as the reward model sees it",
         f"Means with bands of two standard errors; n = {_range(counts)} episodes a point.",
     )
@@ -197,8 +199,8 @@ def _trace(trace: UtilityTrace) -> dict[str, Any]:
     return {"title": trace.title, "instruction": trace.instruction, "frames": frames, "drawing": drawing}
 
 
-def _answers(material: ReportData) -> SvgFigure | None:
-    rewards = findings.answer_rewards(material)
+def _answers(data: ReportData) -> SvgFigure | None:
+    rewards = findings.answer_rewards(data)
     if not rewards:
         return None
     listed = ", ".join(f"{kind} n = {estimate.n}" for kind, estimate in rewards.items())
@@ -239,16 +241,16 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
     return {"rows": rows, "histograms": histograms}
 
 
-def _stages(material: ReportData) -> list[tuple[str, str, str]]:
+def _stages(data: ReportData) -> list[tuple[str, str, str]]:
     rows = [
         (
             stage.name,
             _duration(stage.seconds),
             ", ".join(f"{key} {_cell(value)}" for key, value in stage.numbers.items()),
         )
-        for stage in material.stages
+        for stage in data.stages
     ]
-    return [*rows, ("all", _duration(sum(stage.seconds for stage in material.stages)), "")] if rows else []
+    return [*rows, ("all", _duration(sum(stage.seconds for stage in data.stages)), "")] if rows else []
 
 
 def _cell(value: float | int | str) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from interplay.evaluation.findings import headlines
+from interplay.evaluation.headlines import headlines
 from interplay.evaluation.report_data import ReportData
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "says"),
     [
-        ([1.0, 1.1, 0.9, 1.0], [-1.0, -1.1, -0.9, -1.0], "the correct one that earns most"),
+        ([1.0, 1.1, 0.9, 1.0], [-1.0, -1.1, -0.9, -1.0], "The correct one earns most"),
         ([-1.0, -1.1, -0.9, -1.0], [1.0, 1.1, 0.9, 1.0], "is not as expected"),
         ([0.2, -0.2, 0.3, -0.1], [0.1, -0.3, 0.2, 0.0], "no clear order"),
-        ([5.1, -4.9, 0.1, 1.1], [5.0, -5.0, 0.0, 1.0], "the correct one that earns most"),  # the same questions
+        ([5.1, -4.9, 0.1, 1.1], [5.0, -5.0, 0.0, 1.0], "The correct one earns most"),  # the same questions
     ],
 )
 def test_an_order_is_claimed_where_intervals_are_apart(right: list[float], wrong: list[float], says: str) -> None:

@@ -29,7 +29,7 @@ def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> 
     level = chance_of_answers([question(answer) for answer in ("red", "red", "red", "blue")])
     assert level.random == pytest.approx(0.75**2 + 0.25**2)
     assert level.answers == {"red": 0.75, "blue": 0.25}
-    assert level.commonest == ("red", 0.75) and level.guessing == 0.75 and level.resting == 0.0
+    assert level.most_common_answer == ("red", 0.75) and level.best_guess == 0.75 and level.resting == 0.0
 
 
 def test_where_several_answers_are_right_each_counts() -> None:
@@ -51,7 +51,7 @@ def test_the_balance_is_that_of_the_drawn_probes(worlds: list[World]) -> None:
 def test_who_moves_at_random_may_come_upon_a_thing_and_who_rests_does_not(worlds: list[World]) -> None:
     probes = draw_probes(worlds[0], ProbesConfig(episodes=12, kinds=("go",), steps=60))
     found = measure_chance(worlds, probes, np.random.default_rng(1))["go"]
-    assert found.resting == 0.0 and 0.0 < found.random < 1.0 and found.commonest is None
+    assert found.resting == 0.0 and 0.0 < found.random < 1.0 and found.most_common_answer is None
     assert found == measure_chance(worlds, probes, np.random.default_rng(1))["go"], "the same draws, the same chance"
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
+from interplay.evaluation.headlines import headlines
 from interplay.evaluation.metric_curves import read_curves, smoothed
 from interplay.evaluation.probes import Film, Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
@@ -187,7 +188,7 @@ def test_a_full_report_misses_nothing(whole: str) -> None:
 )
 def test_the_verdict_follows_the_numbers(bc: float, rl: float, verdict: int, words: str) -> None:
     results = ReportData(probes=probes(bc, rl))
-    success = findings.headlines(results)[0]
+    success = headlines(results)[0]
     assert success.number == f"{bc * 100:.0f}% → {rl * 100:.0f}%"
     assert words in success.sentence
     assert orderings.orderings(results)[1].verdict == verdict
@@ -202,17 +203,17 @@ def test_three_lucky_episodes_are_no_evidence() -> None:
 
 def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
     few = ReportData(probes=replace(probes(0.25, 1.0, n=4), joint=("go",)))
-    for finding in findings.headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
+    for finding in headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
         assert "no clear difference, as too few episodes differ for the sign test (p = 0.25)" in finding.sentence
-    assert "95% interval of the ratio 1.33 to ∞" in findings.headlines(few)[0].sentence
+    assert "95% interval of the ratio 1.33 to ∞" in headlines(few)[0].sentence
     assert "<td>0.25</td>" in render_page(few)
     even = ReportData(probes=probes(0.5, 0.5))
-    assert "too few" not in findings.headlines(even)[0].sentence
+    assert "too few" not in headlines(even)[0].sentence
 
 
 def test_nothing_against_nothing_has_no_ratio() -> None:
     none = ReportData(probes=probes(0.0, 0.0))
-    assert "no clear difference (95% interval of the ratio –)" in findings.headlines(none)[0].sentence
+    assert "no clear difference (95% interval of the ratio –)" in headlines(none)[0].sentence
     assert "1.00 to 1.00" not in render_page(none)
 
 
@@ -271,13 +272,13 @@ def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, ver
     noise = np.array([-0.1, 0.1, -0.1, 0.1])
     points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise + end)]
     results = ReportData(reward_points=points)
-    assert words in findings.headlines(results)[2].sentence
+    assert words in headlines(results)[2].sentence
     assert orderings.orderings(results)[0].verdict == verdict
 
 
 def test_answers_out_of_order_are_called_so() -> None:
     results = ReportData(answer_rewards={"correct": [-1.0, -1.1], "plausible": [0.5, 0.6]})
-    assert "not as expected" in findings.headlines(results)[4].sentence
+    assert "not as expected" in headlines(results)[4].sentence
     assert orderings.orderings(results)[4].verdict == -1
 
 

@@ -1,0 +1,166 @@
+"""The headline numbers of a report and their sentences; every sentence follows from an interval, none is fixed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from interplay.evaluation.estimates import Estimate
+from interplay.evaluation.findings import (
+    Comparison,
+    answer_margins,
+    answer_rewards,
+    at_half_time,
+    heldout_change,
+    joint_comparison,
+    reward_model_figures,
+)
+from interplay.evaluation.report_data import ProbeResults, ReportData, RewardModelResults, RewardPoint
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A label, its number as text, and a sentence that explains it; `number` is None if the stage has not run."""
+
+    label: str
+    number: str | None
+    sentence: str
+
+
+def headlines(data: ReportData) -> tuple[Headline, ...]:
+    """The headlines at the top of a report."""
+    return (
+        _success(data.probes),
+        _sooner(data.probes),
+        _modeled_reward(data.reward_points),
+        _reward_model(data.reward_model),
+        _answers(answer_rewards(data), answer_margins(data.answer_rewards)),
+    )
+
+
+def percent(share: float) -> str:
+    """Formats a share: 0.384 -> "38%"; a dash for nan."""
+    return "–" if math.isnan(share) else f"{100 * share:.0f}%"
+
+
+def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> str:
+    """Formats an interval: "1.52 to 2.31"; points: "+3 to +11"; share: "31% to 44%"; a dash for nan."""
+    if math.isnan(estimate.low) or math.isnan(estimate.high):
+        return "–"
+    shown = "{:+.0f}" if points else "{:.0f}%" if share else "{:.2f}"
+    scale = 100 if points or share else 1
+    low, high = ("∞" if math.isinf(end) else shown.format(scale * end) for end in (estimate.low, estimate.high))
+    return f"{low} to {high}"
+
+
+def times(ratio: float) -> str:
+    """Formats a ratio: "2.00×"; "∞", or a dash for nan."""
+    return "∞" if math.isinf(ratio) else "–" if math.isnan(ratio) else f"{ratio:.2f}×"
+
+
+def _success(probes: ProbeResults | None) -> Headline:
+    label = "Success on probe tasks"
+    found = joint_comparison(probes) if probes is not None else None
+    if probes is None or found is None:
+        return Headline(label, None, "The two agents have not both been measured on probe tasks.")
+    names = " and ".join(probes.name(task) for task in found.tasks)
+    candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
+    facts = (
+        f"{candidate} solves {percent(found.candidate.value)} of {found.candidate.n} {names} episodes, "
+        f"{baseline} {percent(found.baseline.value)} of the same"
+    )
+    verdict = {
+        0: _unclear(found),
+        1: f"{candidate} is better, {times(found.ratio.value)} as often",
+        -1: f"{candidate} is worse, {times(found.ratio.value)} as often",
+    }[found.verdict]
+    return Headline(
+        label,
+        f"{percent(found.baseline.value)} → {percent(found.candidate.value)}",
+        f"{facts}: {verdict} (95% interval of the ratio {span(found.ratio)}).",
+    )
+
+
+def _unclear(found: Comparison) -> str:
+    """States that there is no clear difference, and why if the printed interval seems to show one."""
+    if not found.too_few:
+        return "no clear difference"
+    return f"no clear difference, as too few episodes differ for the sign test (p = {found.p_value:.2g})"
+
+
+def _sooner(probes: ProbeResults | None) -> Headline:
+    label = "Success in half the time"
+    found = joint_comparison(at_half_time(probes)) if probes is not None else None
+    if probes is None or found is None:
+        return Headline(label, None, "No success times of both agents.")
+    early, others = percent(found.candidate.value), percent(found.baseline.value)
+    candidate, baseline = probes.name(probes.candidate), probes.name(probes.baseline)
+    verdict = {0: _unclear(found), 1: f"{candidate} is sooner", -1: f"{candidate} is later"}[found.verdict]
+    halves = sorted({probes.limit(task) // 2 for task in found.tasks})
+    seconds = " or ".join(f"{steps * probes.seconds_per_step:.1f}" for steps in halves)
+    return Headline(
+        label,
+        f"{others} → {early}",
+        f"Within {seconds} s, half of the time limit, {candidate} has solved "
+        f"{early} and {baseline} {others}: {verdict} (difference {100 * found.difference.value:+.0f} points, "
+        f"95% interval {span(found.difference, points=True)}).",
+    )
+
+
+def _modeled_reward(points: Sequence[RewardPoint]) -> Headline:
+    label = "Modeled return, held-out"
+    change = heldout_change(points)
+    if change is None:
+        return Headline(label, None, "Reinforcement has not recorded the modeled return of held-out episodes.")
+    verdict = {0: "moved within its error", 1: "rose", -1: "fell"}[change.verdict]
+    first, last = change.updates
+    return Headline(
+        label,
+        f"{change.start:.2f} → {change.end:.2f}",
+        f"Between updates {first} and {last} the return that the reward model gives to held-out episodes {verdict} "
+        f"(change {change.end - change.start:+.2f}, two standard errors {2 * change.error:.2f}).",
+    )
+
+
+def _reward_model(results: RewardModelResults | None) -> Headline:
+    label = "Reward model agrees with raters"
+    if results is None or not results.pairs.sum():
+        return Headline(label, None, "No reward model has been evaluated.")
+    found = reward_model_figures(results)
+    pairs = found.pair_accuracy
+    verdict = (
+        "better than chance" if pairs.low > 0.5 else "worse than chance" if pairs.high < 0.5 else "no clear signal"
+    )
+    truth = (
+        "" if math.isnan(found.auc) else f" Its return tells solved episodes from failed ones with AUC {found.auc:.2f}."
+    )
+    return Headline(
+        label,
+        percent(pairs.value),
+        f"Of {int(results.pairs.sum())} held-out pairs of moments, {percent(pairs.value)} are ordered as the rater "
+        f"marked them: {verdict} (95% interval {span(pairs, share=True)}).{truth}",
+    )
+
+
+def _answers(rewards: Mapping[str, Estimate], margins: Mapping[str, Estimate]) -> Headline:
+    label = "Reward of an answer"
+    if not margins:
+        return Headline(label, None, "No answers have been scored.")
+    best = next(iter(rewards))
+    if all(margin.low > 0 for margin in margins.values()):
+        verdict = f"The {best} one earns most."
+    elif any(margin.high < 0 for margin in margins.values()):
+        verdict = f"The order is not as expected: {best} does not come first."
+    else:
+        verdict = "The intervals contain 0: no clear order."
+    listed = ", ".join(f"{kind} {estimate.value:+.2f}" for kind, estimate in rewards.items())
+    margins_text = " and ".join(
+        f"{margin.value:+.2f} above {kind} (95% interval {margin.low:+.2f} to {margin.high:+.2f})"
+        for kind, margin in margins.items()
+    )
+    return Headline(
+        label,
+        " / ".join(f"{estimate.value:+.2f}" for estimate in rewards.values()),
+        f"Mean reward after each kind of answer: {listed}; on the same questions {best} lies {margins_text}. {verdict}",
+    )
