@@ -227,7 +227,11 @@ class RolloutStream:
             self._outstanding.append(OutstandingUnroll(pipeline.ask(version, PLAYS, weights, version)))
 
     def _bound(self) -> dict[str, int]:
-        return {"batch": self._joined, "joined": self._config.unrolls_in_batch, "max_lag": self._config.max_lag}
+        return {
+            "batch": self._joined,
+            "unrolls_per_batch": self._config.unrolls_in_batch,
+            "max_lag": self._config.max_lag,
+        }
 
     def _waiting_for(self) -> dict[ObjectRef[Any], Callable[[], None]]:
         """What is under way, and what to do when it is there."""
