@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import mujoco
 import numpy as np
 
-from interplay.env.playhouse.house.action_codec import Codec
+from interplay.env.playhouse.house.action_codec import MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.physics.hand import Hand
 from interplay.env.playhouse.physics.simulation import Simulation
@@ -173,7 +173,7 @@ class Stopwatch:
 
 
 PARTS: tuple[tuple[Any, str, str], ...] = (
-    (Codec, "decode", "decoding of bins"),
+    (MovementCodec, "decode", "decoding of bins"),
     (mujoco, "mj_step", "MuJoCo, 32 substeps"),
     (Hand, "act", "hands of both players"),
     (Simulation, "frame", "avatars, and calls"),
@@ -186,7 +186,7 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (scene, "paint", "shading"),
     (Scene, "draw", "camera, buffers and calls"),
     (Simulation, "looked_at", "what both look at"),
-    (GroundTruth, "survey", "facts as objects"),
+    (GroundTruth, "observe", "facts as objects"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The Playhouse: a house of rooms, furniture and loose objects, and two players in it who see, grasp and talk."""
+"""The Playhouse as a `World`: a house of rooms, furniture and objects, and two players who see, grasp and talk."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Image
-from interplay.env.playhouse.house.action_codec import Codec
+from interplay.env.playhouse.house.action_codec import MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.physics.saved_state import (
     VERSION,
-    Saved,
+    SavedEpisode,
     from_bytes,
     poses_length,
     read_poses,
     to_bytes,
     write_poses,
 )
-from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, REST, Moment, Move, Simulation
+from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, NOOP_MOVE, Moment, Move, Simulation
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.task_source import PlayhouseTasks
@@ -31,15 +31,15 @@ from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 FRAMES_PER_STEP = 8
-OUT_OF_SIGHT = -1000.0  # meters: where a setter is drawn who is not in the house
+OUT_OF_SIGHT_M = -1000.0  # drawn position of a setter that is not in the house
 
 
 class Playhouse(World):
-    """One house at a time. See `World` for what each method promises."""
+    """One house at a time. `World` documents the methods."""
 
     def __init__(self, config: PlayhouseConfig) -> None:
         self.config = config
-        self.codec = Codec(config.components)
+        self.codec = MovementCodec(config.components)
         self.spec = WorldSpec(
             name="playhouse",
             version=VERSION,
@@ -65,18 +65,18 @@ class Playhouse(World):
         if self._episode is None or not same_house:
             self._episode = _Episode(make_house(self.config, seed), self.config)
         if saved is None:
-            self._episode.simulation.save()  # canonical from the first frame on
+            self._episode.simulation.save()  # reloads the simulation, so that a later restore is bit-identical
         else:
             self._episode.restore(saved)
         self._steppable = True
-        self._changed()
+        self._clear_cache()
         return self._views(observers)
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
-        episode = self._playing()
+        episode = self._current_episode()
         if not self._steppable:
             raise ValueError("this world shows a recorded moment; reset it before it steps")
-        moves = [self._moves(role, actions.get(role)) for role in ROLES]
+        moves = [self._decode(role, actions.get(role)) for role in ROLES]
         if unknown := set(actions) - set(ROLES):
             raise ValueError(f"unknown roles {sorted(unknown)}; the Playhouse has {', '.join(ROLES)}")
         for pair in zip(*moves, strict=True):
@@ -85,10 +85,10 @@ class Playhouse(World):
         for role, action in actions.items():
             if action.utterance is not None:
                 episode.last_said[role] = action.utterance
-        self._changed()
+        self._clear_cache()
         return Outcome(self._views(observers))
 
-    def _moves(self, role: str, action: Action | None) -> list[Move]:
+    def _decode(self, role: str, action: Action | None) -> list[Move]:
         absent = role == ROLES[0] and not self.config.setter_visible
         if action is not None:
             movement = np.asarray(action.movement)
@@ -99,48 +99,48 @@ class Playhouse(World):
                 )
             floats = self.codec.decode(movement)
         if action is None or absent:
-            return [REST] * FRAMES_PER_STEP
+            return [NOOP_MOVE] * FRAMES_PER_STEP
         moves: list[Move] = floats.tolist()
         return moves
 
     def state(self) -> bytes:
-        episode = self._playing()
+        episode = self._current_episode()
         numbers = episode.simulation.save()
-        self._changed()
-        memory = episode.simulation.memory
-        deeds = None if memory is None else memory.deeds.ravel()
-        saved = Saved(episode.house.seed, episode.frame, episode.last_said, numbers, deeds)
+        self._clear_cache()
+        contact_log = episode.simulation.contact_log
+        contacts = None if contact_log is None else contact_log.events.ravel()
+        saved = SavedEpisode(episode.house.seed, episode.frame, episode.last_said, numbers, contacts)
         return to_bytes(saved, self.config)
 
     def facts(self) -> HouseFacts:
         if self._facts is None:
-            episode = self._playing()
+            episode = self._current_episode()
             moment = self.moment()
             looking = [episode.simulation.looked_at(player) for player in range(len(ROLES))]
-            self._facts = episode.surveyor.survey(moment, looking)
+            self._facts = episode.ground_truth.observe(moment, looking)
         return self._facts
 
     def tasks(self) -> TaskSource:
         return PlayhouseTasks(self.facts, self.spec, self.config)
 
     def moment(self) -> Moment:
-        """The present, as pictures and facts see it."""
+        """The current moment, from which pictures and facts are computed."""
         if self._moment is None:
-            self._moment = self._playing().simulation.moment()
+            self._moment = self._current_episode().simulation.moment()
         return self._moment
 
     def poses(self) -> NDArray[np.float32]:
-        return write_poses(self.moment(), self._playing().house, self.config)
+        return write_poses(self.moment(), self._current_episode().house, self.config)
 
     def show(self, poses: NDArray[np.float32]) -> None:
-        episode = self._playing()
+        episode = self._current_episode()
         moment = read_poses(poses, self.moment(), episode.house, self.config)
-        episode.simulation.place(moment)
+        episode.simulation.load_moment(moment)
         self._moment, self._facts = moment, None
         self._steppable = False
 
     def view(self, role: str) -> View:
-        episode = self._playing()
+        episode = self._current_episode()
         if role not in ROLES:
             raise ValueError(f"unknown role {role!r}; the Playhouse has {', '.join(ROLES)}")
         said = {name: episode.last_said.get(name, "") for name in ROLES}
@@ -148,14 +148,14 @@ class Playhouse(World):
         return View(image=self.picture(role, *self.config.image), heard=said[other], said=said[role])
 
     def picture(self, role: str, height: int, width: int) -> Image:
-        """What a player sees now, uint8 [height, width, 3]."""
+        """The current picture of a player, uint8 [height, width, 3]."""
         player, moment = ROLES.index(role), self.moment()
         x, y, yaw, pitch = moment.avatars[player].tolist()
-        image, _, _ = self._playing().scene.draw(
+        image, _, _ = self._current_episode().scene.draw(
             moment.positions,
             moment.quaternions,
             self._drawn_avatars(moment),
-            np.array([x, y, EYE_HEIGHT], dtype=np.float32),
+            np.array([x, y, EYE_HEIGHT_M], dtype=np.float32),
             yaw,
             pitch,
             self.config.field_of_view,
@@ -169,31 +169,31 @@ class Playhouse(World):
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         moment = self.moment()
         avatars = self._drawn_avatars(moment)
-        return portrait(self._playing().scene, moment.positions, moment.quaternions, avatars, height, width)
+        return portrait(self._current_episode().scene, moment.positions, moment.quaternions, avatars, height, width)
 
     @property
     def house(self) -> House:
         """The house of this episode."""
-        return self._playing().house
+        return self._current_episode().house
 
     @property
     def simulation(self) -> Simulation:
         """The physics of this episode."""
-        return self._playing().simulation
+        return self._current_episode().simulation
 
     def _drawn_avatars(self, moment: Moment) -> NDArray[np.float32]:
         if self.config.setter_visible:
             return moment.avatars
         avatars = moment.avatars.copy()
-        avatars[0, :2] = OUT_OF_SIGHT
+        avatars[0, :2] = OUT_OF_SIGHT_M
         return avatars
 
-    def _playing(self) -> _Episode:
+    def _current_episode(self) -> _Episode:
         if self._episode is None:
             raise ValueError("no episode has begun: call reset first")
         return self._episode
 
-    def _changed(self) -> None:
+    def _clear_cache(self) -> None:
         self._moment = self._facts = None
 
     def _views(self, observers: Collection[str] | None) -> dict[str, View]:
@@ -201,24 +201,24 @@ class Playhouse(World):
 
 
 class _Episode:
-    """What exists from one reset to the next."""
+    """State of one episode."""
 
     def __init__(self, house: House, config: PlayhouseConfig) -> None:
         self.house = house
         self.simulation = Simulation(house, config)
         self.scene = Scene(house, config)
-        self.surveyor = GroundTruth(house, config.view[0] / 2)
+        self.ground_truth = GroundTruth(house, config.view[0] / 2)
         self.frame = 0
         self.last_said: dict[str, str] = {}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedEpisode) -> None:
         if len(saved.numbers) != self.simulation.saved_length:
             raise ValueError(
                 f"the state holds {len(saved.numbers)} numbers, the house of seed {self.house.seed} has "
                 f"{self.simulation.saved_length}: it was saved by another version of the Playhouse"
             )
-        if self.simulation.memory is not None:
-            self.simulation.memory.load(saved.deeds)
+        if self.simulation.contact_log is not None:
+            self.simulation.contact_log.load(saved.contacts)
         self.simulation.load(saved.numbers)
         self.frame = saved.frame
         self.last_said = dict(saved.last_said)

@@ -6,7 +6,7 @@ import math
 
 from interplay.env.playhouse.house.action_codec import FORWARD, GRASP, PITCH, THROW, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.physics.simulation import REST
+from interplay.env.playhouse.physics.simulation import NOOP_MOVE
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
@@ -45,7 +45,7 @@ class Stage:
         qpos[index] = (self.middle[0] + x, self.middle[1] + y, z, 1.0, 0.0, 0.0, 0.0)
         data.qvel[4:].reshape(-1, 6)[index] = 0.0
         data.xfrc_applied[:, 2] = 1e-9  # what a force acts on wakes up
-        self.world.simulation.frame((REST, REST))
+        self.world.simulation.frame((NOOP_MOVE, NOOP_MOVE))
         data.xfrc_applied[:, 2] = 0.0
 
     def stand(self, role: str, x: float, y: float, at: str) -> None:
@@ -62,9 +62,9 @@ class Stage:
 
     def play(self, frames: int, role: str = "solver", **move: float) -> None:
         """So many frames of one player's floats; the other rests with its hand open."""
-        row = list(REST)
+        row = list(NOOP_MOVE)
         for name, value in move.items():
             row[COLUMNS[name]] = value
-        moves = (row, REST) if role == "setter" else (REST, row)
+        moves = (row, NOOP_MOVE) if role == "setter" else (NOOP_MOVE, row)
         for _ in range(frames):
             self.world.simulation.frame(moves)

@@ -159,10 +159,10 @@ def test_a_state_saved_without_memory_is_read_as_knowing_nothing() -> None:
 def test_a_memory_of_another_house_is_refused() -> None:
     world = begun()
     saved = world.state()
-    memory = world.simulation.memory
-    assert memory is not None
-    count = memory.deeds.size
-    with pytest.raises(ValueError, match=f"remembers {count - 6} numbers .* have {count}"):
+    contact_log = world.simulation.contact_log
+    assert contact_log is not None
+    count = contact_log.events.size
+    with pytest.raises(ValueError, match=f"holds {count - 6} numbers .* have {count}"):
         world.reset(Start(state=saved.replace(b'"deeds": %d' % count, b'"deeds": %d' % (count - 6))[: -6 * 8]))
     with pytest.raises(ValueError, match="cut short"):
         world.reset(Start(state=saved[:-8]))

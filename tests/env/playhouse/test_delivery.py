@@ -16,7 +16,7 @@ from interplay.env.playhouse.control.skills import Skills
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD, Steering
 from interplay.env.playhouse.control.walker import Walker
 from interplay.env.playhouse.house.action_codec import COMPONENTS
-from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST
+from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M
 from interplay.env.playhouse.planning.arm import BEST, PUSHED, pushes
 from interplay.env.playhouse.planning.release_pose import ReleasePose
 from interplay.env.playhouse.planning.standing import standing_spot
@@ -127,7 +127,7 @@ def test_one_steps_back_from_what_was_put_down_where_there_is_room() -> None:
 @given(st.floats(0.6, 1.8), st.floats(0.5, 1.2), st.floats(0.5, 1.4))
 def test_so_many_pushes_bring_a_thing_as_near_its_place_as_any(distance: float, reach: float, drop: float) -> None:
     def above(count: int) -> float:
-        there = min(max(distance + PUSHED * count, NEAREST), FARTHEST)
+        there = min(max(distance + PUSHED * count, MIN_CARRY_M), MAX_CARRY_M)
         return drop - math.sqrt(there**2 - reach**2) if there > reach else math.inf
 
     count, height = pushes(distance, reach, drop)

@@ -10,7 +10,7 @@ from staged_house import Stage
 
 from interplay.env.playhouse.control.hand_over_expert import HandOverExpert
 from interplay.env.playhouse.control.receive_expert import ReceiveExpert
-from interplay.env.playhouse.physics.simulation import REST
+from interplay.env.playhouse.physics.simulation import NOOP_MOVE
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
@@ -21,7 +21,7 @@ GRASPING = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 def frames(stage: Stage, count: int, setter: bool, solver: bool) -> None:
     """So many frames with either hand closed or open."""
     for _ in range(count):
-        stage.world.simulation.frame((GRASPING if setter else REST, GRASPING if solver else REST))
+        stage.world.simulation.frame((GRASPING if setter else NOOP_MOVE, GRASPING if solver else NOOP_MOVE))
 
 
 def offered(turned: float = 0.0) -> Stage:

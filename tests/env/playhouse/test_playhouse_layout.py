@@ -9,7 +9,7 @@ import pytest
 
 from interplay.env.playhouse.house.catalog import CATEGORIES, OBJECTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.house.house_layout import WALKABLE, House, PlacedThing, make_house
+from interplay.env.playhouse.house.house_layout import WALKABLE_GAP_M, House, PlacedThing, make_house
 from interplay.env.playhouse.physics.saved_state import config_hash
 
 CELL = 0.1  # meters
@@ -99,11 +99,11 @@ def test_one_can_walk_between_any_two_pieces_of_furniture() -> None:
             room = house.rooms[thing.room]
             at_wall = [min(low[k] - room.low[k], room.high[k] - high[k]) for k in (0, 1)]
             for gap in at_wall:
-                assert gap > WALKABLE - 1e-6 or (thing.category.against_wall and abs(gap) < 1e-6), (seed, thing)
+                assert gap > WALKABLE_GAP_M - 1e-6 or (thing.category.against_wall and abs(gap) < 1e-6), (seed, thing)
             for other in house.furniture[:i]:
                 other_low, other_high = _corners(other)
                 gaps = [max(low[k] - other_high[k], other_low[k] - high[k]) for k in (0, 1)]
-                assert max(gaps) > WALKABLE - 1e-6, (seed, thing, other)
+                assert max(gaps) > WALKABLE_GAP_M - 1e-6, (seed, thing, other)
 
 
 def test_some_objects_lie_on_furniture() -> None:

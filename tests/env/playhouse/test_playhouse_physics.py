@@ -10,7 +10,7 @@ import pytest
 from interplay.env.playhouse.house.action_codec import FORWARD, GRASP, PITCH, PUSH, ROTATE, THROW, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import make_house
-from interplay.env.playhouse.physics.simulation import REST, Simulation
+from interplay.env.playhouse.physics.simulation import NOOP_MOVE, Simulation
 
 SOLVER = 1
 
@@ -38,17 +38,17 @@ def _solver(simulation: Simulation, frames: int, **move: float) -> None:
         "rotate": ROTATE,
         "throw": THROW,
     }
-    row = list(REST)
+    row = list(NOOP_MOVE)
     for name, value in move.items():
         row[columns[name]] = value
     for _ in range(frames):
-        simulation.frame((REST, row))
+        simulation.frame((NOOP_MOVE, row))
 
 
 def _wake(simulation: Simulation) -> None:
     """What a force acts on wakes up."""
     simulation.data.xfrc_applied[:, 2] = 1e-9
-    simulation.frame((REST, REST))
+    simulation.frame((NOOP_MOVE, NOOP_MOVE))
     assert (simulation.data.tree_asleep[2:] < 0).all()
     simulation.data.xfrc_applied[:, 2] = 0.0
 
@@ -75,7 +75,7 @@ def test_everything_sleeps_within_two_seconds_of_a_reset(first: int) -> None:
         _wake(simulation)
         before = simulation.moment().positions
         for _ in range(60):
-            simulation.frame((REST, REST))
+            simulation.frame((NOOP_MOVE, NOOP_MOVE))
             if (simulation.data.tree_asleep[2:] >= 0).all():
                 break
         assert (simulation.data.tree_asleep[2:] >= 0).all(), seed
@@ -95,7 +95,7 @@ def test_a_fast_throw_gains_no_speed(category: str) -> None:
         simulation.data.qpos[6] += 0.3
         simulation.data.qvel[4:10] = np.concatenate([6 * velocity[:3] / np.linalg.norm(velocity[:3]), 5 * velocity[3:]])
         for _ in range(40):
-            simulation.frame((REST, REST))
+            simulation.frame((NOOP_MOVE, NOOP_MOVE))
             assert np.linalg.norm(simulation.data.qvel[4:7]) < 7.5
         assert math.dist(simulation.data.qpos[4:6], simulation.house.things[0].position[:2]) > 0.2
 
@@ -111,7 +111,7 @@ def test_a_tower_stands_ten_seconds(category: str, count: int) -> None:
     simulation.data.qvel[4:] = 0.0
     top = float(qpos[-1, 2])
     for _ in range(300):
-        simulation.frame((REST, REST))
+        simulation.frame((NOOP_MOVE, NOOP_MOVE))
     assert qpos[-1, 2] > top - 0.03
     assert (simulation.data.tree_asleep[2:] >= 0).all()
 
@@ -134,7 +134,7 @@ def test_a_mug_stands_on_plates_for_ten_seconds() -> None:
     simulation.data.qvel[4:] = 0.0
     top = float(qpos[order[-1], 2])
     for _ in range(300):
-        simulation.frame((REST, REST))
+        simulation.frame((NOOP_MOVE, NOOP_MOVE))
     assert qpos[order[-1], 2] > top - 0.03
     assert (simulation.data.tree_asleep[2:] >= 0).all()
 

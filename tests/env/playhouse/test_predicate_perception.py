@@ -10,7 +10,7 @@ import pytest
 from house_scenes import house, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -78,7 +78,7 @@ def test_it_agrees_with_the_renderer() -> None:
         world.reset(Start(seed=seed), observers=())
         moment, facts = world.moment(), world.facts()
         x, y, yaw, pitch = moment.avatars[1].tolist()
-        eye = np.array([x, y, EYE_HEIGHT], np.float32)
+        eye = np.array([x, y, EYE_HEIGHT_M], np.float32)
         nobody = np.full_like(moment.avatars, -1000.0)
         scene = Scene(world.house, world.config)
         _, ids, _ = scene.draw(moment.positions, moment.quaternions, nobody, eye, yaw, pitch, 60.0, 144, 192)

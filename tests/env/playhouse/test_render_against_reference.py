@@ -13,7 +13,7 @@ from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.camera import Camera
 from interplay.env.playhouse.render.scene import Scene, start_poses
 
@@ -29,7 +29,9 @@ def eyes(house: House, count: int, rng: np.random.Generator) -> list[tuple[NDArr
         x, y = rng.uniform(np.array(room.low) + 0.25, np.array(room.high) - 0.25)
         if n % 3 == 0:
             x, y = house.doorways[rng.integers(len(house.doorways))].middle + rng.uniform(-0.2, 0.2, 2)
-        chosen.append((np.array([x, y, EYE_HEIGHT], np.float32), rng.uniform(-math.pi, math.pi), rng.uniform(-1, 0.5)))
+        chosen.append(
+            (np.array([x, y, EYE_HEIGHT_M], np.float32), rng.uniform(-math.pi, math.pi), rng.uniform(-1, 0.5))
+        )
     return chosen
 
 

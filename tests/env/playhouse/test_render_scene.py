@@ -18,7 +18,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, OBJECTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing, make_house
 from interplay.env.playhouse.house.rooms import RoomPlan
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
 from interplay.env.playhouse.render.scene import RenderedView, Scene, start_poses, warm_up
@@ -36,7 +36,7 @@ def room_with(*things: tuple[str, str, tuple[float, float, float]]) -> House:
 
 def look(house: House, pitch: float = 0.0, size: tuple[int, int] = (72, 96), **options: Any) -> RenderedView:
     """From (1, 3) along +x."""
-    eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+    eye = np.array([1.0, 3.0, EYE_HEIGHT_M], np.float32)
     return Scene(house, CONFIG).draw(*start_poses(house), eye, 0.0, pitch, 60.0, *size, **options)
 
 
@@ -55,7 +55,7 @@ def test_a_thing_is_seen_where_it_is() -> None:
     _, ids, depth = look(room_with(("ball", "red", left), ("ball", "blue", right)), pitch=-0.4)
     columns = [np.nonzero(ids == index)[1].mean() for index in (0, 1)]
     assert columns[0] < 40 and columns[1] > 56
-    distance = math.cos(0.4) * 3.0 + math.sin(0.4) * (EYE_HEIGHT - left[2])
+    distance = math.cos(0.4) * 3.0 + math.sin(0.4) * (EYE_HEIGHT_M - left[2])
     assert depth[ids == 0].mean() == pytest.approx(distance, abs=0.15)
 
 
@@ -113,7 +113,7 @@ def test_avatars_are_seen_by_others_and_not_by_themselves() -> None:
     avatars[:] = [[3.5, 3.6, math.pi, 0.0], [1.0, 3.0, 0.0, 0.0]]
 
     def seen(hide: int | None, x: float) -> set[int]:
-        eye = np.array([x, 3.0, EYE_HEIGHT], np.float32)
+        eye = np.array([x, 3.0, EYE_HEIGHT_M], np.float32)
         picture = scene.draw(positions, quaternions, avatars, eye, 0.0, 0.0, 60.0, 72, 96, hide_role=hide)
         return set(np.unique(picture[1]).tolist())
 
@@ -128,7 +128,7 @@ def test_faces_tell_which_way_an_avatar_looks() -> None:
     pictures = []
     for yaw in (math.pi, 0.0, math.pi / 2):
         avatars[0] = [3.0, 3.0, yaw, 0.0]
-        eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+        eye = np.array([1.0, 3.0, EYE_HEIGHT_M], np.float32)
         pictures.append(scene.draw(positions, quaternions, avatars, eye, 0.0, 0.0, 60.0, 72, 96)[0].astype(int))
     front, back, side = pictures
     assert (np.abs(front - back).max(axis=2) > 60).sum() > 12
@@ -140,7 +140,7 @@ def test_an_avatar_that_looks_down_shows_its_hair() -> None:
     hair = []
     for pitch in (-0.6, 0.6):
         avatars[0] = [2.0, 3.0, math.pi, pitch]
-        eye = np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+        eye = np.array([1.0, 3.0, EYE_HEIGHT_M], np.float32)
         image, ids, _ = scene.draw(positions, quaternions, avatars, eye, 0.0, 0.0, 60.0, 72, 96)
         hair.append(int((image[:48][ids[:48] == -2].max(axis=1) < 60).sum()))
     assert hair[0] > 2 * hair[1]
@@ -170,7 +170,7 @@ def digest(seed: int) -> str:
     total = hashlib.sha256()
     for role in (0, 1):
         x, y, yaw, _ = poses[2][role]
-        eye = np.array([x, y, EYE_HEIGHT], np.float32)
+        eye = np.array([x, y, EYE_HEIGHT_M], np.float32)
         for turn in range(4):
             for array in scene.draw(*poses, eye, yaw + 1.5 * turn, -0.3, 60.0, 72, 96, hide_role=role):
                 total.update(array.tobytes())
@@ -192,7 +192,7 @@ def test_threads_draw_the_same_bytes() -> None:
 
 def test_takes_read_only_and_wider_arrays_as_they_come() -> None:
     house = room_with(("ball", "red", on_floor("ball", 3.0)))
-    scene, eye = Scene(house, CONFIG), np.array([1.0, 3.0, EYE_HEIGHT], np.float32)
+    scene, eye = Scene(house, CONFIG), np.array([1.0, 3.0, EYE_HEIGHT_M], np.float32)
     poses = start_poses(house)
     wide: list[NDArray[Any]] = [np.repeat(pose.astype(np.float64), 2, axis=0)[::2] for pose in poses]
     for pose in wide:

@@ -15,7 +15,7 @@ import numpy as np
 
 from interplay.env.playhouse.control.steering import Steering
 from interplay.env.playhouse.control.walker import Walker
-from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST, gaze
+from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M, gaze_direction
 from interplay.env.playhouse.planning.arm import PUSHED, fits, hand_at, pitch_for, pushes
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.release_pose import ReleasePose
@@ -109,15 +109,15 @@ class DeliverySkill:
 
     def _feel(self, body: Body, thing: Thing) -> None:
         """Keeps track of how far the hand is from the eye: by what was pushed, and by measuring once all is still."""
-        self._distance = min(max(self._distance + PUSHED * self._pushing, NEAREST), FARTHEST)
+        self._distance = min(max(self._distance + PUSHED * self._pushing, MIN_CARRY_M), MAX_CARRY_M)
         self._pushing = 0
-        eye, ray = (*body.position, body.eye_height), gaze(body.yaw, body.pitch)
+        eye, ray = (*body.position, body.eye_height), gaze_direction(body.yaw, body.pitch)
         along = sum((thing.position[k] - eye[k]) * ray[k] for k in range(3))
         off = math.dist(thing.position, hand_at(body, along))
         self._standing = math.dist(self._last, body.position) < COASTING
         self._steady = self._standing and math.dist(self._seen, thing.position) < COASTING
         if self._holds != thing.index or (self._steady and off < ON_LINE):
-            self._distance = min(max(along, NEAREST), FARTHEST)
+            self._distance = min(max(along, MIN_CARRY_M), MAX_CARRY_M)
         self._holds, self._last, self._seen = thing.index, body.position, thing.position
 
     def _retreat(self, body: Body, thing: Thing) -> Movement | None:

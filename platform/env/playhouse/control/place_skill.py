@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.control.skills import Skills, within_its_room
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT, FARTHEST, NEAREST, PUSH_STEP
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
@@ -29,7 +29,7 @@ VANTAGE = (0.8, 1.1)  # meters from it
 ASIDE = (60, -60, 100, -100, 140, -140, 180)  # degrees round it
 CLOSE = 0.95  # meters from the eye to what is carried, at most
 CARRYING_PITCH = math.radians(-25)  # of the gaze, and so of what is carried
-CARRIED = EYE_HEIGHT - 0.25  # meters above the floor of what is carried close before one, about
+CARRIED = EYE_HEIGHT_M - 0.25  # meters above the floor of what is carried close before one, about
 LIFT_PITCH = math.radians(12.5)  # a step, while it is drawn in
 ARRIVED = 0.35  # meters from where one means to stand
 ABOVE = 0.1  # meters over its place, from which a thing is lowered
@@ -201,7 +201,7 @@ class PlaceSkill(Skills):
 def carrying_pitch(thing: Thing, landing: Placement) -> float:
     """At which a thing is carried: higher, where it goes up onto something."""
     middle = landing.height + landing.drop + thing.half_extents[2] + ABOVE
-    return max(math.asin(min(max(middle - EYE_HEIGHT, -0.8), 0.4) / CLOSE), CARRYING_PITCH)
+    return max(math.asin(min(max(middle - EYE_HEIGHT_M, -0.8), 0.4) / CLOSE), CARRYING_PITCH)
 
 
 def stretched(body: Body, thing: Thing) -> float:
@@ -213,7 +213,7 @@ def stretched(body: Body, thing: Thing) -> float:
         thing.position[2] - body.eye_height,
     )
     along = (dx * math.cos(body.yaw) + dy * math.sin(body.yaw)) * level + dz * math.sin(body.pitch)
-    return min(max(along, NEAREST), FARTHEST)
+    return min(max(along, MIN_CARRY_M), MAX_CARRY_M)
 
 
 def _plan(arm: float, away: float, middle: float, landing: Placement) -> tuple[float, float, float]:
@@ -221,9 +221,9 @@ def _plan(arm: float, away: float, middle: float, landing: Placement) -> tuple[f
 
     Up to a badness of 1 the thing lands well.
     """
-    lengths = np.clip(arm + 8 * PUSH_STEP * np.arange(-8, 9), NEAREST, FARTHEST)[:, None]
+    lengths = np.clip(arm + 8 * PUSH_M_PER_FRAME * np.arange(-8, 9), MIN_CARRY_M, MAX_CARRY_M)[:, None]
     aside = lengths * np.cos(PITCHES) - away
-    above = EYE_HEIGHT + lengths * np.sin(PITCHES) - middle
+    above = EYE_HEIGHT_M + lengths * np.sin(PITCHES) - middle
     slack = 0.12 if landing.drop else 0.015
     badness: NDArray[np.float64] = (
         (aside / max(landing.off, 0.02)) ** 2

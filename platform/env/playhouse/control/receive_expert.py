@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
-from interplay.env.playhouse.physics.hand import offers
+from interplay.env.playhouse.physics.hand import is_offered
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
@@ -46,4 +46,4 @@ class ReceiveExpert(Expert):
 
     def _held_out(self, body: Body, other: Body, thing: Thing) -> bool:
         away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
-        return away <= body.reach and offers(other.position, other.yaw, body.position)
+        return away <= body.reach and is_offered(other.position, other.yaw, body.position)

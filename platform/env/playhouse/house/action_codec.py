@@ -27,8 +27,8 @@ COMPONENTS = (
     Component("throw", 2, 0),
 )
 
-MOST_YAW = math.radians(6.0)  # in one frame
-MOST_PITCH = math.radians(3.0)
+MAX_YAW_RAD_PER_FRAME = math.radians(6.0)  # in one frame
+MAX_PITCH_RAD_PER_FRAME = math.radians(3.0)
 MU = 20.0  # mu-law: fine bins near zero, coarse ones far out
 
 
@@ -43,8 +43,8 @@ _TWO = np.array([0.0, 1.0])
 BIN_VALUES: tuple[NDArray[np.float64], ...] = (
     _THREE,
     _THREE,
-    mu_law_bins(11, MOST_YAW),
-    mu_law_bins(11, MOST_PITCH),
+    mu_law_bins(11, MAX_YAW_RAD_PER_FRAME),
+    mu_law_bins(11, MAX_PITCH_RAD_PER_FRAME),
     _TWO,
     _THREE,
     _THREE,
@@ -52,7 +52,7 @@ BIN_VALUES: tuple[NDArray[np.float64], ...] = (
 )
 
 
-class Codec:
+class MovementCodec:
     """Maps the components that a policy has to and from float movements; those it lacks rest."""
 
     def __init__(self, names: tuple[str, ...]) -> None:

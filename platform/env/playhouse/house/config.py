@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.catalog import BIN, COLORS, OBJECTS, SIZES
 
-MOST_ROOMS = 5
-MOST_FURNITURE = 5  # a room; more would leave no way through
-MOST_OBJECTS = 24
+MAX_ROOMS = 5
+MAX_FURNITURE_PER_ROOM = 5  # a room; more would leave no way through
+MAX_OBJECTS = 24
 
 Range = tuple[int, int]
 
@@ -86,7 +86,7 @@ class PlayhouseConfig:
 
 
 def _ranges(config: PlayhouseConfig) -> Iterable[str]:
-    limits = {"rooms": (1, MOST_ROOMS), "furniture": (0, MOST_FURNITURE), "objects": (1, MOST_OBJECTS)}
+    limits = {"rooms": (1, MAX_ROOMS), "furniture": (0, MAX_FURNITURE_PER_ROOM), "objects": (1, MAX_OBJECTS)}
     for name, (low, high) in limits.items():
         least, most = getattr(config, name)
         if not low <= least <= most <= high:

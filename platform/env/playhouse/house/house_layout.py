@@ -24,19 +24,19 @@ from interplay.env.playhouse.house.rooms import (
     plan_rooms,
 )
 
-WALKABLE = 0.65  # meters between obstacles: an avatar is 0.44 wide
-APART = 0.3  # meters between the footprints of loose objects; halved where a room is too full
-FROM_WALL = 0.15
-DOOR_DEPTH = 0.9  # how far into a room its doorways are kept free
-START_VIEW = 1.2  # meters that a player can see ahead at the start
-START_CLEARANCE = 0.4  # meters from the middle of an avatar to the nearest footprint
-CORNER = 0.8  # meters from both walls, at most, of a start in a corner
-ACROSS = math.radians(15)  # off the middle of the room, at most, when one starts by overlooking it
-TRIES = 60
-SNUG = 0.01  # meters to spare all round what starts in a bin
-BELOW_RIM = 0.1  # meters under a bin's rim, at least, of the underside of what starts in it; and its middle is below
+WALKABLE_GAP_M = 0.65  # meters between obstacles: an avatar is 0.44 wide
+OBJECT_GAP_M = 0.3  # meters between the footprints of loose objects; halved where a room is too full
+WALL_GAP_M = 0.15
+DOOR_CLEARANCE_M = 0.9  # how far into a room its doorways are kept free
+START_VIEW_M = 1.2  # meters that a player can see ahead at the start
+START_CLEARANCE_M = 0.4  # meters from the middle of an avatar to the nearest footprint
+CORNER_M = 0.8  # meters from both walls, at most, of a start in a corner
+START_YAW_SPREAD_RAD = math.radians(15)  # off the middle of the room, at most, when one starts by overlooking it
+MAX_TRIES = 60
+BIN_CLEARANCE_M = 0.01  # meters to spare all round what starts in a bin
+BELOW_RIM_M = 0.1  # meters under a bin's rim, at least, of the underside of what starts in it; and its middle is below
 
-Described = tuple[Category, str, str]  # category, color and size of an object
+ObjectDescription = tuple[Category, str, str]  # category, color and size of an object
 
 # By what comes first one knows the room: no room with furniture is without it, unless no place for it was found.
 FURNISHING: dict[str, tuple[str, ...]] = {
@@ -138,11 +138,11 @@ class _Placing:
             placed += self._stand(room, CATEGORIES[names[i]])
 
     def _stand(self, room: int, category: Category) -> bool:
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             middle, quarter = self._spot(room, category)
             x, y = _footprint(category, quarter)
             low, high = (middle[0] - x, middle[1] - y), (middle[0] + x, middle[1] + y)
-            crowded = any(_near(low, high, *other, WALKABLE) for other in self.footprints)
+            crowded = any(_near(low, high, *other, WALKABLE_GAP_M) for other in self.footprints)
             if not crowded and not any(_near(low, high, *zone, 0.0) for zone in self.clear):
                 colors = _colors(category.name)
                 color = colors[self.rng.integers(len(colors))]
@@ -156,7 +156,7 @@ class _Placing:
         plan = self.rooms[room]
         quarter = int(self.rng.integers(4))
         half = _footprint(category, quarter)
-        gap = 0.0 if category.against_wall else WALKABLE
+        gap = 0.0 if category.against_wall else WALKABLE_GAP_M
         middle = [0.0, 0.0]
         for k in (0, 1):
             low, high = plan.low[k] + half[k] + gap, plan.high[k] - half[k] - gap
@@ -168,9 +168,9 @@ class _Placing:
             # Sideways it either touches the corner or leaves a way into it.
             other = 1 - k
             low, high = plan.low[other] + half[other], plan.high[other] - half[other]
-            if middle[other] - low < WALKABLE:
+            if middle[other] - low < WALKABLE_GAP_M:
                 middle[other] = low
-            elif high - middle[other] < WALKABLE:
+            elif high - middle[other] < WALKABLE_GAP_M:
                 middle[other] = high
         return (middle[0], middle[1]), quarter
 
@@ -185,7 +185,7 @@ class _Placing:
             if not on_top:
                 self._lay_on_floor(category, color, size)
 
-    def _stock_bin(self, described: Sequence[Described], sizes: Sequence[str]) -> list[Described]:
+    def _stock_bin(self, described: Sequence[ObjectDescription], sizes: Sequence[str]) -> list[ObjectDescription]:
         """Lays out a bin that holds one to three of the things described, as many as fit; returns all others.
 
         The bin takes the place of the first that would not fit in, unless one of them is a bin."""
@@ -202,8 +202,8 @@ class _Placing:
         for described_thing in sorted(rest, key=lambda each: each[0].shape == "sphere"):  # nothing lies on a ball
             category, color, size = described_thing
             half = category.half_extents[2] * SIZES[size]
-            fits = _radius(category, size) <= _inner(box.category, box.size) - SNUG
-            sinks = max(floor + BELOW_RIM, floor + half) <= 2 * box.half_extents[2]
+            fits = _radius(category, size) <= _inner(box.category, box.size) - BIN_CLEARANCE_M
+            sinks = max(floor + BELOW_RIM_M, floor + half) <= 2 * box.half_extents[2]
             if wanted and fits and sinks and category.name != BIN:
                 rest.remove(described_thing)
                 self._add(category, color, size, box.room, box.position[:2], floor + half, self._any_yaw())
@@ -219,7 +219,7 @@ class _Placing:
         furniture = tops[self.rng.integers(len(tops))]
         surface = furniture.category.surface
         assert surface is not None
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             along, aside = (float(self.rng.uniform(-1, 1)) * (h - radius) for h in surface.half)
             cos, sin = math.cos(furniture.yaw), math.sin(furniture.yaw)
             x = furniture.position[0] + cos * along - sin * aside
@@ -233,10 +233,10 @@ class _Placing:
 
     def _lay_on_floor(self, category: Category, color: str, size: str) -> None:
         radius = _radius(category, size)
-        for attempt in range(20 * TRIES):
+        for attempt in range(20 * MAX_TRIES):
             room = int(self.rng.integers(len(self.rooms)))
-            middle = self._inside(room, radius + FROM_WALL)
-            apart = APART if attempt < TRIES else APART / 2
+            middle = self._inside(room, radius + WALL_GAP_M)
+            apart = OBJECT_GAP_M if attempt < MAX_TRIES else OBJECT_GAP_M / 2
             if self._free(middle, radius, apart):
                 height = category.half_extents[2] * SIZES[size]
                 self._add(category, color, size, room, middle, height, self._any_yaw())
@@ -250,11 +250,11 @@ class _Placing:
         """Start poses of setter and solver. With `start_in_corner` each stands in a corner, if one is free, and faces
         the room."""
         spots: list[tuple[float, float, float]] = []
-        for attempt in range(40 * TRIES):
+        for attempt in range(40 * MAX_TRIES):
             room = int(self.rng.integers(len(self.rooms)))
-            corner = start_in_corner and attempt < 20 * TRIES  # all corners may be taken
-            middle = self._corner(room) if corner else self._inside(room, START_CLEARANCE)
-            clearance = START_CLEARANCE if attempt < 20 * TRIES else START_CLEARANCE / 1.5
+            corner = start_in_corner and attempt < 20 * MAX_TRIES  # all corners may be taken
+            middle = self._corner(room) if corner else self._inside(room, START_CLEARANCE_M)
+            clearance = START_CLEARANCE_M if attempt < 20 * MAX_TRIES else START_CLEARANCE_M / 1.5
             apart = all(math.dist(middle, spot[:2]) > 1.0 for spot in spots)
             if apart and self._free(middle, 0.0, clearance, keep_doors=False):
                 yaw = self._yaw_across(room, middle) if start_in_corner else self._yaw_into(room, middle)
@@ -278,7 +278,7 @@ class _Placing:
     def _corner(self, room: int) -> XY:
         """A place in one of the corners."""
         plan = self.rooms[room]
-        away = self.rng.uniform(START_CLEARANCE, CORNER, size=2)
+        away = self.rng.uniform(START_CLEARANCE_M, CORNER_M, size=2)
         x, y = (float(plan.low[k] + away[k] if self.rng.random() < 0.5 else plan.high[k] - away[k]) for k in (0, 1))
         return x, y
 
@@ -286,14 +286,14 @@ class _Placing:
         """To the middle of the room, about."""
         plan = self.rooms[room]
         across = [(plan.low[k] + plan.high[k]) / 2 - middle[k] for k in (0, 1)]
-        return math.atan2(across[1], across[0]) + float(self.rng.uniform(-ACROSS, ACROSS))
+        return math.atan2(across[1], across[0]) + float(self.rng.uniform(-START_YAW_SPREAD_RAD, START_YAW_SPREAD_RAD))
 
     def _yaw_into(self, room: int, middle: XY) -> float:
         """Any direction in which the wall is not right before one's nose."""
         plan = self.rooms[room]
         while True:
             yaw = self._any_yaw()
-            ahead = middle[0] + START_VIEW * math.cos(yaw), middle[1] + START_VIEW * math.sin(yaw)
+            ahead = middle[0] + START_VIEW_M * math.cos(yaw), middle[1] + START_VIEW_M * math.sin(yaw)
             if all(plan.low[k] < ahead[k] < plan.high[k] for k in (0, 1)):
                 return yaw
 
@@ -304,14 +304,14 @@ class _Placing:
         self.things.append(PlacedThing(len(self.things), category, color, size, room, (*middle, height), yaw))
 
 
-def _describe(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> list[Described]:
+def _describe(config: PlayhouseConfig, count: int, rng: np.random.Generator) -> list[ObjectDescription]:
     """Category, color and size of each object; no two alike in category and color while that can be had."""
     categories, colors, sizes = config.object_categories, config.object_colors, config.object_sizes
     shuffled = [colors[i] for i in rng.permutation(len(colors))]
-    described: list[Described] = []
+    described: list[ObjectDescription] = []
     taken: set[tuple[str, str]] = set()
     for i in range(count):
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             name = categories[rng.integers(len(categories))]
             color = shuffled[i] if config.unique_colors else colors[rng.integers(len(colors))]
             if (name, color) not in taken:
@@ -353,5 +353,5 @@ def _near(low: XY, high: XY, other_low: XY, other_high: XY, gap: float) -> bool:
 
 def _clear_zone(door: DoorPlan) -> tuple[XY, XY]:
     """The floor before and behind a doorway, as a rectangle."""
-    half = (DOOR_DEPTH, door.width / 2) if door.axis == "x" else (door.width / 2, DOOR_DEPTH)
+    half = (DOOR_CLEARANCE_M, door.width / 2) if door.axis == "x" else (door.width / 2, DOOR_CLEARANCE_M)
     return (door.middle[0] - half[0], door.middle[1] - half[1]), (door.middle[0] + half[0], door.middle[1] + half[1])

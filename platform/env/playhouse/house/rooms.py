@@ -13,12 +13,12 @@ XY = tuple[float, float]
 
 WALL_HEIGHT = 2.6  # meters
 WALL_THICKNESS = 0.05  # of each room's own slab; two rooms have two between them
-GROUND = 0.4  # meters of solid ground behind an outer wall
+OUTER_GROUND_M = 0.4  # meters of solid ground behind an outer wall
 DOOR_WIDTH = 1.1
 DOOR_HEIGHT = 2.1
-DOOR_FRAME = 0.25  # the least wall beside a doorway
+MIN_WALL_BESIDE_DOOR_M = 0.25  # the least wall beside a doorway
 
-KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
+ROOM_KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ DECORS: dict[str, Decor] = {
     ),
 }  # fmt: skip
 # What all houses have whose decor does not vary: floor, and the colors of floor and walls.
-ALIKE: dict[str, tuple[str, RGB, RGB]] = {
+FIXED_DECOR: dict[str, tuple[str, RGB, RGB]] = {
     "living room": ("carpet", (0.60, 0.56, 0.48), (0.74, 0.80, 0.72)),
     "bedroom": ("wood", (0.50, 0.50, 0.52), (0.80, 0.76, 0.68)),
     "playroom": ("carpet", (0.55, 0.45, 0.36), (0.80, 0.76, 0.68)),
@@ -104,7 +104,7 @@ class Wall:
 
 def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, varied: bool = True) -> list[RoomPlan]:
     """`count` rooms of different kinds, each sharing a wall with an earlier one. Sides in meters."""
-    kinds = [KINDS[i] for i in (rng.permutation(len(KINDS)) if varied else range(len(KINDS)))][:count]
+    kinds = [ROOM_KINDS[i] for i in (rng.permutation(len(ROOM_KINDS)) if varied else range(len(ROOM_KINDS)))][:count]
     placed: list[tuple[XY, XY]] = []
     while len(placed) < count:
         size = np.round(rng.uniform(*side, size=2), 2)
@@ -121,7 +121,7 @@ def _beside(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator)
     along = int(rng.integers(2))  # the axis on which the two rooms follow each other
     across = 1 - along
     gap = 2 * WALL_THICKNESS
-    shared = DOOR_WIDTH + 2 * DOOR_FRAME
+    shared = DOOR_WIDTH + 2 * MIN_WALL_BESIDE_DOOR_M
     start = [0.0, 0.0]
     start[along] = high[along] + gap if rng.random() < 0.5 else low[along] - gap - float(size[along])
     start[across] = float(rng.uniform(low[across] + shared - size[across], high[across] - shared))
@@ -135,7 +135,7 @@ def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
 
 def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> RoomPlan:
     if rng is None:
-        return RoomPlan(kind, kind, low, high, *ALIKE[kind])
+        return RoomPlan(kind, kind, low, high, *FIXED_DECOR[kind])
     decor = DECORS[kind]
     return RoomPlan(
         name=kind,
@@ -167,7 +167,7 @@ def _door(
     first, second = sorted((rooms[i] for i in pair), key=lambda room: room.low[along])
     across = 1 - along
     touching = abs(second.low[along] - first.high[along] - 2 * WALL_THICKNESS) < 1e-6
-    margin = DOOR_WIDTH / 2 + DOOR_FRAME
+    margin = DOOR_WIDTH / 2 + MIN_WALL_BESIDE_DOOR_M
     low = max(first.low[across], second.low[across]) + margin
     high = min(first.high[across], second.high[across]) - margin
     if not touching or low > high + 1e-9:
@@ -222,17 +222,17 @@ def _thickened(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
     across, room = 1 - along, rooms[wall.room]
     outward = 1.0 if wall.center[along] > room.low[along] else -1.0
     face = wall.center[along] + outward * wall.half[along]
-    ground = sorted((face, face + outward * GROUND))
+    ground = sorted((face, face + outward * OUTER_GROUND_M))
     start, stop = wall.center[across] - wall.half[across], wall.center[across] + wall.half[across]
     for other in sorted(rooms, key=lambda other: other.low[across]):
         low, high = ([side[k] for k in (along, across)] for side in (other.low, other.high))
         behind = low[0] - WALL_THICKNESS < ground[1] - 1e-6 and high[0] + WALL_THICKNESS > ground[0] + 1e-6
         if other is not room and behind:
             near, far = (min(max(end, start), stop) for end in (low[1] - WALL_THICKNESS, high[1] + WALL_THICKNESS))
-            yield from _piece(wall, along, start, near, outward * GROUND)
+            yield from _piece(wall, along, start, near, outward * OUTER_GROUND_M)
             yield from _piece(wall, along, near, far, outward * WALL_THICKNESS)
             start = far
-    yield from _piece(wall, along, start, stop, outward * GROUND)
+    yield from _piece(wall, along, start, stop, outward * OUTER_GROUND_M)
 
 
 def _piece(wall: Wall, along: int, start: float, stop: float, deeper: float) -> Iterator[Wall]:

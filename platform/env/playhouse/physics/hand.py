@@ -1,7 +1,7 @@
-"""A player's hand: takes hold of what the player looks at, carries, turns, drops and throws it.
+"""Hand of a player: grasps the object that the player looks at, carries, turns, drops and throws it.
 
-The hand is a mocap body that leads the object by a weld. It never runs more than `LEASH` ahead of the object, so the
-pull is bounded and nothing is dragged through a wall; what falls too far behind is lost.
+The hand is a mocap body that pulls the object by a weld. It stays within `MAX_HAND_LEAD_M` of the object, which bounds
+the pull, so nothing is dragged through a wall. An object that lags more than `MAX_HAND_LAG_M` behind is dropped.
 """
 
 from __future__ import annotations
@@ -15,38 +15,40 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.house.action_codec import GRASP, PUSH, ROTATE, THROW
 from interplay.env.playhouse.house.category import XYZ
-from interplay.env.playhouse.physics.model import AVATAR_RADIUS, AVATARS, THICK, HouseModel
+from interplay.env.playhouse.physics.model import AVATAR_RADIUS_M, AVATARS, THICK, HouseModel
 
-EYE_HEIGHT = 1.45  # meters
-REACH = 2.2  # meters from the eye
-NEAREST, FARTHEST = 0.6, 1.8  # meters from the eye to what is carried
-LEASH = 0.35  # meters that the hand may be ahead of the object
-SLIP = 1.6  # meters between where the player points and where the object is
-LOWEST = 0.05  # meters above the floor, for the hand
-PUSH_STEP = 0.02  # meters a frame
-ROTATE_STEP = 0.08  # radians a frame
-THROW_SPEED = 4.5  # meters a second
-NEIGHBOR = 0.05  # radians: a grasp forgives so much aim, up, down, left and right
-OFF_WALLS = 0.1  # meters from the hand to a wall where it carries something slight, which it could press into it
-NUDGE = 1e-9  # newtons: moves nothing, but what a force acts on does not sleep
-OFFERING = math.radians(45)  # off the other player, at most, of who holds something out to it
-NOTHING = -1
+EYE_HEIGHT_M = 1.45
+REACH_M = 2.2  # from the eye
+MIN_CARRY_M, MAX_CARRY_M = 0.6, 1.8  # from the eye to a carried object
+MAX_HAND_LEAD_M = 0.35  # distance of the hand from the object, at most
+MAX_HAND_LAG_M = 1.6  # distance from the aimed position to the object beyond which it is dropped
+MIN_HAND_HEIGHT_M = 0.05  # above the floor
+PUSH_M_PER_FRAME = 0.02
+ROTATE_RAD_PER_FRAME = 0.08
+THROW_SPEED_MPS = 4.5
+GRASP_AIM_RAD = 0.05  # tolerance of a grasp, up, down, left and right
+WALL_CLEARANCE_M = 0.1  # from the hand to a wall while it carries a thin object, which could be pressed into the wall
+WAKE_FORCE_N = 1e-9  # too small to move anything, but a body with a force does not sleep
+OFFER_AIM_RAD = math.radians(
+    45
+)  # angle between the holder's gaze and the other player up to which an object is offered
+NO_OBJECT = -1
 
 
-def offers(holder: tuple[float, float], yaw: float, taker: tuple[float, float]) -> bool:
-    """Does who holds something hold it out to another: is it turned to it?"""
+def is_offered(holder: tuple[float, float], yaw: float, taker: tuple[float, float]) -> bool:
+    """Whether the holder of an object offers it to the taker, i.e. faces it."""
     towards = math.atan2(taker[1] - holder[1], taker[0] - holder[0])
-    return abs(math.remainder(towards - yaw, math.tau)) <= OFFERING
+    return abs(math.remainder(towards - yaw, math.tau)) <= OFFER_AIM_RAD
 
 
-def gaze(yaw: float, pitch: float) -> XYZ:
+def gaze_direction(yaw: float, pitch: float) -> XYZ:
     """The unit vector of this yaw and pitch (radians)."""
     level = math.cos(pitch)
     return level * math.cos(yaw), level * math.sin(yaw), math.sin(pitch)
 
 
 def _ball_radius(compiled: HouseModel, geoms: Sequence[int]) -> float:
-    """The radius of the ball around an object's center that holds all of its geoms, meters."""
+    """Radius of the bounding ball around an object's center, meters."""
     model = compiled.model
     return max(float(np.linalg.norm(model.geom_pos[g]) + model.geom_rbound[g]) for g in geoms)
 
@@ -56,7 +58,7 @@ def _touches_thick_walls(compiled: HouseModel, geoms: Sequence[int]) -> bool:
 
 
 def _thick_walls(model: mujoco.MjModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The low and the high corners of the thick walls, [W, 3] each."""
+    """Low and high corners of the thick walls, [W, 3] each."""
     walls = model.geom_contype == THICK
     return model.geom_pos[walls] - model.geom_size[walls], model.geom_pos[walls] + model.geom_size[walls]
 
@@ -70,9 +72,9 @@ class Hand:
         self.model = compiled.model
         self.data = data
         self.holds: int | None = None
-        self.distance = 1.0  # meters from the eye to what it carries
-        self.spent = False  # it threw or lost something, and must open before it takes hold again
-        self.leaving: int | None = None  # what it let go of, while that still overlaps the avatar
+        self.distance = 1.0  # meters from the eye to the carried object
+        self.must_open = False  # after a throw, a loss or a hand-over, before the next grasp
+        self.released: int | None = None  # the last released object while it still overlaps the avatar
         objects = len(compiled.object_geoms)
         self._qpos = data.qpos[4:].reshape(objects, 7)
         self._qvel = data.qvel[4:].reshape(objects, 6)
@@ -82,31 +84,31 @@ class Hand:
         self._quaternion = data.mocap_quat[player]
         self._geom = np.full(1, -1, dtype=np.int32)
         self._object_of_geom = {geom: k for k, geoms in enumerate(compiled.object_geoms) for geom in geoms}
-        self._slight = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
+        self._is_thin = [_touches_thick_walls(compiled, geoms) for geoms in compiled.object_geoms]
         self._walls = _thick_walls(self.model)
-        self._reach_of = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
+        self._radii = [_ball_radius(compiled, geoms) for geoms in compiled.object_geoms]
 
     def act(
         self,
         eye: XYZ,
         look: XYZ,
-        turned: float,
+        yaw_change: float,
         walk: tuple[float, float],
         move: Sequence[float],
         other: Hand,
         offered: bool,
     ) -> None:
-        """One frame of a player whose eye looks along `look`.
+        """Simulates one frame; the player's eye looks along `look`.
 
-        turned: radians of yaw in this frame. walk: the avatar's velocity, meters a second. move: as in `codec`.
-        offered: does the other hand hold out what it holds? Only then can it be taken from it.
+        yaw_change: radians of yaw in this frame. walk: velocity of the avatar, m/s. move: as in `action_codec`.
+        offered: whether the other hand offers the object it holds; only then can it be taken.
         """
-        if self.leaving is not None:
-            self._part_from(eye)
+        if self.released is not None:
+            self._stop_ignoring(eye)
         grasps = move[GRASP] >= 0.5
         if self.holds is None:
-            self.spent = self.spent and grasps
-            if grasps and not self.spent:
+            self.must_open = self.must_open and grasps
+            if grasps and not self.must_open:
                 self._take(eye, look, other, offered)
             if self.holds is None:
                 return
@@ -115,10 +117,10 @@ class Hand:
         elif not grasps:
             self._let_go()
         else:
-            self._carry(eye, look, turned, move)
+            self._carry(eye, look, yaw_change, move)
 
     def ray(self, eye: XYZ, look: XYZ) -> tuple[int, float]:
-        """The geom that a ray from the eye hits first, -1 for none, and how far away. Needs fresh kinematics."""
+        """The first geom hit by a ray from the eye (-1: none) and its distance. Requires current kinematics."""
         start, along = np.array(eye), np.array(look)
         distance = mujoco.mj_ray(self.model, self.data, start, along, None, True, self._body, self._geom)
         return int(self._geom[0]), distance
@@ -126,66 +128,66 @@ class Hand:
     def _take(self, eye: XYZ, look: XYZ, other: Hand, offered: bool) -> None:
         """Takes hold of an object in reach along the gaze, or a little beside it; out of the other hand, too, if that
         holds it out. That hand then has to open before it takes hold again."""
-        if not self._may_take(eye, look):
+        if not self._is_any_in_reach(eye, look):
             return
         mujoco.mj_kinematics(self.model, self.data)
         yaw, pitch = math.atan2(look[1], look[0]), math.asin(look[2])
-        aims = ((0, 0), (0, -NEIGHBOR), (0, NEIGHBOR), (-NEIGHBOR, 0), (NEIGHBOR, 0))
+        aims = ((0, 0), (0, -GRASP_AIM_RAD), (0, GRASP_AIM_RAD), (-GRASP_AIM_RAD, 0), (GRASP_AIM_RAD, 0))
         for aside, up in aims:
-            geom, distance = self.ray(eye, gaze(yaw + aside, pitch + up))
+            geom, distance = self.ray(eye, gaze_direction(yaw + aside, pitch + up))
             found = self._object_of_geom.get(geom)
-            if found is not None and distance <= REACH and (found != other.holds or offered):
+            if found is not None and distance <= REACH_M and (found != other.holds or offered):
                 if found == other.holds:
-                    other.give()
+                    other.hand_over()
                 self._hold(found)
                 center = self._qpos[found]
                 along = sum((float(center[k]) - eye[k]) * look[k] for k in range(3))
-                self.distance = min(max(along, NEAREST), FARTHEST)
+                self.distance = min(max(along, MIN_CARRY_M), MAX_CARRY_M)
                 self._position[:], self._quaternion[:] = center[:3], center[3:]
                 return
 
-    def _may_take(self, eye: XYZ, look: XYZ) -> bool:
-        """Is the ball around any object near enough to the gaze? Where none is, no ray need be cast."""
-        for (x, y, z), radius in zip(self._qpos[:, :3].tolist(), self._reach_of, strict=True):
+    def _is_any_in_reach(self, eye: XYZ, look: XYZ) -> bool:
+        """Whether the bounding ball of any object is near the gaze; if not, no ray needs to be cast."""
+        for (x, y, z), radius in zip(self._qpos[:, :3].tolist(), self._radii, strict=True):
             dx, dy, dz = x - eye[0], y - eye[1], z - eye[2]
             away, along = math.sqrt(dx * dx + dy * dy + dz * dz), dx * look[0] + dy * look[1] + dz * look[2]
             aside = math.sqrt(max(away * away - along * along, 0.0))
-            if away < REACH + radius and along > -radius and aside < radius + 2 * NEIGHBOR * away:
+            if away < REACH_M + radius and along > -radius and aside < radius + 2 * GRASP_AIM_RAD * away:
                 return True
         return False
 
     def _hold(self, obj: int) -> None:
-        if self.leaving is not None:
-            self._collide(self.leaving, True)
-            self.leaving = None
+        if self.released is not None:
+            self._collide(self.released, True)
+            self.released = None
         self.holds = obj
         self.data.eq_active[self.compiled.weld(self.player, obj)] = 1
         self._collide(obj, False)
-        self.data.xfrc_applied[self._bodies[obj], 2] = NUDGE
+        self.data.xfrc_applied[self._bodies[obj], 2] = WAKE_FORCE_N
 
-    def _carry(self, eye: XYZ, look: XYZ, turned: float, move: Sequence[float]) -> None:
+    def _carry(self, eye: XYZ, look: XYZ, yaw_change: float, move: Sequence[float]) -> None:
         assert self.holds is not None
-        self.distance = min(max(self.distance + PUSH_STEP * move[PUSH], NEAREST), FARTHEST)
+        self.distance = min(max(self.distance + PUSH_M_PER_FRAME * move[PUSH], MIN_CARRY_M), MAX_CARRY_M)
         x, y, z = self._qpos[self.holds, :3].tolist()
         away = self.distance
-        if self._slight[self.holds]:
-            away = min(away, self._wall_ahead(eye, look) - OFF_WALLS)
+        if self._is_thin[self.holds]:
+            away = min(away, self._wall_distance(eye, look) - WALL_CLEARANCE_M)
         dx = eye[0] + look[0] * away - x
         dy = eye[1] + look[1] * away - y
-        dz = max(eye[2] + look[2] * away, LOWEST) - z
-        behind = math.sqrt(dx * dx + dy * dy + dz * dz)
-        if behind > SLIP:
+        dz = max(eye[2] + look[2] * away, MIN_HAND_HEIGHT_M) - z
+        lag = math.sqrt(dx * dx + dy * dy + dz * dz)
+        if lag > MAX_HAND_LAG_M:
             self._let_go()
-            self.spent = True
+            self.must_open = True
             return
-        part = LEASH / behind if behind > LEASH else 1.0
-        self._position[:] = (x + part * dx, y + part * dy, z + part * dz)
-        turn = turned + ROTATE_STEP * move[ROTATE]
+        share = MAX_HAND_LEAD_M / lag if lag > MAX_HAND_LEAD_M else 1.0
+        self._position[:] = (x + share * dx, y + share * dy, z + share * dz)
+        turn = yaw_change + ROTATE_RAD_PER_FRAME * move[ROTATE]
         if turn:
             self._turn(turn)
 
-    def _wall_ahead(self, eye: XYZ, look: XYZ) -> float:
-        """How far it is from the eye to a wall, meters; inf through a doorway into the open."""
+    def _wall_distance(self, eye: XYZ, look: XYZ) -> float:
+        """Distance from the eye to the wall ahead, meters; inf if there is none."""
         along = np.where(np.abs(look) > 1e-9, look, 1e-9)
         one, other = (self._walls[0] - eye) / along, (self._walls[1] - eye) / along
         enters, leaves = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)
@@ -193,7 +195,7 @@ class Hand:
         return float(ahead.min(initial=math.inf))
 
     def _turn(self, angle: float) -> None:
-        """Turns what it carries about the vertical."""
+        """Turns the carried object about the vertical."""
         cos, sin = math.cos(angle / 2), math.sin(angle / 2)
         w, x, y, z = self._quaternion.tolist()
         turned = (cos * w - sin * z, cos * x - sin * y, cos * y + sin * x, cos * z + sin * w)
@@ -202,52 +204,52 @@ class Hand:
 
     def _throw(self, look: XYZ, walk: tuple[float, float]) -> None:
         assert self.holds is not None
-        speed = (walk[0] + THROW_SPEED * look[0], walk[1] + THROW_SPEED * look[1], THROW_SPEED * look[2])
+        speed = (walk[0] + THROW_SPEED_MPS * look[0], walk[1] + THROW_SPEED_MPS * look[1], THROW_SPEED_MPS * look[2])
         self._qvel[self.holds, :3] = speed
         self._let_go()
-        self.spent = True
+        self.must_open = True
 
     def _let_go(self) -> None:
-        """Opens; the object goes on ignoring its holder until the two no longer overlap."""
+        """Releases the object, which ignores collisions with the avatar until the two no longer overlap."""
         assert self.holds is not None
         self.data.eq_active[self.compiled.weld(self.player, self.holds)] = 0
         self.data.xfrc_applied[self._bodies[self.holds], 2] = 0.0
-        self.leaving, self.holds = self.holds, None
+        self.released, self.holds = self.holds, None
 
-    def give(self) -> None:
-        """Leaves what it holds to another hand."""
+    def hand_over(self) -> None:
+        """Releases the object to the other hand."""
         self._let_go()
-        self.spent = True
+        self.must_open = True
 
-    def _part_from(self, eye: XYZ) -> None:
-        assert self.leaving is not None
-        x, y = self._qpos[self.leaving, :2].tolist()
-        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS + self._reach_of[self.leaving]:
-            self._collide(self.leaving, True)
-            self.leaving = None
+    def _stop_ignoring(self, eye: XYZ) -> None:
+        assert self.released is not None
+        x, y = self._qpos[self.released, :2].tolist()
+        if math.hypot(x - eye[0], y - eye[1]) > AVATAR_RADIUS_M + self._radii[self.released]:
+            self._collide(self.released, True)
+            self.released = None
 
     def _collide(self, obj: int, on: bool) -> None:
-        """Whether an object touches this player's avatar."""
+        """Switches collisions of an object with this player's avatar on or off."""
         bit = AVATARS[self.player]
         for geom in self.compiled.object_geoms[obj]:
             affinity = int(self.model.geom_conaffinity[geom])
             self.model.geom_conaffinity[geom] = affinity | bit if on else affinity & ~bit
 
     def save(self) -> list[float]:
-        """What MuJoCo's own state does not know."""
-        holds = NOTHING if self.holds is None else self.holds
-        leaving = NOTHING if self.leaving is None else self.leaving
-        return [float(holds), float(leaving), self.distance, float(self.spent)]
+        """State of the hand beyond MuJoCo's."""
+        holds = NO_OBJECT if self.holds is None else self.holds
+        released = NO_OBJECT if self.released is None else self.released
+        return [float(holds), float(released), self.distance, float(self.must_open)]
 
     def load(self, saved: Sequence[float]) -> None:
-        """Back to what was saved; welds are MuJoCo's to restore."""
-        for obj in (self.holds, self.leaving):
+        """Restores what `save` returned; welds are part of MuJoCo's state."""
+        for obj in (self.holds, self.released):
             if obj is not None:
                 self._collide(obj, True)
-        holds, leaving = int(saved[0]), int(saved[1])
-        self.holds = None if holds == NOTHING else holds
-        self.leaving = None if leaving == NOTHING else leaving
-        self.distance, self.spent = float(saved[2]), bool(saved[3])
-        for obj in (self.holds, self.leaving):
+        holds, released = int(saved[0]), int(saved[1])
+        self.holds = None if holds == NO_OBJECT else holds
+        self.released = None if released == NO_OBJECT else released
+        self.distance, self.must_open = float(saved[2]), bool(saved[3])
+        for obj in (self.holds, self.released):
             if obj is not None:
                 self._collide(obj, False)

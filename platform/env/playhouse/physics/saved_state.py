@@ -1,4 +1,4 @@
-"""A moment as the flat vector that episodes keep, and a saved episode as bytes."""
+"""Serialization: a moment as the float32 vector stored with episodes, and a saved episode as bytes."""
 
 from __future__ import annotations
 
@@ -12,81 +12,85 @@ from numpy.typing import NDArray
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
-from interplay.env.playhouse.physics.contacts import DEEDS, NUMBERS, nothing_done
+from interplay.env.playhouse.physics.contacts import EVENT_FIELDS, EVENT_KINDS, no_contacts
 from interplay.env.playhouse.physics.simulation import Moment
 
 VERSION = 1
-MAGIC = b"playhouse"
-HEAD = 1 + 8 + 2  # of a pose vector: time, two avatars, two hands
-SLOT = 3 + 4 + 1  # for each loose object: position, quaternion, at rest
+MAGIC_BYTES = b"playhouse"
+POSE_HEADER_LENGTH = 1 + 8 + 2  # time, two avatars, two hands
+OBJECT_POSE_LENGTH = 3 + 4 + 1  # per loose object: position, quaternion, at rest
 # Settings are hashed under the names that they had when the format was fixed, so that older states stay readable.
 _HASHED_NAMES = {"colors": "colours", "unique_colors": "unique_colours", "start_in_corner": "overlook"}
-REMEMBERED = len(DEEDS) * NUMBERS  # for each thing, after all slots: what was done to it
+CONTACTS_PER_THING = len(EVENT_KINDS) * EVENT_FIELDS  # after all object poses
 
 
 def poses_length(config: PlayhouseConfig) -> int:
-    """The same for every house of these settings: there is a slot for as many things as a house can have."""
-    return _bare_length(config) + (REMEMBERED * config.most_things if config.track_contacts else 0)
+    """Length of a pose vector: the same for all houses of these settings."""
+    return _length_without_contacts(config) + (CONTACTS_PER_THING * config.most_things if config.track_contacts else 0)
 
 
-def _bare_length(config: PlayhouseConfig) -> int:
-    """Of the poses of a house that remembers no deeds."""
-    return HEAD + SLOT * config.objects[1]
+def _length_without_contacts(config: PlayhouseConfig) -> int:
+    """Length of a pose vector without contact events."""
+    return POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * config.objects[1]
 
 
 def write_poses(moment: Moment, house: House, config: PlayhouseConfig) -> NDArray[np.float32]:
-    """[poses_length]; the furniture stands where the house has it and is left out."""
+    """Encodes a moment as [poses_length]. Furniture is omitted: it does not move."""
     poses = np.zeros(poses_length(config), dtype=np.float32)
     first, count = len(house.furniture), len(house.objects)
     poses[0] = moment.time
     poses[1:9] = moment.avatars.ravel()
     poses[9:11] = [-1 if index is None else index for index in moment.holding]
-    slots = poses[HEAD : HEAD + SLOT * count].reshape(count, SLOT)
+    slots = poses[POSE_HEADER_LENGTH : POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * count].reshape(
+        count, OBJECT_POSE_LENGTH
+    )
     slots[:, :3] = moment.positions[first:]
     slots[:, 3:7] = moment.quaternions[first:]
     slots[:, 7] = moment.resting[first:]
-    if moment.deeds is not None:
-        bare = _bare_length(config)
-        poses[bare : bare + moment.deeds.size] = moment.deeds.ravel()
+    if moment.contacts is not None:
+        contacts_start = _length_without_contacts(config)
+        poses[contacts_start : contacts_start + moment.contacts.size] = moment.contacts.ravel()
     return poses
 
 
-def read_poses(poses: NDArray[np.float32], now: Moment, house: House, config: PlayhouseConfig) -> Moment:
-    """The moment in a pose vector; `now` is any moment of the same house, for its furniture. Vectors that were recorded
-    before houses remembered deeds show a house in which nothing is known to have been done.
+def read_poses(poses: NDArray[np.float32], reference: Moment, house: House, config: PlayhouseConfig) -> Moment:
+    """Decodes a pose vector. `reference` is any moment of the same house, for its furniture. Vectors recorded before
+    contact events existed decode without any event.
 
     Raises:
         ValueError: a vector of another length.
     """
-    bare = _bare_length(config)
-    if poses.shape not in {(poses_length(config),), (bare,)}:
+    contacts_start = _length_without_contacts(config)
+    if poses.shape not in {(poses_length(config),), (contacts_start,)}:
         raise ValueError(
             f"the poses of this world are [{poses_length(config)}], got {list(poses.shape)}: "
             "they were recorded under other settings"
         )
     first, count = len(house.furniture), len(house.objects)
-    slots = poses[HEAD : HEAD + SLOT * count].reshape(count, SLOT)
-    positions, quaternions, resting = now.positions.copy(), now.quaternions.copy(), now.resting.copy()
+    slots = poses[POSE_HEADER_LENGTH : POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * count].reshape(
+        count, OBJECT_POSE_LENGTH
+    )
+    positions, quaternions, resting = reference.positions.copy(), reference.quaternions.copy(), reference.resting.copy()
     positions[first:], quaternions[first:], resting[first:] = slots[:, :3], slots[:, 3:7], slots[:, 7] > 0.5
     held = [None if index < 0 else int(index) for index in poses[9:11].tolist()]
     avatars = poses[1:9].reshape(2, 4).copy()
-    deeds = None
+    contacts = None
     if config.track_contacts:
-        deeds = nothing_done(len(house.things)).astype(np.float32)
-        if len(poses) > bare:
-            deeds.ravel()[:] = poses[bare : bare + deeds.size]
-    return Moment(float(poses[0]), positions, quaternions, avatars, (held[0], held[1]), resting, deeds)
+        contacts = no_contacts(len(house.things)).astype(np.float32)
+        if len(poses) > contacts_start:
+            contacts.ravel()[:] = poses[contacts_start : contacts_start + contacts.size]
+    return Moment(float(poses[0]), positions, quaternions, avatars, (held[0], held[1]), resting, contacts)
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What a saved episode holds."""
+class SavedEpisode:
+    """Contents of a saved episode."""
 
     seed: int
     frame: int
     last_said: Mapping[str, str]  # by role
     numbers: NDArray[np.float64]  # of `Simulation.save`
-    deeds: NDArray[np.float64] | None  # of `Memory`, flat; None where nothing was remembered
+    contacts: NDArray[np.float64] | None  # of `ContactLog`, flat; None if contacts were not tracked
 
 
 def config_hash(config: PlayhouseConfig) -> str:
@@ -100,8 +104,8 @@ def config_hash(config: PlayhouseConfig) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def to_bytes(saved: Saved, config: PlayhouseConfig) -> bytes:
-    """One line that says what it is, then the numbers, and those of the deeds, as little-endian float64."""
+def to_bytes(saved: SavedEpisode, config: PlayhouseConfig) -> bytes:
+    """A JSON header line, then the simulation state and the contact events as little-endian float64."""
     head = {
         "version": VERSION,
         "config": config_hash(config),
@@ -111,19 +115,19 @@ def to_bytes(saved: Saved, config: PlayhouseConfig) -> bytes:
         "numbers": len(saved.numbers),
     }
     numbers = saved.numbers
-    if saved.deeds is not None:
-        head["deeds"] = len(saved.deeds)
-        numbers = np.concatenate([numbers, saved.deeds])
-    return MAGIC + json.dumps(head).encode() + b"\n" + numbers.astype("<f8").tobytes()
+    if saved.contacts is not None:
+        head["deeds"] = len(saved.contacts)
+        numbers = np.concatenate([numbers, saved.contacts])
+    return MAGIC_BYTES + json.dumps(head).encode() + b"\n" + numbers.astype("<f8").tobytes()
 
 
-def from_bytes(state: bytes, config: PlayhouseConfig) -> Saved:
-    """Raises ValueError for bytes that this world, at this version and these settings, did not save."""
+def from_bytes(state: bytes, config: PlayhouseConfig) -> SavedEpisode:
+    """Raises ValueError for bytes that were not saved by this world with this version and these settings."""
     line, _, body = state.partition(b"\n")
-    if not line.startswith(MAGIC):
+    if not line.startswith(MAGIC_BYTES):
         raise ValueError(f"these {len(state)} bytes are not a saved Playhouse: they begin with {state[:12]!r}")
     try:
-        head = json.loads(line[len(MAGIC) :])
+        head = json.loads(line[len(MAGIC_BYTES) :])
     except ValueError as error:
         raise ValueError("this saved Playhouse is damaged: its first line is no JSON") from error
     if head.get("version") != VERSION:
@@ -133,9 +137,9 @@ def from_bytes(state: bytes, config: PlayhouseConfig) -> Saved:
             f"the state was saved under other settings (hash {head['config']}, here {config_hash(config)}): "
             "make the world from the settings recorded with the episode"
         )
-    count, remembered = head["numbers"], head.get("deeds", 0)
-    if len(body) != 8 * (count + remembered):
-        raise ValueError(f"this saved Playhouse is cut short: {len(body)} bytes of {8 * (count + remembered)}")
+    count, contact_count = head["numbers"], head.get("deeds", 0)
+    if len(body) != 8 * (count + contact_count):
+        raise ValueError(f"this saved Playhouse is cut short: {len(body)} bytes of {8 * (count + contact_count)}")
     numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
-    deeds = numbers[count:] if remembered else None
-    return Saved(head["seed"], head["frame"], head["last_said"], numbers[:count], deeds)
+    contacts = numbers[count:] if contact_count else None
+    return SavedEpisode(head["seed"], head["frame"], head["last_said"], numbers[:count], contacts)

@@ -1,9 +1,9 @@
-"""The physics of a house in motion: two avatars walk, look, take hold, carry, push and throw.
+"""Simulation of a house: two avatars walk, look, grasp, carry, push and throw.
 
-Yaw, pitch and what a hand does belong to the players, everything else to MuJoCo. A saved simulation is canonical:
-saving re-seats the live simulation on the saved numbers, so that going on here and going on from the save are the
-same computation, bit for bit. (Setting MuJoCo's state alone is not enough where bodies sleep: contacts, islands and
-the solver's warm start would remember what the save does not.)
+Yaw, pitch and hands are simulated here, everything else by MuJoCo. Saving also reloads the live simulation from the
+saved numbers, so that continuing it and continuing from the save are the same computation, bit for bit. (Setting
+MuJoCo's state alone is not enough if bodies sleep: contacts, islands and the solver's warm start would still hold
+information that the save does not.)
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITC
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
 from interplay.env.playhouse.physics.contacts import ContactLog
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT, Hand, gaze, offers
-from interplay.env.playhouse.physics.model import SUBSTEPS, TIMESTEP, HouseModel, build_model
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, Hand, gaze_direction, is_offered
+from interplay.env.playhouse.physics.model import SUBSTEPS_PER_FRAME, TIMESTEP_S, HouseModel, build_model
 
-LOWEST_PITCH, HIGHEST_PITCH = math.radians(-75.0), math.radians(60.0)
-START_PITCH = math.radians(-20.0)  # level, an eye at 1.45 m would see the floor only from 2.5 m on
-FRAME_SECONDS = SUBSTEPS * TIMESTEP
-STILL = 0.05  # meters a second (and radians a second, times four) below which a thing is at rest
+MIN_PITCH_RAD, MAX_PITCH_RAD = math.radians(-75.0), math.radians(60.0)
+START_PITCH_RAD = math.radians(-20.0)  # at pitch 0, an eye at 1.45 m sees the floor only beyond 2.5 m
+FRAME_SECONDS = SUBSTEPS_PER_FRAME * TIMESTEP_S
+REST_SPEED_MPS = 0.05  # below it a thing is at rest; angular speed: below 4 times it, rad/s
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 SLEEPS, WAKES = int(mujoco.mjtSleepPolicy.mjSLEEP_INIT), int(mujoco.mjtSleepPolicy.mjSLEEP_ALLOWED)
-REST = tuple(0.0 for _ in COMPONENTS)
+NOOP_MOVE = tuple(0.0 for _ in COMPONENTS)
 
-Move = Sequence[float]  # one frame of one player: a float for each of `codec.COMPONENTS`
+Move = Sequence[float]  # one player in one frame: a float per entry of `action_codec.COMPONENTS`
 
 
 @dataclass
 class Avatar:
-    """Where a player stands and looks. Meters and radians."""
+    """Pose of a player. Meters and radians."""
 
     x: float
     y: float
@@ -46,12 +46,12 @@ class Avatar:
 
     @property
     def eye(self) -> tuple[float, float, float]:
-        return self.x, self.y, EYE_HEIGHT
+        return self.x, self.y, EYE_HEIGHT_M
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Everything that a picture or a fact needs, at a boundary of frames; N things, furniture first."""
+    """Snapshot between two frames from which pictures and facts are computed; N things, furniture first."""
 
     time: float  # seconds
     positions: NDArray[np.float32]  # [N, 3]
@@ -59,11 +59,11 @@ class Moment:
     avatars: NDArray[np.float32]  # [2, 4]: x, y, yaw, pitch
     holding: tuple[int | None, int | None]  # by player, the index of a thing
     resting: NDArray[np.bool_]  # [N]
-    deeds: NDArray[np.float32] | None  # [N, sorts, numbers] as in `memory`; None where nothing is remembered
+    contacts: NDArray[np.float32] | None  # [N, kinds, fields] as in `ContactLog`; None if contacts are not tracked
 
 
 class Simulation:
-    """One house in motion."""
+    """MuJoCo simulation of one house with two players."""
 
     def __init__(self, house: House, config: PlayhouseConfig) -> None:
         self.house = house
@@ -73,8 +73,8 @@ class Simulation:
         self.data = mujoco.MjData(self.model)
         self.first = len(house.furniture)  # the index of the first loose object
         self.hands = tuple(Hand(player, self.compiled, self.data) for player in range(2))
-        self.avatars = tuple(Avatar(x, y, yaw, START_PITCH) for x, y, yaw in house.starts)
-        self.memory = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
+        self.avatars = tuple(Avatar(x, y, yaw, START_PITCH_RAD) for x, y, yaw in house.starts)
+        self.contact_log = ContactLog(house, self.compiled, self.data) if config.track_contacts else None
         self._state = np.empty(mujoco.mj_stateSize(self.model, STATE))
         count = len(house.objects)
         self._ctrl = self.data.ctrl
@@ -87,73 +87,75 @@ class Simulation:
         ).reshape(-1, 4)
 
     def frame(self, moves: Sequence[Move]) -> None:
-        """Advances one frame by the moves of the setter and of the solver."""
+        """Advances one frame with the moves of the setter and the solver."""
         for player, avatar in enumerate(self.avatars):
             self._move(player, avatar, moves[player])
-        if self.memory is None:
-            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS)
+        if self.contact_log is None:
+            mujoco.mj_step(self.model, self.data, nstep=SUBSTEPS_PER_FRAME)
         else:
-            self._step_and_remember(self.memory)
+            self._step_and_log(self.contact_log)
         for avatar, start, (x, y) in zip(self.avatars, self.house.starts, self._avatar_qpos.tolist(), strict=True):
             avatar.x, avatar.y = start[0] + x, start[1] + y
 
     def _move(self, player: int, avatar: Avatar, move: Move) -> None:
         turned = move[YAW]
         avatar.yaw = math.remainder(avatar.yaw + turned, math.tau)
-        avatar.pitch = min(max(avatar.pitch + move[PITCH], LOWEST_PITCH), HIGHEST_PITCH)
+        avatar.pitch = min(max(avatar.pitch + move[PITCH], MIN_PITCH_RAD), MAX_PITCH_RAD)
         forward = self.config.walk_speed * move[FORWARD]
         right = self.config.strafe_speed * move[STRAFE]
         cos, sin = math.cos(avatar.yaw), math.sin(avatar.yaw)
         vx, vy = forward * cos + right * sin, forward * sin - right * cos
         self._ctrl[2 * player], self._ctrl[2 * player + 1] = vx, vy
         holder, other = self.avatars[1 - player], self.hands[1 - player]
-        offered = other.holds is not None and offers((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
-        look = gaze(avatar.yaw, avatar.pitch)
+        offered = other.holds is not None and is_offered((holder.x, holder.y), holder.yaw, (avatar.x, avatar.y))
+        look = gaze_direction(avatar.yaw, avatar.pitch)
         hand = self.hands[player]
-        had = hand.holds
+        held_before = hand.holds
         hand.act(avatar.eye, look, turned, (vx, vy), move, other, offered)
-        if had is not None and hand.holds is None and self.memory is not None:
-            self.memory.let_go(player, had, self.data.time)
+        if held_before is not None and hand.holds is None and self.contact_log is not None:
+            self.contact_log.record_release(player, held_before, self.data.time)
 
-    def _step_and_remember(self, memory: ContactLog) -> None:
-        """The physics of a frame; in halves where a hand is full, as what strikes may touch for less than a frame."""
+    def _step_and_log(self, contact_log: ContactLog) -> None:
+        """Steps MuJoCo for one frame, in two halves while an object is held: a strike may last less than a frame."""
         model, data, time = self.model, self.data, self.data.time
         if self.hands[0].holds is None and self.hands[1].holds is None:
-            mujoco.mj_step(model, data, nstep=SUBSTEPS)
+            mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME)
             if data.ncon:
-                memory.look_for_pushes(time)
+                contact_log.record_pushes(time)
             return
         holds = [hand.holds for hand in self.hands]
         for _ in range(2):
-            before = memory.speeds()
-            mujoco.mj_step(model, data, nstep=SUBSTEPS // 2)
+            velocities_before = contact_log.velocities()
+            mujoco.mj_step(model, data, nstep=SUBSTEPS_PER_FRAME // 2)
             if data.ncon:
-                memory.look_for_touches(time, holds, before)
+                contact_log.record_contacts(time, holds, velocities_before)
 
     def moment(self) -> Moment:
-        """The present, in the single precision that is recorded: pictures drawn live and drawn again are the same."""
+        """The current moment, in the float32 precision of recordings: live and redrawn pictures are identical."""
         positions, quaternions = self._positions.copy(), self._quaternions.copy()
         positions[self.first :] = self._object_qpos[:, :3]
         quaternions[self.first :] = self._object_qpos[:, 3:]
         resting = np.ones(len(positions), dtype=bool)
         speed = np.abs(self._object_qvel)
-        resting[self.first :] = (speed[:, :3].max(axis=1) < STILL) & (speed[:, 3:].max(axis=1) < 4 * STILL)
+        resting[self.first :] = (speed[:, :3].max(axis=1) < REST_SPEED_MPS) & (
+            speed[:, 3:].max(axis=1) < 4 * REST_SPEED_MPS
+        )
         avatars = np.array([(a.x, a.y, a.yaw, a.pitch) for a in self.avatars], dtype=np.float32)
         held = [None if hand.holds is None else self.first + hand.holds for hand in self.hands]
-        deeds = None if self.memory is None else self.memory.deeds.astype(np.float32)
+        contacts = None if self.contact_log is None else self.contact_log.events.astype(np.float32)
         time = float(np.float32(self.data.time))
-        return Moment(time, positions, quaternions, avatars, (held[0], held[1]), resting, deeds)
+        return Moment(time, positions, quaternions, avatars, (held[0], held[1]), resting, contacts)
 
     def looked_at(self, player: int) -> int | None:
         """The index of the thing in the middle of a player's view."""
         avatar = self.avatars[player]
         mujoco.mj_kinematics(self.model, self.data)
-        geom = self.hands[player].ray(avatar.eye, gaze(avatar.yaw, avatar.pitch))[0]
+        geom = self.hands[player].ray(avatar.eye, gaze_direction(avatar.yaw, avatar.pitch))[0]
         thing = self.compiled.geom_thing[geom] if geom >= 0 else -1
         return None if thing < 0 else thing
 
     def save(self) -> NDArray[np.float64]:
-        """Everything that moves as one vector; re-seats this simulation on it."""
+        """The whole dynamic state as one vector; also reloads this simulation from it."""
         mujoco.mj_getState(self.model, self.data, self._state, STATE)
         avatars = [value for avatar in self.avatars for value in (avatar.x, avatar.y, avatar.yaw, avatar.pitch)]
         hands = np.concatenate([hand.save() for hand in self.hands])
@@ -167,7 +169,7 @@ class Simulation:
         return self._state.size + trees + 8 + sum(len(hand.save()) for hand in self.hands)
 
     def load(self, saved: NDArray[np.float64]) -> None:
-        """Seats the simulation on a vector from `save`."""
+        """Restores the simulation from a vector returned by `save`."""
         state, asleep, avatars, hands = np.split(saved, np.cumsum([self._state.size, self.model.ntree, 8]).tolist())
         for avatar, values in zip(self.avatars, avatars.reshape(2, 4).tolist(), strict=True):
             avatar.x, avatar.y, avatar.yaw, avatar.pitch = values
@@ -176,15 +178,15 @@ class Simulation:
         state = np.ascontiguousarray(state)
         model, data = self.model, self.data
         mujoco.mj_setState(model, data, state, STATE)
-        # Resetting lays what sleeps where the model says that it starts, and works out its place only there.
+        # A reset puts sleeping bodies at their start pose in the model and computes their kinematics only there.
         model.qpos0[4:] = data.qpos[4:]
         model.tree_sleep_policy[2:] = np.where(asleep[2:] >= 0, SLEEPS, WAKES)
         mujoco.mj_resetData(model, data)
         mujoco.mj_setState(model, data, state, STATE)
 
-    def place(self, moment: Moment) -> None:
-        """Puts a recorded moment on the stage for `looked_at`; the physics can not go on from it."""
-        self.model.tree_sleep_policy[2:] = WAKES  # the places of the sleeping are not worked out
+    def load_moment(self, moment: Moment) -> None:
+        """Loads a recorded moment for `looked_at`; the simulation cannot be stepped from it."""
+        self.model.tree_sleep_policy[2:] = WAKES  # kinematics of sleeping bodies are not computed
         mujoco.mj_resetData(self.model, self.data)
         self._object_qpos[:, :3] = moment.positions[self.first :]
         self._object_qpos[:, 3:] = moment.quaternions[self.first :]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.physics.hand import FARTHEST, NEAREST, PUSH_STEP, gaze
+from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME, gaze_direction
 from interplay.env.playhouse.truth.facts import XYZ, Body
 
 FRAMES = 8  # of a step
-PUSHED = PUSH_STEP * FRAMES  # a step
+PUSHED = PUSH_M_PER_FRAME * FRAMES  # a step
 MOST_PUSHES = 8  # from the nearest to the farthest that a hand can be
 PRESS, DROP = 0.03, 0.07  # below and above its place, from which a thing is let go
 BEST = 0.02  # above its place: neither pressed onto what it goes on, nor dropped
@@ -17,7 +17,7 @@ STEEP, FLAT = -0.95, 0.8  # sines of the lowest and the highest pitch
 
 def hand_at(body: Body, distance: float) -> XYZ:
     """The point of the line of sight so far from the eye."""
-    (x, y), (u, v, w) = body.position, gaze(body.yaw, body.pitch)
+    (x, y), (u, v, w) = body.position, gaze_direction(body.yaw, body.pitch)
     return x + distance * u, y + distance * v, body.eye_height + distance * w
 
 
@@ -34,7 +34,7 @@ def pushes(distance: float, reach: float, drop: float) -> tuple[int, float]:
     """
     best, least = (0, math.inf), math.inf
     for count in range(-MOST_PUSHES, MOST_PUSHES + 1):
-        there = min(max(distance + PUSHED * count, NEAREST), FARTHEST)
+        there = min(max(distance + PUSHED * count, MIN_CARRY_M), MAX_CARRY_M)
         if there <= reach:
             continue
         above = drop - math.sqrt(there * there - reach * reach)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import BIN, CATEGORIES
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT, FARTHEST
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Room, Thing
@@ -224,7 +224,7 @@ def _stands(landing: Placement, thing: Thing) -> Iterator[XY]:
 
 def arm(height: float) -> float:
     """How far ahead, along the floor, a hand can hold the middle of a thing at this height."""
-    return math.sqrt(FARTHEST**2 - (EYE_HEIGHT - height) ** 2)
+    return math.sqrt(MAX_CARRY_M**2 - (EYE_HEIGHT_M - height) ** 2)
 
 
 def _on_floor(facts: HouseFacts, thing: Thing, landings: Sequence[Placement]) -> list[Placement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from interplay.env.arrays import Float32Array, Image
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.scene import Scene
 
 
@@ -16,7 +16,7 @@ def portrait(
     pictures = {}
     for role, title in enumerate(("setter", "solver")):
         x, y, yaw, pitch = (float(c) for c in avatars[role])
-        eye = np.array([x, y, EYE_HEIGHT], np.float32)
+        eye = np.array([x, y, EYE_HEIGHT_M], np.float32)
         field = scene.config.field_of_view
         view = scene.draw(
             positions, quaternions, avatars, eye, yaw, pitch, field, height, width, hide_role=role, antialias=True

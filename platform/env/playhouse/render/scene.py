@@ -13,7 +13,7 @@ from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.camera import Camera, above, beside
 from interplay.env.playhouse.render.culling import cull
 from interplay.env.playhouse.render.primitives import AVATARS, gather, washed
@@ -100,7 +100,7 @@ class Scene:
         self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
         parts, first = self._parts, self._parts.shadows
         place_bodies(
-            self._places, self._turns, self._positions, self._quaternions, self._avatars, np.float32(EYE_HEIGHT)
+            self._places, self._turns, self._positions, self._quaternions, self._avatars, np.float32(EYE_HEIGHT_M)
         )
         place_parts(
             parts.owners[:first],
@@ -272,7 +272,7 @@ def warm_up(log: Callable[[str], None]) -> None:
     config = PlayhouseConfig()
     house = make_house(config, seed=0)
     poses = start_poses(house)
-    Scene(house, config).draw(*poses, np.array([1.0, 1.0, EYE_HEIGHT]), 0.0, 0.0, 60.0, 8, 8, antialias=True)
+    Scene(house, config).draw(*poses, np.array([1.0, 1.0, EYE_HEIGHT_M]), 0.0, 0.0, 60.0, 8, 8, antialias=True)
     log("the renderer is ready")
 
 

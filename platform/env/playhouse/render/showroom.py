@@ -11,7 +11,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES, SIZES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import RoomPlan
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.scene import Scene, start_poses
 
 AWAY = (-1000.0, -1000.0, 0.0)  # where players stand who are not to be seen
@@ -28,12 +28,12 @@ def thing_alone(
     """
     category = CATEGORIES[name]
     height = category.half_extents[2] * SIZES[size]
-    eye = np.array([1.0, SIDE / 2, EYE_HEIGHT], np.float32)
+    eye = np.array([1.0, SIDE / 2, EYE_HEIGHT_M], np.float32)
     at = (float(eye[0]) + away, SIDE / 2, height)
     thing = PlacedThing(0, category, color, size, 0, at, yaw)
     room = RoomPlan("bedroom", "bedroom", (0.0, 0.0), (SIDE, SIDE), "wood", (0.55, 0.45, 0.36), (0.8, 0.76, 0.68))
     house = House(0, (room,), (), (), (thing,), (AWAY, AWAY))
-    pitch = math.atan2(height - EYE_HEIGHT, away)
+    pitch = math.atan2(height - EYE_HEIGHT_M, away)
     return _draw(Scene(house, config), house, config, eye, 0.0, pitch)
 
 
@@ -44,7 +44,7 @@ def room_from_corner(scene: Scene, house: House, config: PlayhouseConfig, number
     middle = (low + high) / 2
     views = []
     for corner in ((low[0], low[1]), (low[0], high[1]), (high[0], low[1]), (high[0], high[1])):
-        eye = np.array([*corner, EYE_HEIGHT], np.float32)
+        eye = np.array([*corner, EYE_HEIGHT_M], np.float32)
         yaw = math.atan2(middle[1] - corner[1], middle[0] - corner[0])
         ids = scene.draw(*start_poses(house), eye, yaw, -0.3, config.field_of_view, *config.image)[1]
         views.append((len(np.unique(ids)), eye, yaw))

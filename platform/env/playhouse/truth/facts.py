@@ -1,4 +1,4 @@
-"""The truth about a house at one moment, as plain values: what scripted players, raters and probes reason on."""
+"""Ground truth about a house at one moment, as plain values for scripted players, raters and probes."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ XYZ = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class ContactEvent:
-    """The last time that a player did something to a thing."""
+    """The last contact of one kind between a player and a thing."""
 
-    time: float  # seconds since the episode began, of the frame in which it was done
-    role: str  # who did it
-    place: XYZ  # where the thing was when that began, to within a frame
-    tool: int | None = None  # the index of the Thing in the player's hand that it was done with
+    time: float  # seconds since the start of the episode
+    role: str  # of the player
+    place: XYZ  # position of the thing when the contact began, to within a frame
+    tool: int | None = None  # index of the Thing in the player's hand that was used
 
 
 @dataclass(frozen=True)
 class Thing:
     """A piece of furniture or a loose object. Lengths in meters, angles in radians."""
 
-    index: int  # stable within the episode; the number that `Body.holding` and `Body.looking_at` name
+    index: int  # constant within the episode; used by `Body.holding` and `Body.looking_at`
     category: str  # "ball", "table"
     color: str
     size: str  # "small", "medium", "large"
-    furniture: bool  # furniture stays where it is and can not be lifted
+    furniture: bool  # furniture cannot be moved
     room: str | None  # the name of the room it is in
     position: XYZ  # of its center
     yaw: float
@@ -35,10 +35,10 @@ class Thing:
     at_rest: bool
     held_by: str | None  # a role
     attributes: frozenset[str]  # "round", "long", "eatable", "vehicle", "flies": docs/playhouse.md has them all
-    touched: ContactEvent | None = None  # what a player held came upon it. The four are None where it never happened,
-    hit: ContactEvent | None = None  # ... did so fast                      and in a house that remembers no deeds
-    pushed: ContactEvent | None = None  # a player walked into it
-    let_go: ContactEvent | None = None  # a hand opened that held it
+    touched: ContactEvent | None = None  # by an object in a player's hand. All four are None if it never
+    hit: ContactEvent | None = None  # ... at speed           happened, or if contacts are not tracked
+    pushed: ContactEvent | None = None  # by a player's body
+    let_go: ContactEvent | None = None  # released from a hand
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Thing:
 
     @property
     def radius(self) -> float:
-        """Of the circle around its footprint."""
+        """Radius of the circle around its footprint."""
         return math.hypot(self.half_extents[0], self.half_extents[1])
 
 
@@ -65,14 +65,14 @@ class Body:
     yaw: float
     pitch: float
     holding: int | None  # a Thing's index
-    looking_at: int | None  # the Thing in the middle of its view, within reach or not; None for walls and floor
-    reach: float  # meters from the eye within which a grasp takes hold
-    half_view: float = math.radians(37.5)  # how far off its middle its view ends, sideways
+    looking_at: int | None  # index of the Thing at the center of its view, at any distance; None for walls and floor
+    reach: float  # of a grasp, meters from the eye
+    half_view: float = math.radians(37.5)  # half the horizontal field of view
 
 
 @dataclass(frozen=True)
 class Room:
-    """An axis-aligned room; `name` is unique in the house, `kind` is what people call it ("bedroom")."""
+    """An axis-aligned room; `name` is unique in the house, `kind` is the word for it ("bedroom")."""
 
     name: str
     kind: str
@@ -95,7 +95,7 @@ class Doorway:
 
 @dataclass(frozen=True)
 class HouseFacts:
-    """Everything true at one moment."""
+    """All facts at one moment."""
 
     time: float  # seconds since the episode began
     rooms: tuple[Room, ...]

@@ -1,4 +1,4 @@
-"""The facts of a house at one moment: see `facts`."""
+"""Ground truth of a house: computes its facts (see `facts`) from a moment of the simulation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_THICKNESS
 from interplay.env.playhouse.physics.contacts import NEVER, PLAYER, TIME, TOOL
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT, REACH
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, REACH_M
 from interplay.env.playhouse.physics.simulation import Moment
 from interplay.env.playhouse.truth.facts import Body, ContactEvent, Doorway, HouseFacts, Room, Thing
 
@@ -20,10 +20,10 @@ ROLES = ("setter", "solver")
 
 
 class GroundTruth:
-    """Turns the moments of one house into facts. What never changes is made once."""
+    """Computes the facts of one house from moments. Facts that never change are computed once."""
 
     def __init__(self, house: House, half_view: float) -> None:
-        """`half_view`: radians from the middle of a player's view to its side."""
+        """`half_view`: half the horizontal field of view, radians."""
         self.house = house
         self.half_view = half_view
         self.rooms = tuple(Room(room.name, room.kind, room.low, room.high) for room in house.rooms)
@@ -35,8 +35,8 @@ class GroundTruth:
             _thing(thing, names[thing.room], thing.position, thing.yaw, True, None) for thing in house.furniture
         )
 
-    def survey(self, moment: Moment, looking: Sequence[int | None]) -> HouseFacts:
-        """`looking`: by player, the index of the thing in the middle of its view."""
+    def observe(self, moment: Moment, looking: Sequence[int | None]) -> HouseFacts:
+        """The facts at a moment. `looking`: by player, the index of the thing at the center of its view."""
         holders = {index: role for role, index in zip(ROLES, moment.holding, strict=True) if index is not None}
         first = len(self.furniture)
         positions, quaternions = moment.positions[first:].tolist(), moment.quaternions[first:].tolist()
@@ -46,7 +46,7 @@ class GroundTruth:
                 thing,
                 self.room_of(position[0], position[1]),
                 (position[0], position[1], position[2]),
-                heading(quaternion),
+                yaw_of(quaternion),
                 rests and thing.index not in holders,
                 holders.get(thing.index),
             )
@@ -59,23 +59,23 @@ class GroundTruth:
                 role=role,
                 room=self.room_of(x, y),
                 position=(x, y),
-                eye_height=EYE_HEIGHT,
+                eye_height=EYE_HEIGHT_M,
                 yaw=yaw,
                 pitch=pitch,
                 holding=moment.holding[player],
                 looking_at=looking[player],
-                reach=REACH,
+                reach=REACH_M,
                 half_view=self.half_view,
             )
             for player, (role, (x, y, yaw, pitch)) in enumerate(zip(ROLES, moment.avatars.tolist(), strict=True))
         }
         things = self.furniture + objects
-        if moment.deeds is not None:
-            things = _with_deeds(things, moment.deeds)
+        if moment.contacts is not None:
+            things = _with_contacts(things, moment.contacts)
         return HouseFacts(moment.time, self.rooms, self.doorways, things, bodies)
 
     def room_of(self, x: float, y: float) -> str | None:
-        """The room around a point; its half of a doorway belongs to a room. None outside the house."""
+        """Name of the room that contains a point, including its half of each doorway. None outside the house."""
         for room in self.rooms:
             if (
                 room.low[0] - WALL_THICKNESS <= x <= room.high[0] + WALL_THICKNESS
@@ -85,23 +85,23 @@ class GroundTruth:
         return None
 
 
-def heading(quaternion: Sequence[float]) -> float:
-    """The yaw of a thing's x axis, radians."""
+def yaw_of(quaternion: Sequence[float]) -> float:
+    """Yaw of the x axis of a quaternion (w first), radians."""
     w, x, y, z = quaternion
     return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
-def _with_deeds(things: tuple[Thing, ...], deeds: NDArray[np.float32]) -> tuple[Thing, ...]:
-    """The things, and what was done to them."""
+def _with_contacts(things: tuple[Thing, ...], contacts: NDArray[np.float32]) -> tuple[Thing, ...]:
+    """The things with their contact events."""
     known = list(things)
-    for index in np.flatnonzero((deeds[..., TIME] != NEVER).any(axis=1)).tolist():
-        touched, hit, pushed, let_go = (_deed(numbers) for numbers in deeds[index].tolist())
+    for index in np.flatnonzero((contacts[..., TIME] != NEVER).any(axis=1)).tolist():
+        touched, hit, pushed, let_go = (_contact_event(numbers) for numbers in contacts[index].tolist())
         known[index] = replace(known[index], touched=touched, hit=hit, pushed=pushed, let_go=let_go)
     return tuple(known)
 
 
-def _deed(numbers: Sequence[float]) -> ContactEvent | None:
-    """The deed that `memory` has as these numbers."""
+def _contact_event(numbers: Sequence[float]) -> ContactEvent | None:
+    """Decodes one event of a `ContactLog`; None if it never happened."""
     if numbers[TIME] == NEVER:
         return None
     tool = int(numbers[TOOL])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import COLORS
-from interplay.env.playhouse.house.rooms import KINDS
+from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.referring import post_modifiers
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks, pick
 from interplay.env.playhouse.language.templates import PHRASES, phrase
@@ -50,7 +50,7 @@ FAMILIES = (
     ("on", "under", "beneath", "below", "underneath"),
     ("left", "right", "front", "behind", "between"),
     ("next", "near", "close", "far"),
-    tuple(word for kind in KINDS for word in kind.split()),
+    tuple(word for kind in ROOM_KINDS for word in kind.split()),
 )
 DENIED = 0.1  # chance to ask whether something is not so
 ELSEWHERE = 0.25  # chance to ask about a thing of another room

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import COLORS
-from interplay.env.playhouse.house.rooms import KINDS
+from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.templates import phrase
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.questions.question import OpenQuestion
@@ -57,7 +57,7 @@ def ask_where(asking: TaskContext, rng: np.random.Generator) -> OpenQuestion:
     kinds = {room.name: room.kind for room in facts.rooms}
     placed = [(thing, kinds[thing.room]) for thing in asking.nameable() if thing.room is not None]
     thing, kind = one_of(placed, rng, "where", "no loose thing can be named")
-    others = sorted({*kinds.values()} - {kind}) or [other for other in KINDS if other != kind]
+    others = sorted({*kinds.values()} - {kind}) or [other for other in ROOM_KINDS if other != kind]
     words = phrase("where", rng, thing=asking.call(thing, rng))
     return OpenQuestion("where", words, solver, kind, tuple(others), (thing.index,), (kind, f"in {kind}"))
 

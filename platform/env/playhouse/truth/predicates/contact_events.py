@@ -2,14 +2,14 @@
 
 `before` is any earlier `HouseFacts` of the same house that the caller kept; a thing is named by its index. What went
 away and came back has not moved. Who touched, hit, pushed and let go of a thing last is known exactly, and `since` asks
-for deeds from that time on; in a house that remembers none (`PlayhouseConfig.deeds`) nothing was done.
+for contacts from that time on; if `PlayhouseConfig.track_contacts` is off there are none.
 """
 
 from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.physics.contacts import PAUSE
+from interplay.env.playhouse.physics.contacts import SAME_CONTACT_S
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts
 from interplay.env.playhouse.truth.predicates.geometry import apart
 from interplay.env.playhouse.truth.predicates.passages import same_room
@@ -62,10 +62,10 @@ def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: floa
 
 
 def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None = None) -> bool:
-    """Has a player pushed a thing within the last `PAUSE`, with its body or with a tool? A further push would be the
-    same one, and counted from where that began."""
+    """Has a player pushed a thing within the last `SAME_CONTACT_S`, with its body or a tool? A further push would
+    extend that event, and keep the position where it began."""
     thing = facts.things[index]
-    return _done(thing.pushed if tool is None else thing.touched, role, facts.time - PAUSE, tool)
+    return _done(thing.pushed if tool is None else thing.touched, role, facts.time - SAME_CONTACT_S, tool)
 
 
 def thrown(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
