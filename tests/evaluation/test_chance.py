@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interplay.env import registry
-from interplay.env.playhouse.tasks.questions import OpenQuestion, Question
+from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.world import World
 from interplay.evaluation.chance import chance_of_answers, measure_chance
 from interplay.evaluation.probes import ProbesConfig, draw_probes
@@ -22,7 +22,7 @@ def worlds() -> list[World]:
 
 
 def question(answer: str) -> Question:
-    return Question("color", "what color?", "solver", answer, ("grey",), ())
+    return Question(kind="color", instruction="what color?", solver="solver", answer=answer, mistakes=("grey",))
 
 
 def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> None:
@@ -33,8 +33,8 @@ def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> 
 
 
 def test_where_several_answers_are_right_each_counts() -> None:
-    first = OpenQuestion("seen", "what do you see?", "solver", "red ball", ("mug",), (), ("red ball", "blue duck"))
-    second = OpenQuestion("seen", "what do you see?", "solver", "blue duck", ("mug",), (), ("blue duck",))
+    first = replace(question("red ball"), accepted=("red ball", "blue duck"))
+    second = replace(question("blue duck"), accepted=("blue duck",))
     level = chance_of_answers([first, second])
     assert level.answers == {"red ball": 0.5, "blue duck": 1.0} and level.random == pytest.approx(0.75)
 

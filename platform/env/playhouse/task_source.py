@@ -1,7 +1,7 @@
-"""What can be asked in a Playhouse, drawn from what is really in the house: errands and questions by kind.
+"""Tasks of a Playhouse, drawn from the true state of the house: instructions and questions by kind or by cue.
 
-Things are described by color and category ("the red ball"). What an errand names is the only one of its description,
-within reach, and not yet as asked. In a house of several rooms, questions are about the room that the solver is in.
+By kind, things are named by color and category ("the red ball"). What an instruction names is the only thing of its
+description, within reach, and not yet as requested. Questions are about the room that the solver is in.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ import numpy as np
 
 from interplay.env.playhouse.control import build_expert, build_partner
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.requests import repertoire
+from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
 from interplay.env.playhouse.requests.cues import CUES
 from interplay.env.playhouse.requests.modifiers import MODIFIERS
-from interplay.env.playhouse.tasks import instructions, questions
 from interplay.env.playhouse.tasks.context import TaskContext
+from interplay.env.playhouse.tasks.kinds import KINDS, load_task, sample_task
+from interplay.env.playhouse.tasks.stored_tasks import migrated
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import Expert, Task, TaskSource
 from interplay.env.world import World, WorldSpec
 
 
 class PlayhouseTasks(TaskSource):
-    """The tasks of one house, as it stands when they are drawn."""
+    """Tasks of one house, feasible in its state at the moment they are drawn."""
 
-    kinds = (*instructions.USUAL, *questions.USUAL)
+    kinds = tuple(kind.name for kind in KINDS.values() if kind.usual)
     probes = kinds
-    optional_kinds = (*instructions.ON_REQUEST, *questions.ON_REQUEST)
+    optional_kinds = tuple(kind.name for kind in KINDS.values() if not kind.usual)
     cues = tuple(CUES)
     modifiers = tuple(MODIFIERS)
-    step_limits = MappingProxyType(
-        {kind: errand.steps for kind, errand in instructions.INSTRUCTIONS.items() if errand.steps}
-    )
+    step_limits = MappingProxyType({kind.name: kind.probe_steps for kind in KINDS.values() if kind.probe_steps})
 
     def __init__(self, facts: Callable[[], HouseFacts], spec: WorldSpec, config: PlayhouseConfig) -> None:
         self._facts = facts
@@ -42,21 +41,16 @@ class PlayhouseTasks(TaskSource):
         self._config = config
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
-        self._check(kind)
-        return repertoire.draw(kind, self._asking(), rng)
+        _check_kind(kind)
+        return sample_task(kind, self._context(), rng)
 
     def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         self.check_cue(cue, modifier)
-        return repertoire.ask(self._asking(), CUES[cue], MODIFIERS[modifier] if modifier is not None else None, rng)
+        return sample_cued_task(self._context(), CUES[cue], None if modifier is None else MODIFIERS[modifier], rng)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
-        kind = str(fields.get("kind"))
-        self._check(kind)
-        return (
-            instructions.load_instruction(fields)
-            if kind in instructions.INSTRUCTIONS
-            else questions.load_question(fields)
-        )
+        _check_kind(migrated({"kind": None, **fields})["kind"])
+        return load_task(fields)
 
     def expert(self, task: Task, world: World) -> Expert:
         return build_expert(task, world)
@@ -64,7 +58,7 @@ class PlayhouseTasks(TaskSource):
     def partner(self, task: Task, world: World) -> Expert | None:
         return build_partner(task, world)
 
-    def _asking(self) -> TaskContext:
+    def _context(self) -> TaskContext:
         spec, config = self._spec, self._config
         return TaskContext(
             facts=self._facts(),
@@ -73,11 +67,11 @@ class PlayhouseTasks(TaskSource):
             view=config.view,
             categories=tuple(config.object_categories),
             components=tuple(component.name for component in spec.movement),
-            setter_here=config.setter_visible,
-            remembers=config.track_contacts,
+            setter_present=config.setter_visible,
+            tracks_contacts=config.track_contacts,
         )
 
-    def _check(self, kind: str) -> None:
-        known = (*self.kinds, *self.optional_kinds)
-        if kind not in known:
-            raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(known)}")
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"a Playhouse has no task of kind {kind!r}; its kinds are {', '.join(KINDS)}")

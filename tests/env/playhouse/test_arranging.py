@@ -16,9 +16,9 @@ from interplay.env.playhouse.control.arrange_expert import ArrangeExpert
 from interplay.env.playhouse.control.steering import Steering
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.language.templates import PHRASES
 from interplay.env.playhouse.planning.layouts import ArrangementPlan
 from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks.instructions import group, outlines, row, tower
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -27,7 +27,10 @@ from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start, World
 
 KINDS = ("tower", "row", "triangle", "square", "circle", "group")
-WORDINGS = (*KINDS, "row by size", "group at")
+WORDINGS = (
+    tower.WORDINGS, row.ROW_WORDINGS, row.ROW_BY_SIZE_WORDINGS, outlines.TRIANGLE_WORDINGS, outlines.SQUARE_WORDINGS,
+    outlines.CIRCLE_WORDINGS, group.GROUP_WORDINGS, group.GROUP_AT_WORDINGS,
+)  # fmt: skip
 SIZES = (0.08, 0.1, 0.12, 0.14, 0.16, 0.168)  # the last two hardly differ
 NAMES = ("red block", "red box", "white block", "white drum", "blue block", "blue ball")
 PLACES = ((0.6, 0.6), (2.2, 0.8), (4.2, 0.6), (0.8, 3.2), (2.6, 3.0), (4.3, 2.0))
@@ -56,8 +59,16 @@ def ask(kind: str, seed: int, facts: HouseFacts = ROOM) -> Arrangement:
     return task
 
 
-def given(kind: str, shape: str, among: tuple[int, ...], count: int, beside: int | None = None) -> Arrangement:
-    return Arrangement(kind, "do it", "solver", shape, among, count, 1, beside)
+def given(kind: str, shape: str, candidates: tuple[int, ...], count: int) -> Arrangement:
+    return Arrangement(
+        kind=kind,
+        instruction="do it",
+        solver="solver",
+        shape=shape,
+        candidates=candidates,
+        count=count,
+        baseline={"placed": 1},
+    )
 
 
 def moved(facts: HouseFacts, index: int, **changes: object) -> HouseFacts:
@@ -72,7 +83,7 @@ def test_what_is_asked_is_stored_can_be_done_and_is_not_done_yet(kind: str) -> N
         task = ask(kind, seed)
         assert tasks(ROOM).load(json.loads(json.dumps(task.to_json()))) == task
         assert (task.kind, task.answer) == (kind, None)
-        assert task.count <= len(task.among) and all(not ROOM.things[i].furniture for i in task.among)
+        assert task.count <= len(task.candidates) and all(not ROOM.things[i].furniture for i in task.candidates)
         assert not task.success(ROOM, []) and task.progress(ROOM) < 0.4
         assert task.plan(ROOM) is not None
         words.add(task.instruction)
@@ -80,18 +91,18 @@ def test_what_is_asked_is_stored_can_be_done_and_is_not_done_yet(kind: str) -> N
 
 
 def test_every_wording_has_six_phrasings() -> None:
-    assert all(len(set(PHRASES[wording])) >= 6 for wording in WORDINGS)
-    assert all("{things}" in text for wording in WORDINGS for text in PHRASES[wording])
+    assert all(len(set(wordings)) >= 6 for wordings in WORDINGS)
+    assert all("{things}" in text for wordings in WORDINGS for text in wordings)
 
 
 def test_words_are_true_of_what_may_be_used() -> None:
     for seed in range(60):
         task = ask("tower", seed)
-        used = [ROOM.things[i] for i in task.among]
+        used = [ROOM.things[i] for i in task.candidates]
         for color in ("red", "white", "blue"):
             if f"the {color} objects" in task.instruction:
-                assert {t.index for t in predicates.matching(ROOM, color=color)} == set(task.among)
-                assert task.count == len(task.among)
+                assert {t.index for t in predicates.matching(ROOM, color=color)} == set(task.candidates)
+                assert task.count == len(task.candidates)
         if "two blocks" in task.instruction:
             assert {t.category for t in used} == {"block"} and task.count == 2
         if "any three objects" in task.instruction:
@@ -105,23 +116,23 @@ def test_what_the_setter_holds_is_none_of_those_that_may_be_used_and_what_the_so
         held = replace(moved(ROOM, 2, held_by=role), bodies={**ROOM.bodies, role: body})
         asked = [ask(kind, seed, held) for kind in ("tower", "group") for seed in range(30)]
         white = [task for task in asked if "the white objects" in task.instruction]
-        assert bool(white) == usable and all(task.among == (2, 3) for task in white)
-        assert any(2 in task.among for task in asked) == usable
-        assert any("two blocks" in task.instruction and len(task.among) == 2 + usable for task in asked)
+        assert bool(white) == usable and all(task.candidates == (2, 3) for task in white)
+        assert any(2 in task.candidates for task in asked) == usable
+        assert any("two blocks" in task.instruction and len(task.candidates) == 2 + usable for task in asked)
 
 
 def test_a_row_by_size_is_asked_of_clearly_different_things() -> None:
     ordered = [task for seed in range(60) if (task := ask("row", seed)).shape == "ordered row"]
     assert 5 < len(ordered) < 30
     for task in ordered:
-        volumes = sorted(predicates.volume(ROOM.things[i]) for i in task.among)
+        volumes = sorted(predicates.volume(ROOM.things[i]) for i in task.candidates)
         assert all(b > 1.25 * a for a, b in pairwise(volumes)) and len(volumes) == task.count
 
 
 def test_things_are_gathered_with_and_without_furniture() -> None:
     asked = [ask("group", seed) for seed in range(30)]
-    assert {task.beside for task in asked} == {None, 6}
-    assert all(("chest" in task.instruction) == (task.beside == 6) for task in asked)
+    assert {task.furniture for task in asked} == {None, 6}
+    assert all(("chest" in task.instruction) == (task.furniture == 6) for task in asked)
 
 
 def test_nothing_is_asked_of_hands_that_can_not_push_or_of_too_few_things() -> None:
@@ -182,7 +193,7 @@ def test_a_confused_solver_would_do_something_else(kind: str) -> None:
         assert isinstance(meant, Arrangement) and meant.instruction == task.instruction
         if meant != task:
             other += 1
-            assert meant.shape != task.shape or not set(meant.among) <= set(task.among)
+            assert meant.shape != task.shape or not set(meant.candidates) <= set(task.candidates)
             assert meant.plan(ROOM) is not None and meant.progress(ROOM) < 1.0
     assert other >= 8
 

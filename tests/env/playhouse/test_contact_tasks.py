@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from house_scenes import SPEC, StillHouse, house, tasks_of, thing
 
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.language.templates import PHRASES
 from interplay.env.playhouse.planning.pushes import push_path_is_free
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.instructions.hit import Hit
@@ -22,6 +20,8 @@ from interplay.env.playhouse.tasks.instructions.push_with import PushWith
 from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
 from interplay.env.playhouse.tasks.instructions.touch_with import TouchWith
 from interplay.env.playhouse.tasks.instructions.use_tool import UseTool
+from interplay.env.playhouse.tasks.kinds import KINDS as TASK_KINDS
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts
 from interplay.env.task import InfeasibleTask, words
 
@@ -34,6 +34,7 @@ BOOK = thing(3, "pink book", 7, 1)
 TABLE = thing(4, "brown table", 2.5, 0.35, 0.25, half_extents=(0.35, 0.35, 0.25), furniture=True)
 SCENE = house(BALL, BLOCK, DUCK, BOOK, TABLE)
 ASKED = 10.0
+T = TypeVar("T", bound=PlayhouseTask)
 
 
 class FullHouse(StillHouse):
@@ -66,6 +67,12 @@ def taken(facts: HouseFacts, index: int, x: float, y: float) -> HouseFacts:
     return solver(changed(facts, index, held_by="solver", position=(x, y, 0.8)), holding=index)
 
 
+def set_at(task: type[T], start: HouseFacts = SCENE, **fields: Any) -> T:
+    """A task that was set at `ASKED`."""
+    made = task(kind="a kind", instruction="words", solver="solver", **fields)
+    return made.with_baseline(replace(start, time=ASKED))
+
+
 def did(
     at: float = 11.0, role: str = "solver", place: tuple[float, float, float] = (3, 2, 0.1), **tool: int
 ) -> ContactEvent:
@@ -82,7 +89,8 @@ def test_a_task_survives_json_and_is_not_yet_done(kind: str) -> None:
         named = [each for each in SCENE.things if each.name in task.instruction]
         assert len(named) == (2 if kind in ("push_with", "touch_with", "hit") else 1)
         said.add(tuple(words(task.instruction)[:2]))
-    assert len(PHRASES[kind]) >= 6 and len(set(PHRASES[kind])) == len(PHRASES[kind]) and len(said) >= 4
+    wordings = TASK_KINDS[kind].wordings
+    assert len(wordings) >= 6 and len(set(wordings)) == len(wordings) and len(said) >= 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,7 +107,7 @@ def test_a_solver_mistakes_one_thing_for_another(kind: str) -> None:
 
 
 def test_thrown_is_let_go_and_flown_since_it_was_asked() -> None:
-    throw = Throw("throw", "throw the red ball", "solver", 0, 2.0, ASKED)
+    throw = set_at(Throw, target=0)
     held = taken(SCENE, 0, 2.0, 2.0)
     flown = changed(SCENE, 0, position=(4.2, 2.0, 0.1), let_go=did())
     levels = [throw.progress(facts) for facts in (solver(SCENE, yaw=3.0), SCENE, held, flown)]
@@ -115,7 +123,7 @@ def test_thrown_is_let_go_and_flown_since_it_was_asked() -> None:
 
 
 def test_thrown_out_is_thrown_from_the_room_into_another() -> None:
-    out = ThrowOut("throw_out", "throw the red ball out of the living room", "solver", 0, 2.0, ASKED, "hall", 2.3)
+    out = set_at(ThrowOut, target=0, room="hall")
     gone = changed(SCENE, 0, position=(6.4, 3.0, 0.1), room="den", let_go=did(place=(4.7, 3.0, 1.4)))
     carried = changed(gone, 0, let_go=did(place=(5.3, 3.0, 1.4)))
     within = changed(SCENE, 0, position=(4.2, 2.0, 0.1), let_go=did())
@@ -126,7 +134,7 @@ def test_thrown_out_is_thrown_from_the_room_into_another() -> None:
 
 
 def test_pushed_is_moved_by_the_body_since_it_was_asked() -> None:
-    push = Push("push", "push the red ball", "solver", 0, 2.0, ASKED)
+    push = set_at(Push, target=0)
     near = solver(SCENE, position=(2.6, 2.0))
     begun = changed(near, 0, position=(3.1, 2.0, 0.1), pushed=did())
     pushed = changed(near, 0, position=(3.3, 2.0, 0.1), pushed=did())
@@ -145,8 +153,8 @@ def test_pushed_is_moved_by_the_body_since_it_was_asked() -> None:
 @pytest.mark.parametrize(
     ("make", "sort"), [(TouchWith, "touched"), (Hit, "hit"), (PushWith, "touched")], ids=["touch", "hit", "push"]
 )
-def test_a_deed_with_a_tool_takes_that_tool(make: Callable[..., UseTool], sort: str) -> None:
-    task = make("a kind", "words", "solver", 1, 2.0, 0, 2.4, ASKED)
+def test_a_deed_with_a_tool_takes_that_tool(make: type[UseTool], sort: str) -> None:
+    task = set_at(make, target=1, other=0)
     held, there = taken(SCENE, 1, 1.0, 2.6), taken(SCENE, 1, 2.75, 2.0)
     moved = (3.3, 2.0, 0.1) if make is PushWith else BALL.position
     done = changed(there, 0, position=moved, **{sort: did(tool=1)})
@@ -158,14 +166,14 @@ def test_a_deed_with_a_tool_takes_that_tool(make: Callable[..., UseTool], sort: 
 
 
 def test_a_blow_that_was_too_soft_is_on_the_way_to_one() -> None:
-    hit = Hit("hit", "hit the red ball with the blue block", "solver", 1, 2.0, 0, 2.4, ASKED)
+    hit = set_at(Hit, target=1, other=0)
     there = taken(SCENE, 1, 2.75, 2.0)
     soft = changed(there, 0, touched=did(tool=1))
     assert hit.progress(there) < hit.progress(soft) < 1.0 and not hit.success(soft, [])
 
 
 def test_a_push_that_has_begun_is_on_the_way_to_one() -> None:
-    push = PushWith("push_with", "push the red ball with the blue block", "solver", 1, 2.0, 0, 2.4, ASKED)
+    push = set_at(PushWith, target=1, other=0)
     begun = changed(taken(SCENE, 1, 2.75, 2.0), 0, position=(3.1, 2.0, 0.1), touched=did(tool=1))
     assert push.progress(taken(SCENE, 1, 2.75, 2.0)) < push.progress(begun) < 1.0 and not push.success(begun, [])
 

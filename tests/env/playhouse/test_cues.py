@@ -11,12 +11,11 @@ import pytest
 from house_scenes import StillHouse, house, tasks_of, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.language.templates import PHRASES
+from interplay.env.playhouse.requests.cued_tasks import MAX_WORDS
 from interplay.env.playhouse.requests.cues import CUES
 from interplay.env.playhouse.requests.modifiers import MODIFIERS
-from interplay.env.playhouse.requests.repertoire import LONGEST
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks import instructions, questions
+from interplay.env.playhouse.tasks.kinds import KINDS, is_question
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask, Task, words
 from interplay.env.world import Start
@@ -48,10 +47,9 @@ def asked() -> dict[str, list[Task]]:
 def test_there_are_fifteen_instructions_ten_questions_and_ten_modifiers() -> None:
     assert Counter(cue.question for cue in CUES.values()) == {False: 15, True: 10}
     assert len(MODIFIERS) == 10 and PlayhouseTasks.cues == tuple(CUES) and PlayhouseTasks.modifiers == tuple(MODIFIERS)
-    known = {*instructions.INSTRUCTIONS, *questions.QUESTIONS}
     for cue in CUES.values():
-        assert cue.kinds and {*cue.kinds} <= known and cue.prompt.endswith(".")
-        assert all((kind in questions.QUESTIONS) == cue.question for kind in cue.kinds)
+        assert cue.kinds and {*cue.kinds} <= {*KINDS} and cue.prompt.endswith(".")
+        assert all(is_question(kind) == cue.question for kind in cue.kinds)
 
 
 def test_every_cue_is_asked_and_says_so(asked: dict[str, list[Task]]) -> None:
@@ -66,7 +64,7 @@ def test_every_cue_is_asked_and_says_so(asked: dict[str, list[Task]]) -> None:
 def test_what_is_asked_is_short_and_good_to_read(asked: dict[str, list[Task]]) -> None:
     for task in (task for tasks in asked.values() for task in tasks):
         text = task.instruction
-        assert 2 <= len(words(text)) <= LONGEST, text
+        assert 2 <= len(words(text)) <= MAX_WORDS, text
         assert text == text.strip() and "  " not in text and "{" not in text
         said = words(text)
         assert not any(a == b for a, b in pairwise(said)), f"{text}: a word twice"
@@ -81,9 +79,9 @@ def test_modifiers_are_obeyed(asked: dict[str, list[Task]]) -> None:
             assert "modifier" not in task.to_json()
             continue
         seen[task.modifier] += 1
-        heard = MODIFIERS[task.modifier].heard
+        satisfied = MODIFIERS[task.modifier].is_satisfied_by
         assert task.to_json()["modifier"] == task.modifier
-        assert heard is None or heard(task.instruction), task.instruction
+        assert satisfied is None or satisfied(task.instruction), task.instruction
     assert all(seen[name] >= 5 for name in MODIFIERS), seen
 
 
@@ -101,23 +99,16 @@ def test_modifiers_are_obeyed(asked: dict[str, list[Task]]) -> None:
     ],
 )
 def test_words_are_heard(name: str, obeys: str, fails: str) -> None:
-    heard = MODIFIERS[name].heard
-    assert heard is not None and heard(obeys) and not heard(fails)
+    satisfied = MODIFIERS[name].is_satisfied_by
+    assert satisfied is not None and satisfied(obeys) and not satisfied(fails)
 
 
 def test_each_cue_has_six_phrasings_and_more() -> None:
     for cue in CUES.values():
-        phrasings = {text for kind in cue.kinds for text in _phrasings(kind)}
+        phrasings = {text for kind in cue.kinds for text in KINDS[kind].wordings}
         assert len(phrasings) >= 6, cue.name
-        few = [kind for kind in cue.kinds if len(_phrasings(kind)) < 6]
+        few = [kind for kind in cue.kinds if len(KINDS[kind].wordings) < 6]
         assert {*few} <= {"larger", "nearest", "on_top"}, "those that were there before"
-
-
-def _phrasings(kind: str) -> set[str]:
-    """Of a kind, and of its special cases: "row", "row by size"."""
-    return {
-        t for key, texts in PHRASES.items() if key == kind or key.startswith((f"{kind} ", f"{kind},")) for t in texts
-    }
 
 
 def test_unknown_names_are_refused_with_those_that_there_are() -> None:

@@ -20,7 +20,7 @@ from interplay.env.playhouse.physics.hand import MAX_CARRY_M, MIN_CARRY_M
 from interplay.env.playhouse.planning.arm import BEST, PUSHED, pushes
 from interplay.env.playhouse.planning.release_pose import ReleasePose
 from interplay.env.playhouse.planning.standing import standing_spot
-from interplay.env.playhouse.tasks.instructions import Go
+from interplay.env.playhouse.tasks.instructions.go import Go
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.world import Movement, WorldSpec
@@ -32,7 +32,7 @@ class Bearer(Skills):
     """Fetches one thing, puts it at a place, and steps back."""
 
     def __init__(self, spec: WorldSpec, index: int, place: ReleasePose) -> None:
-        super().__init__(Go("go", "go there", "solver", index, 1.0), spec, MAX_TURN_RAD)
+        super().__init__(Go(kind="go", instruction="go there", solver="solver", target=index), spec, MAX_TURN_RAD)
         self._index, self._place = index, place
         self._delivery = DeliverySkill(self.role, self._steering, self._walker)
         self._brought = False

@@ -60,7 +60,7 @@ def houses() -> list[HouseFacts]:
 
 
 def book_of(name: str, facts: HouseFacts) -> ReferringExpressions:
-    return referring_expressions(MODIFIERS[name].manner.describe(facts, facts.bodies["solver"]))
+    return referring_expressions(MODIFIERS[name].style.describe(facts, facts.bodies["solver"]))
 
 
 def names(name: str, facts: HouseFacts, index: int) -> list[str]:
@@ -79,7 +79,7 @@ def test_no_phrase_names_two_things(name: str, houses: list[HouseFacts]) -> None
     told = 0
     for facts in houses:
         book = book_of(name, facts)
-        said = [phrase for index in book.book for phrase in book.phrases(facts, facts.things[index])]
+        said = [phrase for index in book.by_thing for phrase in book.phrases(facts, facts.things[index])]
         assert len(said) == len(set(said)), "a phrase that fits two things names neither"
         told += len(said)
     assert told > 60
@@ -90,7 +90,7 @@ def test_what_is_named_by_a_relation_alone_stands_in_it(name: str, houses: list[
     """The words are read again, by the queries: of all things that their noun fits, one stands so."""
     checked = 0
     for facts in houses:
-        for index, phrases in book_of(name, facts).book.items():
+        for index, phrases in book_of(name, facts).by_thing.items():
             for phrase in phrases:
                 checked += _read_again(facts, index, phrase)
     assert checked > 300
@@ -122,7 +122,7 @@ def _fits(t: Thing, color: str | None, noun: str) -> bool:
 def test_negations_are_true_of_one_thing_of_its_noun(houses: list[HouseFacts]) -> None:
     checked = 0
     for facts in houses:
-        for index, phrases in book_of("negation_words", facts).book.items():
+        for index, phrases in book_of("negation_words", facts).by_thing.items():
             for phrase in phrases:
                 noun, found, color = phrase.partition(" that is not ")
                 if not found or color not in COLORS or noun not in {t.category for t in facts.things}:
@@ -139,9 +139,11 @@ def test_phrases_are_in_the_words_of_their_modifier(name: str, houses: list[Hous
     modifier = MODIFIERS[name]
     for facts in houses[:15]:
         book = book_of(name, facts)
-        for phrases in book.book.values():
+        for phrases in book.by_thing.values():
             for phrase in phrases:
-                assert modifier.heard is None or modifier.heard(phrase) or name == "shunned_words", phrase
+                assert (
+                    modifier.is_satisfied_by is None or modifier.is_satisfied_by(phrase) or name == "shunned_words"
+                ), phrase
                 assert " a " not in f" {phrase}".removeprefix(" a ") or "n't a" in phrase or "not a" in phrase
                 assert "  " not in phrase and not phrase.startswith(("the ", "a "))
     assert "red" in " ".join(names("by_color", SCENE, 2))
@@ -171,12 +173,12 @@ def test_left_is_as_the_solver_sees_it_from_where_it_stands() -> None:
 def test_the_sides_that_are_said_are_those_of_the_query(houses: list[HouseFacts]) -> None:
     for facts in houses[:15]:
         viewer = facts.bodies["solver"]
-        for clause in sides(facts, viewer, landmarks(facts)):
-            side = next((s for s in ("left", "right", "front", "behind") if s in clause.words[0]), None)
-            for mark in clause.marks if side and len(clause.marks) == 1 else ():
+        for post in sides(facts, viewer, landmarks(facts)):
+            side = next((s for s in ("left", "right", "front", "behind") if s in post.phrases[0]), None)
+            for mark in post.landmarks if side and len(post.landmarks) == 1 else ():
                 towards = predicates.bearing(viewer, facts.things[mark].xy)
                 looking = _turned(viewer, towards)
-                seen = {predicates.side_as_seen(looking, facts.things[i], facts.things[mark]) for i in clause.surely}
+                seen = {predicates.side_as_seen(looking, facts.things[i], facts.things[mark]) for i in post.certain}
                 assert seen <= {side}
 
 
@@ -184,13 +186,13 @@ def _turned(body: Body, by: float) -> Body:
     return Body(**{**body.__dict__, "yaw": body.yaw + by})
 
 
-@pytest.mark.parametrize("clauses", [supports, closeness, heights])
-def test_what_is_surely_so_is_perhaps_so_and_nothing_is_where_it_is_itself(
-    clauses: Callable[..., object], houses: list[HouseFacts]
+@pytest.mark.parametrize("post_modifiers", [supports, closeness, heights])
+def test_what_is_certain_is_possible_and_nothing_is_where_it_is_itself(
+    post_modifiers: Callable[..., object], houses: list[HouseFacts]
 ) -> None:
     for facts in houses[:15]:
-        found = list(clauses(facts, landmarks(facts)))  # type: ignore[call-overload]
-        assert all(clause.surely <= clause.perhaps and not clause.surely & clause.marks for clause in found)
+        found = list(post_modifiers(facts, landmarks(facts)))  # type: ignore[call-overload]
+        assert all(post.certain <= post.possible and not post.certain & post.landmarks for post in found)
 
 
 def test_what_one_could_argue_about_names_nothing() -> None:
@@ -205,7 +207,7 @@ def test_what_one_could_argue_about_names_nothing() -> None:
 
 def test_shapes_are_those_of_the_things() -> None:
     round_ = nouns.SHAPES[0]
-    assert "ball" in round_.surely and "block" not in round_.surely | round_.perhaps
+    assert "ball" in round_.certain and "block" not in round_.certain | round_.possible
     toys = [thing(0, "red ball", 1, 1), thing(1, "red block", 2, 1), thing(2, "blue rocket", 3, 1), TABLE]
     lone = one_room(house(*toys[:3]))
     assert {"round thing", "round red thing"} & {*names("shape_words", lone, 0)}
@@ -221,17 +223,17 @@ def test_rooms_are_named_where_there_are_several() -> None:
     assert not list(rooms(one_room(two)))
 
 
-def test_firm_phrases_say_where_they_end() -> None:
-    firm = book_of("by_location", SCENE).firm()
-    assert all(" that " in phrase for phrase in firm.phrases(SCENE, BALL))
-    assert book_of("by_color", SCENE).firm().phrases(SCENE, OTHER)[0] == "blue ball"
+def test_delimited_phrases_say_where_they_end() -> None:
+    delimited = book_of("by_location", SCENE).delimited()
+    assert all(" that " in phrase for phrase in delimited.phrases(SCENE, BALL))
+    assert book_of("by_color", SCENE).delimited().phrases(SCENE, OTHER)[0] == "blue ball"
 
 
 def test_a_mixed_book_knows_both_manners() -> None:
     plain = referring_expressions(styles.EVERYDAY.describe(SCENE, SCENE.bodies["solver"]))
     mixed = book_of("vertical_words", SCENE).mixed_with(plain, np.random.default_rng(0))
-    assert {*mixed.book} == {0, 1, 2, 3, 4}
-    assert mixed.names_in("where is the green duck?") == ("green duck" in mixed.phrases(SCENE, DUCK))
+    assert {*mixed.by_thing} == {0, 1, 2, 3, 4}
+    assert mixed.occurs_in("where is the green duck?") == ("green duck" in mixed.phrases(SCENE, DUCK))
 
 
 def test_by_color_stays_as_it_was() -> None:

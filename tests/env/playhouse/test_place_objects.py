@@ -13,7 +13,6 @@ from house_scenes import SPEC, StillHouse, house, tasks_of, thing
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions import ON_REQUEST
 from interplay.env.playhouse.tasks.instructions.bring import Bring
 from interplay.env.playhouse.tasks.instructions.fill import Fill
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
@@ -78,10 +77,11 @@ def at(facts: HouseFacts, index: int, x: float, y: float, bottom: float, **chang
     return with_thing(facts, index, **{**moved, **changes})
 
 
-def one(kind: type[PlaceObjects], name: str, thing_: Thing, *more: Any) -> Any:
-    """An errand about one thing, measured in the scene."""
-    index = thing_.index
-    return kind(name, "do it", "solver", index, 0.0, (index,), (), (), 1, *more).measured(SCENE)
+def about(task: type[PlaceObjects], kind: str, *things: Thing, **fields: Any) -> Any:
+    """An instruction about these things, all of which must arrive unless told, set in the scene."""
+    indices = tuple(thing.index for thing in things)
+    fields = {"target": indices[0], "candidates": indices, "count": len(indices), **fields}
+    return task(kind=kind, instruction="do it", solver="solver", **fields).with_baseline(SCENE)
 
 
 def rungs(errand: ObjectInstruction, *moments: HouseFacts) -> list[float]:
@@ -90,7 +90,7 @@ def rungs(errand: ObjectInstruction, *moments: HouseFacts) -> list[float]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_asked_on_request_stored_and_not_yet_done(kind: str) -> None:
-    assert kind in ON_REQUEST and kind in PlayhouseTasks.optional_kinds and kind not in PlayhouseTasks.kinds
+    assert kind in PlayhouseTasks.optional_kinds and kind not in PlayhouseTasks.kinds
     source = tasks_of(still(SCENE))
     for seed in range(30):
         task = ask(kind, seed)
@@ -127,15 +127,15 @@ def test_a_misunderstanding_is_about_something_else(kind: str) -> None:
 
 
 def test_places_and_things_are_mistaken_alike() -> None:
-    task = one(Put, "put_in", BALL, BIN.index)
+    task = about(Put, "put_in", BALL, other=BIN.index)
     mistakes = [task.misread(still(SCENE), np.random.default_rng(seed)) for seed in range(60)]
     assert {m.other for m in mistakes} == {BIN.index, OTHER_BIN.index}
     assert all((m.target == BALL.index) != (m.other == BIN.index) for m in mistakes)
     wrong = {m.target for m in mistakes if m.other == BIN.index}
     assert wrong and not wrong & {BIN.index, INSIDE.index, INSIDE_TOO.index}
-    moved = one(Reposition, "reposition", RED, "hall", None)
+    moved = about(Reposition, "reposition", RED, room="hall")
     assert {m.room for m in (moved.misread(still(SCENE), np.random.default_rng(s)) for s in range(40))} == {"hall"}
-    to_chest = one(Reposition, "reposition", BALL, None, CHEST.index)
+    to_chest = about(Reposition, "reposition", BALL, other=CHEST.index)
     assert TABLE.index in {
         m.other for m in (to_chest.misread(still(SCENE), np.random.default_rng(s)) for s in range(40))
     }
@@ -173,7 +173,7 @@ def test_nothing_is_brought_to_a_setter_who_is_not_there(kind: str) -> None:
 def test_put_is_let_go_in_its_place(
     kind: str, other: Thing, done: tuple[float, float, float], undone: tuple[float, float, float]
 ) -> None:
-    put = one(Put, kind, BALL, other.index)
+    put = about(Put, kind, BALL, other=other.index)
     there = at(SCENE, BALL.index, *done)
     assert put.success(there, []) and put.progress(there) == 1.0
     assert not put.success(at(SCENE, BALL.index, *undone), [])
@@ -182,7 +182,7 @@ def test_put_is_let_go_in_its_place(
 
 
 def test_progress_rises_on_the_way_and_falls_with_a_drop() -> None:
-    put = one(Put, "put_on", BALL, TABLE.index)
+    put = about(Put, "put_on", BALL, other=TABLE.index)
     away = replace(SCENE, bodies={**SCENE.bodies, "solver": replace(SCENE.bodies["solver"], yaw=3.0)})
     seen = replace(SCENE, bodies={**SCENE.bodies, "solver": replace(SCENE.bodies["solver"], yaw=0.29, pitch=-0.5)})
     held = at(SCENE, BALL.index, 2.0, 2.4, 0.9, held_by="solver", at_rest=False)
@@ -194,20 +194,20 @@ def test_progress_rises_on_the_way_and_falls_with_a_drop() -> None:
 
 
 def test_to_reposition_is_to_leave_it_in_the_room_or_at_the_furniture() -> None:
-    room = one(Reposition, "reposition", BALL, "den", None)
+    room = about(Reposition, "reposition", BALL, room="den")
     inside = at(SCENE, BALL.index, 6.5, 2.5, 0.0)
     assert room.success(inside, []) and not room.success(SCENE, [])
     assert not room.success(at(SCENE, BALL.index, 6.5, 2.5, 1.0, held_by="solver"), [])
     on_the_way = at(SCENE, BALL.index, 4.9, 3.0, 1.0, held_by="solver")
     assert 0.75 < room.progress(on_the_way) < 1.0
-    chest = one(Reposition, "reposition", BALL, None, CHEST.index)
+    chest = about(Reposition, "reposition", BALL, other=CHEST.index)
     for x, y, bottom in ((7.0, 3.7, 0.5), (7.0, 3.1, 0.0)):
         assert chest.success(at(SCENE, BALL.index, x, y, bottom), [])
     assert not chest.success(at(SCENE, BALL.index, 6.5, 2.0, 0.0), [])
 
 
 def test_what_is_brought_came_to_the_setter_and_was_not_there_before() -> None:
-    bring = one(Bring, "bring", BALL, "setter", ())
+    bring = about(Bring, "bring", BALL, setter="setter")
     near = at(SCENE, BALL.index, 1.2, 0.6, 0.0)
     assert bring.success(near, []) and not bring.success(SCENE, [])
     assert bring.success(at(SCENE, BALL.index, 1.2, 0.6, 0.9, held_by="solver"), []), "held out is brought"
@@ -218,8 +218,7 @@ def test_what_is_brought_came_to_the_setter_and_was_not_there_before() -> None:
 
 
 def test_of_several_so_many_must_come() -> None:
-    indices = (BALL.index, RED.index, BLOCK.index)
-    bring = Bring("bring", "bring me two", "solver", indices[0], 0.0, indices, (), (), 2, "setter", ()).measured(SCENE)
+    bring = about(Bring, "bring", BALL, RED, BLOCK, count=2, setter="setter")
     first = at(SCENE, RED.index, 1.2, 0.6, 0.0)
     both = at(first, BLOCK.index, 0.6, 1.5, 0.0)
     carried = at(first, BLOCK.index, 3.0, 3.0, 0.9, held_by="solver")
@@ -234,11 +233,11 @@ def test_several_are_asked_for_by_what_they_share() -> None:
     several = {ask("bring", seed).instruction for seed in range(80)}
     assert any("two red things" in text for text in several)
     both = next(t for s in range(80) if "two red things" in (t := ask("bring", s)).instruction)
-    assert isinstance(both, Bring) and set(both.things) == {BALL.index, RED.index} and both.wanted == 2
+    assert isinstance(both, Bring) and set(both.candidates) == {BALL.index, RED.index} and both.count == 2
 
 
 def test_handed_over_is_in_the_setters_hand() -> None:
-    task = one(HandOver, "hand_over", BALL, "setter")
+    task = about(HandOver, "hand_over", BALL, setter="setter")
     offered = at(SCENE, BALL.index, 1.0, 0.5, 0.9, held_by="solver")
     taken = at(SCENE, BALL.index, 1.0, 0.5, 0.9, held_by="setter")
     assert task.success(taken, []) and not task.success(offered, []) and task.progress(offered) == pytest.approx(0.8)
@@ -247,7 +246,7 @@ def test_handed_over_is_in_the_setters_hand() -> None:
 
 
 def test_removed_is_out_of_the_bin_and_not_over_it() -> None:
-    task = one(Remove, "remove", INSIDE, BIN.index)
+    task = about(Remove, "remove", INSIDE, other=BIN.index)
     raised = at(SCENE, INSIDE.index, 3.0, 1.0, 0.6, held_by="solver")
     aside = at(SCENE, INSIDE.index, 2.4, 1.0, 0.6, held_by="solver")
     assert not task.success(raised, []) and task.success(aside, []) and task.success(at(SCENE, 4, 2, 1, 0.0), [])
@@ -257,20 +256,18 @@ def test_removed_is_out_of_the_bin_and_not_over_it() -> None:
 
 
 def test_everything_is_removed_once_nothing_is_left() -> None:
-    indices = (INSIDE.index, INSIDE_TOO.index)
-    task = Remove("remove", "empty it", "solver", 4, 0.0, indices, (), (), 2, BIN.index).measured(SCENE)
+    task = about(Remove, "remove", INSIDE, INSIDE_TOO, other=BIN.index)
     first = at(SCENE, INSIDE.index, 2.0, 1.0, 0.0)
     assert not task.success(first, []) and 0.5 <= task.progress(first) < 0.7
     assert task.success(at(first, INSIDE_TOO.index, 2.0, 1.5, 0.0), [])
     forgetful = task.misread(still(SCENE), np.random.default_rng(0))
-    assert isinstance(forgetful, Remove) and forgetful.wanted == len(forgetful.things) == 1
-    asked = {ask("remove", seed).wanted for seed in range(40)}  # type: ignore[attr-defined]
+    assert isinstance(forgetful, Remove) and forgetful.count == len(forgetful.candidates) == 1
+    asked = {ask("remove", seed).count for seed in range(40)}  # type: ignore[attr-defined]
     assert asked == {1, 2}
 
 
 def test_filled_counts_only_what_is_in_the_right_bin() -> None:
-    indices = (BALL.index, RED.index)
-    task = Fill("fill", "put them in", "solver", 6, 0.0, indices, (), (), 2, OTHER_BIN.index).measured(SCENE)
+    task = about(Fill, "fill", BALL, RED, other=OTHER_BIN.index)
     first = at(SCENE, BALL.index, 1.9, 3.2, 0.05)
     both = at(first, RED.index, 2.1, 3.2, 0.05)
     wrong = at(first, RED.index, 3.0, 1.0, 0.1)

@@ -12,10 +12,16 @@ import pytest
 from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.language.templates import PHRASES
 from interplay.env.playhouse.task_source import PlayhouseTasks
+from interplay.env.playhouse.tasks.instructions import go_room
 from interplay.env.playhouse.tasks.instructions.go_room import GoRoom
-from interplay.env.playhouse.tasks.instructions.stand import LIKELY, RELATIONS, Stand, StandBetween
+from interplay.env.playhouse.tasks.instructions.stand import (
+    MISREAD_RELATIONS,
+    STAND_BETWEEN_WORDINGS,
+    STAND_WORDINGS,
+    Stand,
+    StandBetween,
+)
 from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask
@@ -41,9 +47,8 @@ def tasks(facts: HouseFacts) -> PlayhouseTasks:
 
 
 def stand(relation: str, facts: HouseFacts) -> Stand:
-    task = Stand("stand", "words", "solver", 0.0, 0.0, 0.0, "setter", relation).with_spot(facts)
-    assert task is not None
-    return task
+    task = Stand(kind="stand", instruction="words", solver="solver", setter="setter", relation=relation)
+    return task.with_baseline(facts)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,7 +59,7 @@ def test_a_task_survives_json_and_is_not_yet_done(kind: str) -> None:
         assert isinstance(task, StandAt)
         assert tasks(facts).load(json.loads(json.dumps(task.to_json()))) == task
         assert not task.success(facts, []) and task.progress(facts) == 0.0
-        there = scene((task.spot_x, task.spot_y))
+        there = scene(task.spot)
         there = replace(there, bodies={**there.bodies, "solver": task.turned(there, there.bodies["solver"])})
         assert task.success(there, []) and task.progress(there) == 1.0
 
@@ -69,7 +74,7 @@ def test_a_solver_mistakes_the_side_the_room_or_the_furniture(kind: str) -> None
         wrong = task.misread(cast("Playhouse", StillHouse(facts)), np.random.default_rng(seed))
         assert wrong.instruction == task.instruction and not wrong.success(facts, [])
         if isinstance(task, Stand) and isinstance(wrong, Stand):
-            assert wrong.relation in LIKELY[task.relation]
+            assert wrong.relation in MISREAD_RELATIONS[task.relation]
         elif isinstance(task, GoRoom) and isinstance(wrong, GoRoom):
             assert wrong.room != task.room
         elif isinstance(task, StandBetween) and isinstance(wrong, StandBetween):
@@ -108,26 +113,27 @@ def test_progress_rises_on_the_way_and_falls_again() -> None:
 
 
 def test_between_is_on_the_line_of_two() -> None:
-    task = StandBetween("stand_between", "words", "solver", 2.5, 0.5, 2.0, 0, 1)
+    task = StandBetween(kind="stand_between", instruction="words", solver="solver", target=0, other=1)
     assert task.success(scene((2.5, 0.5)), []) and task.success(scene((2.5, 0.8)), [])
     assert not task.success(scene((2.5, 1.0)), []) and not task.success(scene((4.7, 0.5)), [])
 
 
 def test_a_room_is_entered_past_its_doorway() -> None:
-    go = GoRoom("go_room", "go to the bedroom", "solver", 6.0, 3.0, 3.0, "den")
+    start = {"spot_x": 6.0, "spot_y": 3.0, "walk": 3.0}
+    go = GoRoom(kind="go_room", instruction="go to the bedroom", solver="solver", room="den", baseline=start)
     assert not go.success(scene((5.3, 3.0)), []) and go.success(scene((5.6, 3.0)), [])
     levels = [go.progress(scene((x, 3.0))) for x in (3.0, 4.0, 5.2, 5.8)]
     assert levels == sorted(set(levels)) and levels[-1] == 1.0
 
 
 def test_every_relation_has_six_wordings_of_its_own() -> None:
-    said = [PHRASES[f"stand {relation}"] for relation in RELATIONS] + [PHRASES["stand_between"], PHRASES["go_room"]]
+    said = [*STAND_WORDINGS.values(), STAND_BETWEEN_WORDINGS, go_room.WORDINGS]
     assert all(len(set(phrases)) >= 6 for phrases in said)
     assert len({phrase for phrases in said for phrase in phrases}) == sum(len(phrases) for phrases in said)
     facts = scene(yaw=0.0)
     drawn = [tasks(facts).sample("stand", np.random.default_rng(seed)) for seed in range(60)]
     relations = {task.relation for task in drawn if isinstance(task, Stand)}
-    assert relations == set(RELATIONS)
+    assert relations == set(STAND_WORDINGS)
 
 
 def test_what_can_not_be_done_is_not_asked() -> None:

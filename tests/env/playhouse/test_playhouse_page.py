@@ -12,14 +12,14 @@ from interplay.env.playhouse.requests.cues import CUES
 from interplay.env.playhouse.requests.modifiers import MODIFIERS
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.instructions import go_room, reposition, stand
-from interplay.env.playhouse.tasks.questions import locating, size_comparison
+from interplay.env.playhouse.tasks.questions import location_questions, size_questions
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.predicates import arrangements, contact_events, descriptions, relations, sides
 
 PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
 MODULES = (
-    relations, sides, arrangements, contact_events, descriptions, locating, size_comparison, contacts, stand, go_room,
-    reposition,
+    relations, sides, arrangements, contact_events, descriptions, location_questions, size_questions, contacts, stand,
+    go_room, reposition,
 )  # fmt: skip
 MEASURES = {"geometry", "passages"}  # what queries measure with; they judge nothing by themselves
 

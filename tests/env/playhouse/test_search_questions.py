@@ -13,7 +13,7 @@ from house_scenes import StillHouse, house, tasks_of, thing
 from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.templates import NUMBERS, plural
-from interplay.env.playhouse.tasks.questions import SearchQuestion
+from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.world import Playhouse
@@ -27,10 +27,10 @@ HOUSES = 40
 
 
 @pytest.fixture(scope="module")
-def asked() -> dict[str, list[tuple[HouseFacts, SearchQuestion]]]:
+def asked() -> dict[str, list[tuple[HouseFacts, Question]]]:
     """What was asked by each cue in many houses, and how these stood."""
     world = Playhouse(PlayhouseConfig())
-    found: dict[str, list[tuple[HouseFacts, SearchQuestion]]] = {cue: [] for cue in CUES}
+    found: dict[str, list[tuple[HouseFacts, Question]]] = {cue: [] for cue in CUES}
     for seed in range(HOUSES):
         world.reset(Start(seed=seed), observers=())
         rng = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ def asked() -> dict[str, list[tuple[HouseFacts, SearchQuestion]]]:
                     task = world.tasks().sample_by_cue(cue, None, rng)
                 except InfeasibleTask:
                     continue
-                assert isinstance(task, SearchQuestion) and task.cue == cue
+                assert isinstance(task, Question) and task.scope == "house" and task.cue == cue
                 found[cue].append((world.facts(), task))
     return found
 
@@ -60,7 +60,7 @@ def in_scope(facts: HouseFacts, text: str) -> list[Thing]:
     return [t for t in facts.things if t.room == room]
 
 
-def test_the_rater_tells_right_answers_from_mistakes(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_the_rater_tells_right_answers_from_mistakes(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     for cue, questions in asked.items():
         assert len(questions) > 1.6 * HOUSES, cue
         for facts, task in questions:
@@ -70,13 +70,13 @@ def test_the_rater_tells_right_answers_from_mistakes(asked: dict[str, list[tuple
 
 
 @pytest.mark.parametrize("cue", ["yes_no", "yes_no_numbers", "exist"])
-def test_yes_and_no_are_as_likely(cue: str, asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_yes_and_no_are_as_likely(cue: str, asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     answers = Counter(task.answer for _, task in asked[cue])
     assert set(answers) == {"yes", "no"}
     assert 0.35 < answers["yes"] / answers.total() < 0.65
 
 
-def test_colors_counts_and_sizes_are_spread(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_colors_counts_and_sizes_are_spread(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     most = {"color": 0.3, "count": 0.5, "size": 0.5, "where": 0.3}
     for cue, share in most.items():
         answers = Counter(task.answer for _, task in asked[cue])
@@ -96,7 +96,7 @@ FACTS: dict[str, Callable[[Thing, Thing], bool]] = {
 }
 
 
-def test_facts_are_so(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_facts_are_so(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     """Read again, as far as the words are plain: a thing, a relation, a thing; a thing and a color or a room."""
     read = 0
     relation = "|".join(sorted(FACTS, key=len, reverse=True))
@@ -117,7 +117,7 @@ def test_facts_are_so(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]])
     assert read > 30
 
 
-def test_counts_are_right(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_counts_are_right(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     read = 0
     for facts, task in asked["count"]:
         for color in (None, *COLORS):
@@ -137,7 +137,7 @@ def test_counts_are_right(asked: dict[str, list[tuple[HouseFacts, SearchQuestion
 
 
 def test_what_may_be_missing_is_looked_for_in_the_whole_room_or_at_its_place(
-    asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]],
+    asked: dict[str, list[tuple[HouseFacts, Question]]],
 ) -> None:
     for cue in ("count", "exist", "yes_no_numbers"):
         for facts, task in asked[cue]:
@@ -148,14 +148,14 @@ def test_what_may_be_missing_is_looked_for_in_the_whole_room_or_at_its_place(
                 assert place.category in task.instruction, "it looks where such a thing would be"
 
 
-def test_a_count_may_be_said_in_several_ways(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_a_count_may_be_said_in_several_ways(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     for _, task in asked["count"]:
         number = NUMBERS.index(task.answer)
         assert task.rate_answer(str(number)) == task.rate_answer(f"there are {task.answer}!") == 1
         assert task.rate_answer(str(number + 1)) == -1
 
 
-def test_colors_are_right_and_not_in_the_question(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_colors_are_right_and_not_in_the_question(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     for facts, task in asked["color"]:
         assert task.answer == facts.things[task.about[0]].color and task.answer not in task.instruction
     for facts, task in asked["same_color"]:
@@ -166,14 +166,14 @@ def test_colors_are_right_and_not_in_the_question(asked: dict[str, list[tuple[Ho
     assert 0.35 < shares[True] / shares.total() < 0.65
 
 
-def test_sizes_are_right(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_sizes_are_right(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     for facts, task in asked["size"]:
         one, two = (facts.things[i] for i in task.about)
         assert one.furniture == two.furniture and one.room == two.room
         assert predicates.compared(one, two) == task.answer.removesuffix(" size"), task.instruction
 
 
-def test_numbers_are_claimed_both_ways(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_numbers_are_claimed_both_ways(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     """No word gives the answer away: of each sort of claim, some are true and some are not."""
     marks = ("fewer than", "at least", "exactly", "all of", "none of", "only one|exactly one|just one")
     for mark in marks:
@@ -192,7 +192,7 @@ def test_where_something_is_may_be_said_in_many_ways() -> None:
     by_thing = {}
     for seed in range(60):
         task = tasks.sample("whereabouts", np.random.default_rng(seed))
-        assert isinstance(task, SearchQuestion)
+        assert isinstance(task, Question) and task.scope == "house"
         by_thing[task.about[0]] = task
     right = ("on the table", "on the brown table", "on the table in the living room", "in the living room", "here")
     assert by_thing[1].answer == "on the table" and all(by_thing[1].rate_answer(said) == 1 for said in right)
@@ -205,7 +205,7 @@ def test_where_something_is_may_be_said_in_many_ways() -> None:
     assert by_thing[3].rate_answer("in the bedroom") == 1 and by_thing[3].rate_answer("here") == -1
 
 
-def test_what_is_noticed_was_in_view(asked: dict[str, list[tuple[HouseFacts, SearchQuestion]]]) -> None:
+def test_what_is_noticed_was_in_view(asked: dict[str, list[tuple[HouseFacts, Question]]]) -> None:
     view = PlayhouseConfig().view
     for facts, task in asked["notice"]:
         seen = {t.name for t in predicates.visible(facts, "solver", *view)}
@@ -221,7 +221,7 @@ def test_the_solver_sees_what_it_is_asked_about_before_it_answers(cue: str) -> N
             task = world.tasks().sample_by_cue(cue, None, np.random.default_rng(seed))
         except InfeasibleTask:
             continue
-        assert isinstance(task, SearchQuestion)
+        assert isinstance(task, Question) and task.scope == "house"
         expert, said, seen, ways = task.expert(world), list[str](), set[int](), set[int]()
         for _ in range(120):
             body = world.facts().bodies["solver"]

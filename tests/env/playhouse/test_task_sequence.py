@@ -10,7 +10,8 @@ import pytest
 from house_scenes import StillHouse, house, one_room, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.tasks.instructions import Go, Position
+from interplay.env.playhouse.tasks.instructions.go import Go
+from interplay.env.playhouse.tasks.instructions.position import Position
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.world import Playhouse
@@ -19,11 +20,21 @@ from interplay.env.world import Start
 
 BALL, BLOCK, DUCK = thing(0, "red ball", 4, 2), thing(1, "blue block", 1, 3.5), thing(2, "green duck", 4, 0.5)
 SCENE = one_room(house(BALL, BLOCK, DUCK))
-FIRST = Position("position", "put the red ball next to the blue block", "solver", 0, 2.9, 1, 3.1)
-SECOND = Go("go", "go to the green duck", "solver", 2, 3.0)
-TASK = TaskSequence(
-    "in_turn", "put the red ball next to the blue block and then go to the green duck", "solver", FIRST, SECOND
+FIRST = Position(
+    kind="position",
+    instruction="put the red ball next to the blue block",
+    solver="solver",
+    target=0,
+    other=1,
 )
+SECOND = Go(kind="go", instruction="go to the green duck", solver="solver", target=2)
+TASK = TaskSequence(
+    kind="in_turn",
+    instruction="put the red ball next to the blue block and then go to the green duck",
+    solver="solver",
+    first=FIRST,
+    second=SECOND,
+).with_baseline(SCENE)
 
 
 def with_ball(facts: HouseFacts, x: float, y: float) -> HouseFacts:

@@ -10,8 +10,10 @@ from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
 from interplay.env.playhouse.language.templates import plural
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions import Go, Lift, Position
-from interplay.env.playhouse.tasks.questions import Question
+from interplay.env.playhouse.tasks.instructions.go import Go
+from interplay.env.playhouse.tasks.instructions.lift import Lift
+from interplay.env.playhouse.tasks.instructions.position import Position
+from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask, words
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 BALL, BOX, DUCK = thing(0, "red ball", 4, 2), thing(1, "blue block", 1, 3.5), thing(2, "green duck", 4, 0.5)
 SCENE = one_room(house(BALL, BOX, DUCK))
+GO = Go(kind="go", instruction="go to the red ball", solver="solver", target=0, baseline={"walk": 2.9})
+LIFT = Lift(
+    kind="lift", instruction="lift the red ball", solver="solver", target=0, baseline={"walk": 2.9, "height": 0.1}
+)
 
 
 def tasks(facts: HouseFacts) -> PlayhouseTasks:
@@ -58,7 +64,7 @@ def test_instructions_have_three_wordings_of_real_things(kind: str) -> None:
 
 
 def test_go_is_near_and_facing() -> None:
-    go = Go("go", "go to the red ball", "solver", 0, 2.9)
+    go = GO
     assert go.success(standing(SCENE, position=(2.8, 2.0)), [])
     assert not go.success(standing(SCENE, position=(2.5, 2.0)), [])
     assert not go.success(standing(SCENE, position=(2.8, 2.0), yaw=0.6), [])
@@ -70,13 +76,13 @@ def test_go_is_near_and_facing() -> None:
 
 
 def test_progress_rises_as_one_turns_to_a_thing() -> None:
-    go = Go("go", "go to the red ball", "solver", 0, 2.9)
+    go = GO
     levels = [go.progress(standing(SCENE, yaw=yaw)) for yaw in (1.0, 0.6, 0.4, 0.1, 0.0)]
     assert levels == sorted(levels) and levels[0] == 0 and len(set(levels)) == 4
 
 
 def test_lift_is_held_and_raised_and_progress_falls_when_dropped() -> None:
-    lift = Lift("lift", "lift the red ball", "solver", 0, 2.9, 0.1)
+    lift = LIFT
     near = standing(SCENE, position=(3.2, 2.0), pitch=math.radians(-50))
     looking = standing(near, looking_at=0)
     held = moved(standing(looking, holding=0), 0, held_by="solver")
@@ -90,7 +96,14 @@ def test_lift_is_held_and_raised_and_progress_falls_when_dropped() -> None:
 
 
 def test_position_is_next_to_and_let_go() -> None:
-    put = Position("position", "put the red ball next to the blue block", "solver", 0, 2.9, 1, 3.1)
+    put = Position(
+        kind="position",
+        instruction="put the red ball next to the blue block",
+        solver="solver",
+        target=0,
+        other=1,
+        baseline={"walk": 2.9, "carry": 3.1},
+    )
     held = moved(standing(SCENE, position=(3.2, 2.0), holding=0), 0, held_by="solver")
     halfway = moved(held, 0, position=(2.5, 2.7, 0.7))
     there = moved(held, 0, position=(1.5, 3.5, 0.1))
@@ -102,7 +115,14 @@ def test_position_is_next_to_and_let_go() -> None:
 
 
 def test_questions_take_the_first_answer() -> None:
-    ask = Question("color", "what color is the ball?", "solver", "red", ("blue",), (0,))
+    ask = Question(
+        kind="color",
+        instruction="what color is the ball?",
+        solver="solver",
+        answer="red",
+        mistakes=("blue",),
+        about=(0,),
+    )
     assert ask.success(SCENE, ["Red!"]) and ask.success(SCENE, ["red", "blue"])
     assert not ask.success(SCENE, ["blue", "red"]) and not ask.success(SCENE, [])
     assert (ask.rate_answer("red."), ask.rate_answer("banana")) == (1, -1)
@@ -123,7 +143,7 @@ def test_errands_name_one_thing_only(kind: str) -> None:
 
 def test_a_mistaken_thing_looks_alike() -> None:
     alike = one_room(house(BALL, BOX, DUCK, thing(3, "red duck", 2, 0.5), thing(4, "blue ball", 4.5, 3.5)))
-    lift = Lift("lift", "lift the red ball", "solver", 0, 2.9, 0.1)
+    lift = LIFT
     world = cast("Playhouse", StillHouse(alike))
     targets = {cast(Lift, lift.misread(world, np.random.default_rng(seed))).target for seed in range(30)}
     assert targets == {3, 4}
@@ -131,7 +151,7 @@ def test_a_mistaken_thing_looks_alike() -> None:
 
 def test_nothing_else_to_mistake_leaves_the_task() -> None:
     lonely = one_room(house(BALL))
-    lift = Lift("lift", "lift the red ball", "solver", 0, 2.9, 0.1)
+    lift = LIFT
     assert lift.misread(cast("Playhouse", StillHouse(lonely)), np.random.default_rng(0)) is lift
 
 

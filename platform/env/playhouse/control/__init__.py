@@ -31,15 +31,14 @@ from interplay.env.playhouse.tasks.instructions.hit import Hit
 from interplay.env.playhouse.tasks.instructions.lift import Lift
 from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
-from interplay.env.playhouse.tasks.instructions.position import Beside, Position
+from interplay.env.playhouse.tasks.instructions.position import Position
 from interplay.env.playhouse.tasks.instructions.push import Push
 from interplay.env.playhouse.tasks.instructions.push_with import PushWith
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
 from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
 from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
 from interplay.env.playhouse.tasks.instructions.touch_with import TouchWith
-from interplay.env.playhouse.tasks.questions.question import OpenQuestion, Question
-from interplay.env.playhouse.tasks.questions.search_question import SearchQuestion
+from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.task import Expert, Task
 from interplay.env.world import World
 
@@ -48,13 +47,13 @@ def _position(task: Position, world: World) -> Expert:
     """Where players can reach out and draw in what they hold, it is carried and put down with more care."""
     if not Steering(world.spec).can("push", "strafe"):
         return PositionExpert(task, world.spec)
-    one = (task.target,)
-    beside = Beside(task.kind, task.instruction, task.solver, task.target, 0.0, one, (), (), 1, task.other)
-    return PlaceObjectsExpert(beside.measured(world.facts()), world.spec)
+    return PlaceObjectsExpert(task.as_placement(world.facts()), world.spec)
 
 
-def _open(task: OpenQuestion, world: World) -> Expert:
-    # To say where something is one must have found it; all else is asked of the room that one is in.
+def _question(task: Question, world: World) -> Expert:
+    if task.scope == "house":
+        return SearchAndAnswerExpert(task, world.spec)
+    # To say where something is the solver must have found it; all else is asked of the room that it is in.
     return (LocateExpert if task.kind == "where" else AnswerExpert)(task, world.spec)
 
 
@@ -75,9 +74,7 @@ EXPERTS: Mapping[type, Callable[[Any, World], Expert]] = {
     StandAt: lambda task, world: StandAtExpert(task, world.spec),
     Arrangement: lambda task, world: ArrangeExpert(task, world.spec),
     TaskSequence: SequenceExpert,
-    Question: lambda task, world: AnswerExpert(task, world.spec),
-    OpenQuestion: _open,
-    SearchQuestion: lambda task, world: SearchAndAnswerExpert(task, world.spec),
+    Question: _question,
 }
 
 

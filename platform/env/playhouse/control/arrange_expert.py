@@ -33,7 +33,7 @@ class ArrangeExpert(Skills):
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if (movement := self._delivery.step_back(facts)) is not None:
             return movement
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         holding = facts.bodies[self.role].holding
         emptied, self._held = self._held and holding is None, holding is not None

@@ -30,7 +30,7 @@ class HandOverExpert(PlaceSkill):
         self._waited = 0  # steps
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         thing = self._task.thing(facts)
         if (movement := self.fetch(facts, thing)) is not None:

@@ -42,7 +42,7 @@ class LiftContainerExpert(Skills):
                 return self._steering.hold(yaw=turn, pitch=pitch)
         if (movement := self.fetch(facts, wall)) is not None:
             return movement
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         return self._steering.hold(pitch=RAISING, grasp=True)
 

@@ -20,6 +20,6 @@ class LiftExpert(Skills):
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if (movement := self.fetch(facts, self._task.thing(facts))) is not None:
             return movement
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         return self._steering.hold(pitch=math.radians(25), grasp=True)

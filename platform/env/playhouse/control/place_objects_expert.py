@@ -35,7 +35,7 @@ class PlaceObjectsExpert(PlaceSkill):
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         body = facts.bodies[self.role]
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             self._stands += 1  # what was put down may still fall over
             return None if self._stands > STANDS else self._steering.hold(grasp=body.holding is not None)
         self._stands = 0
@@ -55,12 +55,12 @@ class PlaceObjectsExpert(PlaceSkill):
 
     def _next(self, facts: HouseFacts, body: Body) -> Thing | None:
         """What it holds, if that is to be moved; else what it set out for; else the first that is not there yet."""
-        counted = [facts.things[i] for i in self._task.things]
+        counted = [facts.things[i] for i in self._task.candidates]
         held = next((thing for thing in counted if thing.index == body.holding), None)
         if held is not None:
             return held
-        left = [thing for thing in counted if not self._task.arrived(facts, thing)]
-        left = [thing for thing in left if self._task.landings(facts, thing)] or left  # what has a place to go to
+        left = [thing for thing in counted if not self._task.is_placed(facts, thing)]
+        left = [thing for thing in left if self._task.placements(facts, thing)] or left  # what has a place to go to
         meant = next((thing for thing in left if thing.index == self._meant), None)
         chosen = meant or min(left, key=lambda thing: self._task.rank(facts, thing), default=None)
         self._meant = None if chosen is None else chosen.index
@@ -71,7 +71,7 @@ class PlaceObjectsExpert(PlaceSkill):
         if thing.position[2] < self._rise and self._held <= 5:
             return self._straight_up(body, thing)
         if self._landing is None or self._held > (PATIENCE if self._arrived else LONG_WALK):
-            places = self._task.landings(facts, thing)
+            places = self._task.placements(facts, thing)
             options = reachable_placements(facts, self.role, thing, places)
             options = options or reachable_placements(
                 facts, self.role, thing, places, PRICE_OF_OBJECT

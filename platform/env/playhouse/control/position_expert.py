@@ -30,7 +30,7 @@ class PositionExpert(Skills):
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         other = facts.things[self._task.other]
         if (movement := self._recover(facts, other)) is not None:

@@ -29,7 +29,7 @@ class PushExpert(Skills):
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         body, thing = facts.bodies[self.role], self._task.thing(facts)
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         if body.holding is not None:
             return self._steering.hold()

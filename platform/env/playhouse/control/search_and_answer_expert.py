@@ -8,7 +8,7 @@ from dataclasses import replace
 from interplay.env.playhouse.control.place_skill import standing_for
 from interplay.env.playhouse.control.skills import AT_THE_EDGE, SEARCH_PITCH, SEARCH_TURN, Skills
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
-from interplay.env.playhouse.tasks.questions.search_question import SearchQuestion
+from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.world import Action, Movement, World, WorldSpec
@@ -21,7 +21,7 @@ DIRECTIONS = 36  # into which a look round a room is divided
 class SearchAndAnswerExpert(Skills):
     """Sees what a question is about, and answers."""
 
-    def __init__(self, question: SearchQuestion, spec: WorldSpec) -> None:
+    def __init__(self, question: Question, spec: WorldSpec) -> None:
         super().__init__(question, spec, MAX_TURN_RAD)
         self._question = question
         self._seen: set[int] = set()  # of what the question is about

@@ -22,11 +22,11 @@ class StandAtExpert(Skills):
     def __init__(self, task: StandAt, spec: WorldSpec) -> None:
         super().__init__(task, spec)
         self._task = task
-        self._spot: XY = (task.spot_x, task.spot_y)
+        self._spot: XY = task.spot
         self._tried = 0
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         body = facts.bodies[self.role]
         if math.dist(body.position, self._spot) > REACHED and not self._task.holds(
@@ -42,8 +42,8 @@ class StandAtExpert(Skills):
         body = facts.bodies[self.role]
         self._tried += math.dist(body.position, self._spot) <= 2 * REACHED
         if self._tried > TRIES:
-            anew = self._task.with_spot(facts)
-            self._spot, self._tried = self._spot if anew is None else (anew.spot_x, anew.spot_y), 0
+            anew = self._task.nearest_spot(facts)
+            self._spot, self._tried = anew or self._spot, 0
         pitch = GAZE - body.pitch
         goal = self._spot
         return self._walker.step(

@@ -35,7 +35,7 @@ class ThrowExpert(Skills):
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         thing = self._task.thing(facts)
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         if self._flies(thing):
             return self._steering.hold()
@@ -72,7 +72,7 @@ class ThrowExpert(Skills):
 
     def _flies(self, thing: Thing) -> bool:
         """Is it on its way, thrown?"""
-        gone = thing.let_go is not None and thing.let_go.time >= self._task.asked
+        gone = thing.let_go is not None and thing.let_go.time >= self._task.since
         return gone and thing.held_by is None and not thing.at_rest
 
 

@@ -26,7 +26,7 @@ class UseToolExpert(Skills):
         self._taken = False  # has the tool been in the hand?
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
-        if self._task.fulfilled(facts):
+        if self._task.is_done(facts):
             return None
         body, tool, other = facts.bodies[self.role], self._task.thing(facts), facts.things[self._task.other]
         if self._taken and body.holding is None and (movement := self._search.look_around(body, tool)) is not None:

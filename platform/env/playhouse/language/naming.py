@@ -1,4 +1,4 @@
-"""How a setter refers to things: noun phrases, each of which fits one thing of the house and no other."""
+"""Interface of referring expressions: noun phrases that identify one thing of the house uniquely."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 
 class Naming(ABC):
-    """A manner of referring to things."""
+    """A set of referring expressions for the things of a house."""
 
     @abstractmethod
     def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
-        """Noun phrases without an article ("red ball") that fit this thing and no other; none where there are none."""
+        """Returns the noun phrases without article ("red ball") that fit this thing and no other; possibly none."""
 
 
 class ByColor(Naming):
     """Color and category: "red ball"."""
 
     def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
-        alike = [other for other in facts.things if other.name == thing.name]
-        return (thing.name,) if len(alike) == 1 else ()
+        same_name = [other for other in facts.things if other.name == thing.name]
+        return (thing.name,) if len(same_name) == 1 else ()

@@ -1,1 +1,1 @@
-"""What a setter is told to ask for: cues and modifiers."""
+"""Requests of a setter: cues that say what to ask for, and modifiers that restrict its words."""

@@ -1,4 +1,4 @@
-"""The cues that tell a setter what to ask for, as people were given them, and the kinds of task that each leads to."""
+"""Cues that tell a setter what to ask for, as people were given them, and the kinds of task that each leads to."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cue:
-    """What a setter is told to ask for."""
+    """An instruction to the setter what to ask for."""
 
     name: str
-    prompt: str  # the words that people who set tasks read
-    kinds: tuple[str, ...]  # of the tasks that it leads to, all alike
+    prompt: str  # as people who set tasks read it
+    kinds: tuple[str, ...]  # kinds of task, drawn with equal probability
     question: bool = False
 
 
-def _asks(name: str, prompt: str, *kinds: str) -> Cue:
+def _question_cue(name: str, prompt: str, *kinds: str) -> Cue:
     return Cue(name, prompt, kinds, question=True)
 
 
@@ -56,27 +56,27 @@ _INSTRUCTIONS = (
     Cue("go", "Ask the other player to go somewhere.", ("go", "go_room")),
 )
 _QUESTIONS = (
-    _asks("yes_no", "Ask the other player a yes/no question about something in the room.", "fact"),
-    _asks("where", "Ask the other player to describe where something is.", "whereabouts"),
-    _asks("count", "Ask the other player to count something.", "how_many"),
-    _asks("notice", "Ask the other player to say what they are looking at or noticing right now.", "noticed"),
-    _asks("color", "Ask a question about the color of something.", "color_of"),
-    _asks(
+    _question_cue("yes_no", "Ask the other player a yes/no question about something in the room.", "fact"),
+    _question_cue("where", "Ask the other player to describe where something is.", "whereabouts"),
+    _question_cue("count", "Ask the other player to count something.", "how_many"),
+    _question_cue("notice", "Ask the other player to say what they are looking at or noticing right now.", "noticed"),
+    _question_cue("color", "Ask a question about the color of something.", "color_of"),
+    _question_cue(
         "same_color", "Ask the other player whether two things have the same or different colors.", "same_or_different"
     ),
-    _asks(
+    _question_cue(
         "yes_no_numbers",
         "Ask the other player a yes/no question about numbers of objects in the room.",
         "number_fact",
     ),
-    _asks("exist", "Ask the other player whether a particular thing exists in the room.", "present"),
-    _asks(
+    _question_cue("exist", "Ask the other player whether a particular thing exists in the room.", "present"),
+    _question_cue(
         "any_question",
         "Ask the other player any question about the room.",
         *("fact", "whereabouts", "how_many", "noticed", "color_of", "same_or_different", "number_fact", "present"),
         *("size", "nearest", "on_top", "larger"),
     ),
-    _asks(
+    _question_cue(
         "size",
         "Ask the other player whether one object is larger, smaller, or the same size as another object.",
         "size",

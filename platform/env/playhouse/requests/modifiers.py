@@ -1,4 +1,4 @@
-"""What a setter may be told to observe in its words, as people were told, and the manner of naming that obeys it."""
+"""Modifiers that restrict the words of a setter, as people were given them, and the referring style of each."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ from interplay.env.task import words
 
 @dataclass(frozen=True)
 class Modifier:
-    """What the words of a setter have to satisfy."""
+    """A restriction of the words of a setter."""
 
     name: str
-    prompt: str  # the words that people who set tasks read
-    manner: ReferringStyle  # of naming things
-    heard: Callable[[str], bool] | None = None  # does an utterance obey it? None: if it names anything in the manner
-    of_places: bool = False  # is it obeyed, too, where an errand names the place to which something goes so?
+    prompt: str  # as people who set tasks read it
+    style: ReferringStyle
+    # Tests whether an utterance satisfies the modifier; None: it does if it names anything in the style.
+    is_satisfied_by: Callable[[str], bool] | None = None
+    counts_destinations: bool = False  # whether naming the destination of an instruction in this style is enough
 
 
-def has_words(*wanted: str) -> Callable[[str], bool]:
-    """Does an utterance hold one of these words or sequences of words?"""
+def contains_any(*phrases: str) -> Callable[[str], bool]:
+    """Returns the test whether an utterance contains one of these words or sequences of words."""
 
-    def heard(text: str) -> bool:
-        spoken = f" {' '.join(words(text))} "
-        return any(f" {word} " in spoken for word in wanted)
+    def contains(text: str) -> bool:
+        said = f" {' '.join(words(text))} "
+        return any(f" {phrase} " in said for phrase in phrases)
 
-    return heard
+    return contains
 
 
-def lacks_words(*unwanted: str) -> Callable[[str], bool]:
-    held = has_words(*unwanted)
-    return lambda text: not held(text)
+def contains_none(*phrases: str) -> Callable[[str], bool]:
+    """Returns the test whether an utterance contains none of these words or sequences of words."""
+    contains = contains_any(*phrases)
+    return lambda text: not contains(text)
 
 
 COLOR_WORDS = tuple(COLORS)
@@ -47,50 +49,50 @@ QUANTIFIER_WORDS = ("some", "all", "most", "many", "none", "every", "both")
 SHUNNED_WORDS = ("bed", "beds", "door", "doors", "window", "windows")
 
 _MODIFIERS = (
-    Modifier("by_color", "Refer to objects by color.", styles.COLOR, has_words(*COLOR_WORDS)),
-    Modifier("location_by_color", "Refer to location by color.", styles.COLORED_PLACE, of_places=True),
+    Modifier("by_color", "Refer to objects by color.", styles.COLOR, contains_any(*COLOR_WORDS)),
+    Modifier("location_by_color", "Refer to location by color.", styles.COLORED_PLACE, counts_destinations=True),
     Modifier("by_location", "Refer to objects by location.", styles.PLACE),
     Modifier(
         "shape_words",
         "Use shape words. Try to use shape words like: circular, rectangular, round, pointy, long.",
         styles.SHAPE,
-        has_words(*SHAPE_WORDS),
+        contains_any(*SHAPE_WORDS),
     ),
     Modifier(
         "proximity_words",
         "Use proximity words. Try to use words like: near, far, close to, next to.",
         styles.PROXIMITY,
-        has_words(*PROXIMITY_WORDS),
+        contains_any(*PROXIMITY_WORDS),
     ),
     Modifier(
         "horizontal_words",
         "Use horizontal position words. Try to use words like: in front, behind, left of, right of, between.",
         styles.SIDES,
-        has_words(*SIDE_WORDS),
+        contains_any(*SIDE_WORDS),
     ),
     Modifier(
         "vertical_words",
         "Use vertical position words. Try to use words like: on top, beneath, above, below.",
         styles.HEIGHT,
-        has_words(*HEIGHT_WORDS),
+        contains_any(*HEIGHT_WORDS),
     ),
     Modifier(
         "negation_words",
         "Use negation words. Try to use words like: not, isn't.",
         styles.NEGATION,
-        has_words(*NEGATION_WORDS),
+        contains_any(*NEGATION_WORDS),
     ),
     Modifier(
         "quantifier_words",
         "Use quantifier words. Try to use words like: some, all, most, many, none.",
         styles.QUANTITY,
-        has_words(*QUANTIFIER_WORDS),
+        contains_any(*QUANTIFIER_WORDS),
     ),
     Modifier(
         "shunned_words",
         "Do not use the words: bed, door, window.",
         styles.EVERYDAY,
-        lacks_words(*SHUNNED_WORDS),
+        contains_none(*SHUNNED_WORDS),
     ),
 )
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in _MODIFIERS}

@@ -1,1 +1,1 @@
-"""The tasks that a setter can ask for: instructions and questions."""
+"""Tasks of the Playhouse: instructions and questions, with their samplers, success tests and progress."""

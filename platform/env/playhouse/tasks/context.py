@@ -1,7 +1,8 @@
-"""Who asks whom, in which house: what drawing a task needs to know."""
+"""Context in which a task is drawn: the house, the players, and the style of referring to things."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 from interplay.env.playhouse.language.naming import ByColor, Naming
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.referring.styles import EVERYDAY, ReferringStyle
-from interplay.env.playhouse.language.templates import phrase
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.task import InfeasibleTask
@@ -18,73 +19,73 @@ from interplay.env.task import InfeasibleTask
 
 @dataclass(frozen=True)
 class TaskContext:
-    """One moment at which something can be asked."""
+    """One moment of a house at which a task is drawn, with the properties of the players that limit it."""
 
     facts: HouseFacts
-    solver: str  # the role that is asked
-    setter: str  # the role that asks
+    solver: str  # role of the player that carries out tasks
+    setter: str  # role of the player that sets them
     view: tuple[float, float]  # of a player, width and height in radians
     categories: tuple[str, ...]  # of the loose objects that such houses may hold
-    components: tuple[str, ...] = ()  # the movements that players have
-    setter_here: bool = True  # is the setter's avatar in the house?
-    remembers: bool = True  # does the house remember deeds?
+    components: tuple[str, ...] = ()  # movement components of the players
+    setter_present: bool = True  # whether the setter's avatar is in the house
+    tracks_contacts: bool = True  # whether the house keeps a contact log
     naming: Naming = field(default_factory=ByColor)  # of single things
-    manner: ReferringStyle = EVERYDAY  # of naming several things
-    freely: bool = False  # in further words, too, than those that small agents learn
+    style: ReferringStyle = EVERYDAY  # of referring to several things
+    varied_wording: bool = False  # also use wordings beyond the few that small agents learn
 
-    def needs(self, kind: str, *components: str) -> None:
-        """Raises InfeasibleTask where players lack a movement without which tasks of this kind can not be done."""
+    def require_movement(self, kind: str, *components: str) -> None:
+        """Raises InfeasibleTask if players lack a movement component that tasks of this kind need."""
         if missing := [name for name in components if name not in self.components]:
             raise InfeasibleTask(
                 f"no task of kind {kind!r} can be done here: players lack {', '.join(missing)}; "
                 "add them to env.components"
             )
 
-    def needs_memory(self, kind: str) -> None:
-        """Raises InfeasibleTask where nobody could tell that tasks of this kind are done."""
-        if not self.remembers:
+    def require_contact_log(self, kind: str) -> None:
+        """Raises InfeasibleTask if the success of this kind needs a contact log and the house keeps none."""
+        if not self.tracks_contacts:
             raise InfeasibleTask(
                 f"no task of kind {kind!r} is possible: the house tracks no contacts; set env.track_contacts=true"
             )
 
-    def needs_setter(self, kind: str) -> None:
-        """Raises InfeasibleTask where the setter can not be gone to."""
-        if not self.setter_here:
+    def require_setter(self, kind: str) -> None:
+        """Raises InfeasibleTask if this kind involves the setter's avatar and the house has none."""
+        if not self.setter_present:
             raise InfeasibleTask(
                 f"no task of kind {kind!r} can be asked here: the setter is not in the house; "
                 "set env.setter_visible=true"
             )
 
-    def nameable(self) -> list[Thing]:
-        """Loose things in nobody's hand that words can single out."""
-        return [thing for thing in self.told_apart() if not thing.furniture and thing.held_by is None]
-
-    def carriable(self) -> list[Thing]:
-        """Those of them that carry nothing themselves: nothing would fall out or off."""
-        return [thing for thing in self.nameable() if not self.laden(thing)]
-
-    def laden(self, thing: Thing) -> bool:
-        """Does something lie on a thing or in it?"""
-        return bool(predicates.contents(self.facts, thing) or predicates.things_on(self.facts, thing))
-
-    def told_apart(self) -> list[Thing]:
-        """Furniture and loose things that words can single out."""
+    def nameable_things(self) -> list[Thing]:
+        """Furniture and loose objects that a noun phrase identifies uniquely."""
         return [thing for thing in self.facts.things if self.naming.phrases(self.facts, thing)]
 
-    def call(self, thing: Thing, rng: np.random.Generator) -> str:
-        """A noun phrase, without its article, that singles out a thing of `told_apart`."""
+    def nameable_objects(self) -> list[Thing]:
+        """Loose objects that a noun phrase identifies uniquely and that nobody holds."""
+        return [thing for thing in self.nameable_things() if not thing.furniture and thing.held_by is None]
+
+    def carriable_objects(self) -> list[Thing]:
+        """The `nameable_objects` that carry and contain nothing, so that nothing falls off or out."""
+        return [thing for thing in self.nameable_objects() if not self.is_laden(thing)]
+
+    def is_laden(self, thing: Thing) -> bool:
+        """Tests whether a thing carries or contains another one."""
+        return bool(predicates.contents(self.facts, thing) or predicates.things_on(self.facts, thing))
+
+    def name(self, thing: Thing, rng: np.random.Generator) -> str:
+        """Draws a noun phrase, without article, that identifies one of the `nameable_things`."""
         phrases = self.naming.phrases(self.facts, thing)
         return phrases[0] if len(phrases) == 1 else phrases[int(rng.integers(len(phrases)))]
 
     @cached_property
-    def clauses(self) -> tuple[PostModifier, ...]:
-        """What may be said behind the names of several things."""
-        return tuple(self.manner.clauses(self.facts, self.facts.bodies[self.solver]))
+    def post_modifiers(self) -> tuple[PostModifier, ...]:
+        """Post-modifiers that may follow the names of several things in this style."""
+        return tuple(self.style.post_modifiers(self.facts, self.facts.bodies[self.solver]))
 
-    def word(self, kind: str, rng: np.random.Generator, **names: str) -> str:
-        """A phrasing of a kind with its names filled in."""
-        return phrase(f"{kind}, freely" if self.freely else kind, rng, **names)
+    def phrase(self, few: Sequence[str], varied: Sequence[str], rng: np.random.Generator, **names: str) -> str:
+        """Fills in a template of `few`, or of `varied` with `varied_wording`."""
+        return fill_template(varied if self.varied_wording else few, rng, **names)
 
-    def walk(self, thing: Thing) -> float:
+    def walking_distance(self, thing: Thing) -> float:
         """Meters that the solver has to walk to a thing."""
         return predicates.walking_distance(self.facts, self.facts.bodies[self.solver].position, thing)

@@ -1,4 +1,4 @@
-"""What a question or an instruction can be about: things that words can tell apart."""
+"""Helpers shared by the task samplers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from interplay.env.task import InfeasibleTask
 T = TypeVar("T")
 
 
-def one_of(choices: Sequence[T], rng: np.random.Generator, kind: str, why_none: str) -> T:
-    """One of the choices, all alike.
+def sample_one(choices: Sequence[T], rng: np.random.Generator, kind: str, reason: str) -> T:
+    """Draws one of the choices with equal probability.
 
     Raises:
-        InfeasibleTask: there is none, and why.
+        InfeasibleTask: there is no choice; `reason` says why.
     """
     if not choices:
-        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: {why_none}")
+        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: {reason}")
     return choices[int(rng.integers(len(choices)))]
 
 
-def room_of(facts: HouseFacts, role: str) -> str:
-    """The name of the room that a player is in."""
+def room_of_player(facts: HouseFacts, role: str) -> str:
+    """Returns the name of the room that a player is in, or of the nearest one if it stands in a doorway."""
     return predicates.nearest_room(facts, facts.bodies[role].position).name
 
 
-def answers_for(facts: HouseFacts, things: Sequence[Thing]) -> tuple[str, ...]:
-    """How a thing may be named in an answer: "red ball", and "ball" where no other category would fit as well."""
+def answers_naming(facts: HouseFacts, things: Sequence[Thing]) -> tuple[str, ...]:
+    """Returns the answers that name one of the things: "red ball", and "ball" if the house has no other ball."""
     categories = Counter(thing.category for thing in facts.things)
     names = dict.fromkeys(thing.name for thing in things)
-    short = dict.fromkeys(thing.category for thing in things if categories[thing.category] == 1)
-    return (*names, *short)
+    categories_alone = dict.fromkeys(thing.category for thing in things if categories[thing.category] == 1)
+    return (*names, *categories_alone)

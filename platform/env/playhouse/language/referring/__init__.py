@@ -1,1 +1,1 @@
-"""How people refer to things: nouns, what follows them, and the manners of choosing both."""
+"""Generation of referring expressions: nouns, post-modifiers, and the styles of combining both."""

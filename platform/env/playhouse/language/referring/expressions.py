@@ -1,4 +1,4 @@
-"""The names of the things of a house in one manner, made once for one moment."""
+"""Referring expressions of the things of a house, computed once for one moment."""
 
 from __future__ import annotations
 
@@ -15,67 +15,70 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 @dataclass(frozen=True)
 class Description:
-    """Words for one thing, without an article, and what they fit: surely, or perhaps."""
+    """Noun phrases without article, and the indices of the things that they certainly and possibly fit."""
 
-    words: tuple[str, ...]  # in several ways
-    surely: frozenset[int]
-    perhaps: frozenset[int]
+    phrases: tuple[str, ...]  # alternatives with the same meaning
+    certain: frozenset[int]
+    possible: frozenset[int]
 
     @property
-    def single(self) -> int | None:
-        """The only thing that can be meant."""
-        return next(iter(self.surely)) if len(self.perhaps) == 1 and self.perhaps == self.surely else None
+    def referent(self) -> int | None:
+        """The only thing that the phrases possibly fit, if they certainly fit it; else None."""
+        return next(iter(self.certain)) if len(self.possible) == 1 and self.possible == self.certain else None
 
-    def narrowed(self, clause: PostModifier) -> Description:
-        """With a clause behind it."""
-        words = tuple(phrase for one in self.words for phrase in clause.after(one))
-        return Description(words, self.surely & clause.surely, self.perhaps & clause.perhaps)
+    def narrowed(self, post_modifier: PostModifier) -> Description:
+        """Returns the description followed by a post-modifier."""
+        phrases = tuple(phrase for noun in self.phrases for phrase in post_modifier.attach(noun))
+        return Description(phrases, self.certain & post_modifier.certain, self.possible & post_modifier.possible)
 
 
-def described(sort: Noun, facts: HouseFacts) -> Description:
-    """A noun alone."""
+def describe_noun(noun: Noun, facts: HouseFacts) -> Description:
+    """Returns the description by a noun alone."""
     return Description(
-        sort.ones,
-        frozenset(thing.index for thing in facts.things if sort.fits(thing)),
-        frozenset(thing.index for thing in facts.things if sort.may_fit(thing)),
+        noun.singulars,
+        frozenset(thing.index for thing in facts.things if noun.fits(thing)),
+        frozenset(thing.index for thing in facts.things if noun.may_fit(thing)),
     )
 
 
-def first_single(descriptions: Iterable[Description]) -> Iterator[Description]:
-    """The first of several that singles a thing out, if one does."""
-    yield from [found for found in descriptions if found.single is not None][:1]
+def first_unique(descriptions: Iterable[Description]) -> Iterator[Description]:
+    """Yields the first description that identifies one thing, if there is one."""
+    yield from [found for found in descriptions if found.referent is not None][:1]
 
 
 class ReferringExpressions(Naming):
-    """Noun phrases by thing, by its index."""
+    """Noun phrases that identify things, by the index of the thing."""
 
-    def __init__(self, book: Mapping[int, Sequence[str]]) -> None:
-        self.book = book
+    def __init__(self, by_thing: Mapping[int, Sequence[str]]) -> None:
+        self.by_thing = by_thing
 
     def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
-        return self.book.get(thing.index, ())
+        return self.by_thing.get(thing.index, ())
 
     def mixed_with(self, other: ReferringExpressions, rng: np.random.Generator) -> ReferringExpressions:
-        """Half of the things, and those that the other does not know, as here; the rest as in the other."""
-        indices = sorted({*self.book, *other.book})
-        ours = rng.random(len(indices)) < 0.5
-        books = ((self.book, other.book) if here else (other.book, self.book) for here in ours)
-        return ReferringExpressions({i: one.get(i) or two[i] for i, (one, two) in zip(indices, books, strict=True)})
+        """Draws for each thing whether it is named as here or as in `other`; things that only one of them names keep
+        that name."""
+        indices = sorted({*self.by_thing, *other.by_thing})
+        own = rng.random(len(indices)) < 0.5
+        pairs = ((self.by_thing, other.by_thing) if here else (other.by_thing, self.by_thing) for here in own)
+        return ReferringExpressions({i: one.get(i) or two[i] for i, (one, two) in zip(indices, pairs, strict=True)})
 
-    def names_in(self, text: str) -> bool:
-        """Is anything named in a text as this book does?"""
-        return any(f" the {phrase} " in f"{text.rstrip('?')} " for phrases in self.book.values() for phrase in phrases)
+    def occurs_in(self, text: str) -> bool:
+        """Tests whether a text names anything with one of these phrases."""
+        return any(
+            f" the {phrase} " in f"{text.rstrip('?')} " for phrases in self.by_thing.values() for phrase in phrases
+        )
 
-    def firm(self) -> ReferringExpressions:
-        """The phrases that leave no doubt where they end, for sentences that go on behind them: in "put the ball on the
-        table next to the sofa" nobody knows whether the ball is on the table; "the ball that is on the table" says."""
-        return ReferringExpressions({i: [p for p in ps if " that " in p] or ps for i, ps in self.book.items()})
+    def delimited(self) -> ReferringExpressions:
+        """Returns only the phrases whose end is unambiguous, where there are any, for sentences that continue after
+        them: "put the ball on the table next to the sofa" is ambiguous, "the ball that is on the table" is not."""
+        return ReferringExpressions({i: [p for p in ps if " that " in p] or ps for i, ps in self.by_thing.items()})
 
 
 def referring_expressions(descriptions: Iterable[Description]) -> ReferringExpressions:
-    """Of all descriptions that single a thing out."""
-    book: dict[int, list[str]] = {}
+    """Collects the phrases of all descriptions that identify one thing."""
+    by_thing: dict[int, list[str]] = {}
     for description in descriptions:
-        if (index := description.single) is not None:
-            book.setdefault(index, []).extend(description.words)
-    return ReferringExpressions({index: tuple(dict.fromkeys(phrases)) for index, phrases in book.items()})
+        if (index := description.referent) is not None:
+            by_thing.setdefault(index, []).extend(description.phrases)
+    return ReferringExpressions({index: tuple(dict.fromkeys(phrases)) for index, phrases in by_thing.items()})

@@ -1,4 +1,4 @@
-"""What follows a noun: "on the table", "that is not red", "between the sofa and the chair"; and what that fits."""
+"""Phrases that follow a noun ("on the table", "that is not red", "between the sofa and the chair")."""
 
 from __future__ import annotations
 
@@ -9,145 +9,160 @@ from itertools import combinations
 import numpy as np
 
 from interplay.env.playhouse.language.referring import nouns, ternary_predicates
+from interplay.env.playhouse.language.referring.ternary_predicates import Ternary, TernaryPredicate
+from interplay.env.playhouse.language.templates import choose
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.sides import Side
 
-FLOOR = 0.05  # meters: the underside of what is on the floor
-ASLANT = 0.15  # meters: surely not on it from here on
-LIKELY = 2.5  # meters between a thing and what it is said to be left of, behind, between: wider ones are not thought of
+# Height of an object's underside up to which it certainly is on the floor, and from which it certainly is not.
+ON_FLOOR_M, OFF_FLOOR_M = 0.05, 0.15
+MAX_SIDE_GAP_M = 2.5  # between a thing and what it is said to be left of, behind, between; people ignore farther things
 
-
-def pick(choices: Sequence[str], rng: np.random.Generator) -> str:
-    """One of them, all alike."""
-    return choices[int(rng.integers(len(choices)))]
+SIDE_PHRASES: dict[Side, tuple[str, ...]] = {
+    "left": ("left of", "to the left of"),
+    "right": ("right of", "to the right of"),
+    "front": ("in front of",),
+    "behind": ("behind",),
+}
+VIEWER_SIDE_PHRASES: dict[Side, tuple[str, ...]] = {
+    "left": ("on your left", "to the left of you"),
+    "right": ("on your right", "to the right of you"),
+    "front": ("in front of you",),
+    "behind": ("behind you",),
+}
 
 
 @dataclass(frozen=True)
 class PostModifier:
-    """What is said of where or how things are."""
+    """A property or place of things, in words that follow a noun or "is"."""
 
-    words: tuple[str, ...]  # in several ways, as they stand after "is": "on the table", "next to the table"
-    surely: frozenset[int]  # the things that it fits
-    perhaps: frozenset[int]  # those, and those of which one could argue
-    marks: frozenset[int] = frozenset()  # the things that its words name
-    of_loose: bool = False  # is it said of loose things only?
-    form: str = "is"  # "is": may follow a noun at once; "is not": needs "that is not"; "with": "with some things on it"
+    phrases: tuple[str, ...]  # alternatives as they follow "is": "on the table", "next to the table"
+    certain: frozenset[int]  # indices of the things that it certainly fits
+    possible: frozenset[int]  # these, and the things of which that is open to doubt
+    landmarks: frozenset[int] = frozenset()  # indices of the things that its words name
+    loose_only: bool = False  # whether it is said of loose objects only
+    form: str = (
+        "is"  # "is": may follow a noun directly; "is not": needs "that is not"; "with": "with some things on it"
+    )
 
-    def after(self, noun: str, many: bool = False) -> tuple[str, ...]:
-        """The noun with this clause behind it, in several ways; the first ones leave no doubt where it ends."""
+    def attach(self, noun: str, many: bool = False) -> tuple[str, ...]:
+        """Returns the noun followed by this post-modifier in several ways, those with an unambiguous end first."""
         be, be_not = ("are", "aren't") if many else ("is", "isn't")
         joint = "and" if " that " in noun else "that"
         if self.form == "is not":
-            return tuple(f"{noun} {joint} {verb} {w}" for w in self.words for verb in (f"{be} not", be_not))
-        plain = () if joint == "and" else tuple(f"{noun} {w}" for w in self.words)
+            return tuple(f"{noun} {joint} {verb} {p}" for p in self.phrases for verb in (f"{be} not", be_not))
+        plain = () if joint == "and" else tuple(f"{noun} {p}" for p in self.phrases)
         if self.form == "with":
             return plain
-        return (*(f"{noun} {joint} {be} {w}" for w in self.words), *plain)
+        return (*(f"{noun} {joint} {be} {p}" for p in self.phrases), *plain)
 
-    def briefly(self, noun: str, rng: np.random.Generator, many: bool = False) -> str:
-        """One of those ways, without "that is" where it can do without."""
-        ways = self.after(noun, many)
+    def attach_briefly(self, noun: str, rng: np.random.Generator, many: bool = False) -> str:
+        """Draws one of the ways of `attach`, without "that is" if possible."""
+        ways = self.attach(noun, many)
         brief = [way for way in ways if " that is " not in way and " that are " not in way]
-        return pick(brief if self.form == "is" and brief else ways, rng)
+        return choose(brief if self.form == "is" and brief else ways, rng)
 
     def negated(self, things: Sequence[Thing]) -> PostModifier:
-        """The opposite, of these things."""
+        """Returns the negation; `things`: all things of the house."""
         everything = frozenset(thing.index for thing in things)
-        return PostModifier(self.words, everything - self.perhaps, everything - self.surely, self.marks, form="is not")
+        return PostModifier(
+            self.phrases, everything - self.possible, everything - self.certain, self.landmarks, form="is not"
+        )
 
 
 @dataclass(frozen=True)
 class Landmark:
-    """A thing that others are said to be near, and its name without an article."""
+    """A thing by which the places of others are described, and its name without article."""
 
     thing: Thing
     name: str
 
 
 def landmarks(facts: HouseFacts, *, colored: bool = False, furniture: bool | None = None) -> list[Landmark]:
-    """Things that a short name tells apart: "sofa" where there is one, else "red sofa"; always with its color if
-    `colored`."""
+    """Returns the things with a short unique name: "sofa" if there is one sofa, else "red sofa"; always with the color
+    if `colored`. `furniture`: only furniture, or only loose objects."""
     found = []
     for thing in facts.things:
         if thing.held_by is not None or furniture not in (None, thing.furniture):
             continue
         for color in (thing.color,) if colored else (None, thing.color):
-            sort = nouns.category(thing.category, color)
-            if sum(sort.may_fit(other) for other in facts.things) == 1:
-                found.append(Landmark(thing, sort.ones[0]))
+            noun = nouns.category(thing.category, color)
+            if sum(noun.may_fit(other) for other in facts.things) == 1:
+                found.append(Landmark(thing, noun.singulars[0]))
                 break
     return found
 
 
-def about(
-    facts: HouseFacts, words: Sequence[str], judge: Callable[[Thing], ternary_predicates.Ternary], *marks: Landmark
+def by_predicate(
+    facts: HouseFacts, phrases: Sequence[str], predicate: Callable[[Thing], Ternary], *marks: Landmark
 ) -> PostModifier:
-    """A clause by a judgment of each thing; nothing is surely said of what is in a hand."""
-    verdicts = [(thing, judge(thing)) for thing in facts.things]
+    """Evaluates a predicate for each thing; nothing is certain of a held thing."""
+    truths = [(thing, predicate(thing)) for thing in facts.things]
     return PostModifier(
-        tuple(words),
-        frozenset(thing.index for thing, verdict in verdicts if verdict and thing.held_by is None),
-        frozenset(thing.index for thing, verdict in verdicts if verdict is not False),
+        tuple(phrases),
+        frozenset(thing.index for thing, truth in truths if truth and thing.held_by is None),
+        frozenset(thing.index for thing, truth in truths if truth is not False),
         frozenset(mark.thing.index for mark in marks),
     )
 
 
 def relative(
     facts: HouseFacts,
-    words: Sequence[str],
+    prepositions: Sequence[str],
     mark: Landmark,
-    judge: ternary_predicates.TernaryPredicate,
-    of_loose: bool = False,
+    predicate: TernaryPredicate,
+    loose_only: bool = False,
 ) -> PostModifier:
-    """ "on the sofa", by what `judge` says of each other thing and the sofa."""
+    """Returns "on the sofa" for the things that a predicate relates to a landmark."""
 
-    def of(thing: Thing) -> ternary_predicates.Ternary:
-        return thing.index != mark.thing.index and judge(thing, mark.thing)
+    def related(thing: Thing) -> Ternary:
+        return thing.index != mark.thing.index and predicate(thing, mark.thing)
 
-    return replace(about(facts, [f"{w} the {mark.name}" for w in words], of, mark), of_loose=of_loose)
+    phrases = [f"{preposition} the {mark.name}" for preposition in prepositions]
+    return replace(by_predicate(facts, phrases, related, mark), loose_only=loose_only)
 
 
 def supports(facts: HouseFacts, marks: Sequence[Landmark]) -> Iterator[PostModifier]:
-    """ "on the table", "in the bathtub", "in the bin", "under the bed"."""
+    """Yields "on the table", "in the bathtub", "in the bin", "under the bed"."""
     for mark in marks:
         if mark.thing.furniture:
             preposition = "in" if mark.thing.category == "bathtub" else "on"
-            yield relative(facts, (preposition,), mark, ternary_predicates.on, of_loose=True)
-            yield relative(facts, ("under",), mark, ternary_predicates.under, of_loose=True)
+            yield relative(facts, (preposition,), mark, ternary_predicates.on, loose_only=True)
+            yield relative(facts, ("under",), mark, ternary_predicates.under, loose_only=True)
         elif mark.thing.category == "bin":
-            yield relative(facts, ("in",), mark, ternary_predicates.inside, of_loose=True)
+            yield relative(facts, ("in",), mark, ternary_predicates.inside, loose_only=True)
 
 
 def rooms(facts: HouseFacts) -> Iterator[PostModifier]:
-    """ "in the bedroom", where there is more than one room."""
+    """Yields "in the bedroom" if there is more than one room."""
     if len(facts.rooms) < 2:
         return
     for room in facts.rooms:
-        within = {thing.index for thing in facts.things if thing.room == room.name}
-        unsure = {thing.index for thing in facts.things if thing.room is None or thing.held_by is not None}
-        yield PostModifier((f"in the {room.kind}",), frozenset(within - unsure), frozenset(within | unsure))
+        inside = {thing.index for thing in facts.things if thing.room == room.name}
+        in_doubt = {thing.index for thing in facts.things if thing.room is None or thing.held_by is not None}
+        yield PostModifier((f"in the {room.kind}",), frozenset(inside - in_doubt), frozenset(inside | in_doubt))
 
 
 def floor(facts: HouseFacts) -> PostModifier:
-    """ "on the floor", of loose things."""
+    """Returns "on the floor" for loose objects."""
 
-    def judge(thing: Thing) -> ternary_predicates.Ternary:
+    def on_floor(thing: Thing) -> Ternary:
         if thing.furniture or thing.held_by is not None:
             return None
-        low = predicates.bottom(thing)
-        return True if low <= FLOOR else None if low <= ASLANT else False
+        height = predicates.bottom(thing)
+        return True if height <= ON_FLOOR_M else None if height <= OFF_FLOOR_M else False
 
-    return replace(about(facts, ("on the floor",), judge), of_loose=True)
+    return replace(by_predicate(facts, ("on the floor",), on_floor), loose_only=True)
 
 
 def beside(facts: HouseFacts, mark: Landmark) -> PostModifier:
-    """ "next to the table"."""
+    """Returns "next to the table"."""
     return relative(facts, ("next to",), mark, ternary_predicates.next_to)
 
 
 def places(facts: HouseFacts) -> Iterator[PostModifier]:
-    """On what, in what, in which room, next to what furniture."""
+    """Yields places on, in and under things, in rooms, on the floor, and next to furniture."""
     yield from supports(facts, landmarks(facts))
     yield from rooms(facts)
     yield floor(facts)
@@ -156,13 +171,13 @@ def places(facts: HouseFacts) -> Iterator[PostModifier]:
 
 
 def colored(facts: HouseFacts, color: str) -> PostModifier:
-    """ "red"."""
+    """Returns "red"."""
     fits = frozenset(thing.index for thing in facts.things if thing.color == color)
     return PostModifier((color,), fits, fits)
 
 
 def closeness(facts: HouseFacts, marks: Sequence[Landmark], far: bool = True) -> Iterator[PostModifier]:
-    """ "next to the table", "near the table", "far from the table"."""
+    """Yields "next to the table", "near the table" and, with `far`, "far from the table"."""
     for mark in marks:
         yield beside(facts, mark)
         yield relative(facts, ("near", "close to"), mark, ternary_predicates.near)
@@ -171,62 +186,48 @@ def closeness(facts: HouseFacts, marks: Sequence[Landmark], far: bool = True) ->
 
 
 def sides(facts: HouseFacts, viewer: Body, marks: Sequence[Landmark]) -> Iterator[PostModifier]:
-    """ "to the left of the table", "behind it", as this player sees it from where it stands; and to its own sides."""
-    for wanted, words in SIDES.items():
+    """Yields "to the left of the table" and "behind the table" from the viewer's position, the viewer's own sides, and
+    "between" two landmarks."""
+    for side, phrases in SIDE_PHRASES.items():
         for mark in marks:
             if mark.thing.room == viewer.room:
-                yield relative(facts, words, mark, _in_reach(ternary_predicates.side(viewer, wanted)))
-    for wanted, words in OWN_SIDES.items():
-        yield about(facts, words, ternary_predicates.own_side(viewer, wanted))
+                yield relative(facts, phrases, mark, _within_gap(ternary_predicates.side(viewer, side)))
+    for side, phrases in VIEWER_SIDE_PHRASES.items():
+        yield by_predicate(facts, phrases, ternary_predicates.own_side(viewer, side))
     for one, two in combinations(marks, 2):
-        if predicates.same_room(one.thing.room, two.thing.room) and predicates.gap(one.thing, two.thing) <= 2 * LIKELY:
+        gap = predicates.gap(one.thing, two.thing)
+        if predicates.same_room(one.thing.room, two.thing.room) and gap <= 2 * MAX_SIDE_GAP_M:
             yield _between(facts, one, two)
 
 
-SIDES: dict[Side, tuple[str, ...]] = {
-    "left": ("left of", "to the left of"),
-    "right": ("right of", "to the right of"),
-    "front": ("in front of",),
-    "behind": ("behind",),
-}
-OWN_SIDES: dict[Side, tuple[str, ...]] = {
-    "left": ("on your left", "to the left of you"),
-    "right": ("on your right", "to the right of you"),
-    "front": ("in front of you",),
-    "behind": ("behind you",),
-}
-
-
 def heights(facts: HouseFacts, marks: Sequence[Landmark]) -> Iterator[PostModifier]:
-    """ "on top of the table", "beneath the bed"; of what carries a loose thing "below the ball", and of what lies on
-    one "on top of the box"."""
+    """Yields "on top of the table" and "beneath the bed"; for loose landmarks only if something is there: "below the
+    ball", "on top of the box"."""
     for mark in marks:
         if mark.thing.category != "bathtub":
-            above = relative(facts, ("on top of",), mark, ternary_predicates.on, of_loose=True)
-            if mark.thing.furniture or above.perhaps:
+            above = relative(facts, ("on top of",), mark, ternary_predicates.on, loose_only=True)
+            if mark.thing.furniture or above.possible:
                 yield above
-        below = relative(
-            facts, ("beneath", "below", "underneath"), mark, ternary_predicates.under, mark.thing.furniture
-        )
-        if mark.thing.furniture or below.perhaps:
+        prepositions = ("beneath", "below", "underneath")
+        below = relative(facts, prepositions, mark, ternary_predicates.under, mark.thing.furniture)
+        if mark.thing.furniture or below.possible:
             yield below
 
 
 def _between(facts: HouseFacts, one: Landmark, two: Landmark) -> PostModifier:
-    def judge(thing: Thing) -> ternary_predicates.Ternary:
+    def between(thing: Thing) -> Ternary:
         if thing.index in (one.thing.index, two.thing.index):
             return False
         return ternary_predicates.between(thing, one.thing, two.thing)
 
-    words = (f"between the {one.name} and the {two.name}",)
-    return about(facts, words, judge, one, two)
+    return by_predicate(facts, (f"between the {one.name} and the {two.name}",), between, one, two)
 
 
-def _in_reach(judge: ternary_predicates.TernaryPredicate) -> ternary_predicates.TernaryPredicate:
-    """What is far off is not surely left or right of a thing."""
+def _within_gap(predicate: TernaryPredicate) -> TernaryPredicate:
+    """Makes a predicate uncertain for things farther apart than `MAX_SIDE_GAP_M`."""
 
-    def nearby(a: Thing, b: Thing) -> ternary_predicates.Ternary:
-        verdict = judge(a, b)
-        return None if verdict and predicates.gap(a, b) > LIKELY else verdict
+    def nearby(a: Thing, b: Thing) -> Ternary:
+        truth = predicate(a, b)
+        return None if truth and predicates.gap(a, b) > MAX_SIDE_GAP_M else truth
 
     return nearby

@@ -1,4 +1,4 @@
-"""The manners of referring to things, one or several: by what nouns, and with what behind them."""
+"""Styles of referring to things: the nouns and post-modifiers that a setter uses."""
 
 from __future__ import annotations
 
@@ -8,97 +8,101 @@ from functools import cache
 
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.language.referring import nouns, post_modifiers
-from interplay.env.playhouse.language.referring.expressions import Description, described, first_single
+from interplay.env.playhouse.language.referring.expressions import Description, describe_noun, first_unique
 from interplay.env.playhouse.language.referring.negation import contrasts, negations
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.referring.quantity import quantities
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 
-Nouns = Callable[[Thing], Sequence[Sequence[Noun]]]  # of each row, the first that will do is used
-Clauses = Callable[[HouseFacts, Body], Iterable[PostModifier]]
-Sorts = Callable[[tuple[str, ...]], Sequence[Noun]]
+NounRows = Callable[[Thing], Sequence[Sequence[Noun]]]  # of each row the first noun that identifies the thing is used
+PostModifiers = Callable[[HouseFacts, Body], Iterable[PostModifier]]
+NounsOf = Callable[[tuple[str, ...]], Sequence[Noun]]
 
 
 @dataclass(frozen=True)
 class ReferringStyle:
-    """How a setter refers to things. `viewer`: the player to whom left is left."""
+    """A style of referring to things. The `Body` is that of the viewer, from whose position left and right are."""
 
     describe: Callable[[HouseFacts, Body], Iterator[Description]]  # single things
-    sorts: Sorts  # several things, of these categories of loose things and any others
-    clauses: Clauses  # behind such sorts
-    bare: bool = False  # may sorts stand alone?
+    nouns: NounsOf  # of several things, with loose objects of these categories
+    post_modifiers: PostModifiers  # that may follow these nouns
+    bare_nouns: bool = False  # whether these nouns may stand alone
 
 
-def by_nouns(nouns: Nouns) -> Callable[[HouseFacts, Body], Iterator[Description]]:
-    """Nouns alone."""
+def by_nouns(rows: NounRows) -> Callable[[HouseFacts, Body], Iterator[Description]]:
+    """Describes things by nouns alone."""
 
     def describe(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
         for thing in facts.things:
-            for row in nouns(thing):
-                yield from first_single(described(sort, facts) for sort in row)
+            for row in rows(thing):
+                yield from first_unique(describe_noun(noun, facts) for noun in row)
 
     return describe
 
 
-def by_clauses(nouns: Nouns, clauses: Clauses) -> Callable[[HouseFacts, Body], Iterator[Description]]:
-    """Nouns, each with a clause behind it."""
+def by_post_modifiers(rows: NounRows, modifiers: PostModifiers) -> Callable[[HouseFacts, Body], Iterator[Description]]:
+    """Describes things by nouns, each followed by a post-modifier."""
 
     def describe(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
-        added = list(clauses(facts, viewer))
+        found = list(modifiers(facts, viewer))
         known: dict[Noun, Description] = {}
         for thing in facts.things:
-            for row in nouns(thing):
-                heads = [known.setdefault(sort, described(sort, facts)) for sort in row]
-                for clause in added:
-                    if thing.index in clause.surely:
-                        yield from first_single(head.narrowed(clause) for head in heads)
+            for row in rows(thing):
+                heads = [known.setdefault(noun, describe_noun(noun, facts)) for noun in row]
+                for post in found:
+                    if thing.index in post.certain:
+                        yield from first_unique(head.narrowed(post) for head in heads)
 
     return describe
 
 
-def plain(thing: Thing) -> Sequence[Sequence[Noun]]:
-    """ "ball" or "red ball"."""
+def category_nouns(thing: Thing) -> Sequence[Sequence[Noun]]:
+    """Returns "ball" or "red ball"."""
     return [[nouns.category(thing.category), nouns.category(thing.category, thing.color)]]
 
 
-def loose(thing: Thing) -> Sequence[Sequence[Noun]]:
-    """ "ball" or "red ball", "thing" or "red thing"."""
-    return [*plain(thing), *([] if thing.furniture else [[nouns.thing(), nouns.thing(thing.color)]])]
+def general_nouns(thing: Thing) -> Sequence[Sequence[Noun]]:
+    """Returns "ball" or "red ball", and "thing" or "red thing"."""
+    return [*category_nouns(thing), *([] if thing.furniture else [[nouns.thing(), nouns.thing(thing.color)]])]
 
 
-def colored(thing: Thing) -> Sequence[Sequence[Noun]]:
-    """ "red ball", "red thing"."""
+def colored_nouns(thing: Thing) -> Sequence[Sequence[Noun]]:
+    """Returns "red ball" and "red thing"."""
     general = [] if thing.furniture else [[nouns.thing(thing.color)]]
     return [[nouns.category(thing.category, thing.color)], *general]
 
 
-def shaped(thing: Thing) -> Sequence[Sequence[Noun]]:
-    """ "round thing" or "round red thing"."""
-    families = [family for family in nouns.SHAPES if thing.category in family.surely]
+def shape_nouns(thing: Thing) -> Sequence[Sequence[Noun]]:
+    """Returns "round thing" or "round red thing"."""
+    families = [family for family in nouns.SHAPES if thing.category in family.certain]
     return [[nouns.of_family(family), nouns.of_family(family, thing.color)] for family in families]
 
 
 @cache
-def all_sorts(categories: tuple[str, ...]) -> list[Noun]:
+def uncolored_nouns_of(categories: tuple[str, ...]) -> list[Noun]:
+    """Returns "ball", "fruit" and "thing"."""
     families = [nouns.of_family(family) for family in nouns.FAMILIES]
     return [*(nouns.category(name) for name in categories), *families, nouns.thing()]
 
 
 @cache
-def colored_sorts(categories: tuple[str, ...]) -> list[Noun]:
+def colored_nouns_of(categories: tuple[str, ...]) -> list[Noun]:
+    """Returns "red ball" and "red thing"."""
     named = [nouns.category(name, color) for name in categories for color in COLORS]
     return [*named, *(nouns.thing(color) for color in COLORS)]
 
 
 @cache
-def shaped_sorts(categories: tuple[str, ...]) -> list[Noun]:
+def shape_nouns_of(categories: tuple[str, ...]) -> list[Noun]:
+    """Returns "round thing" and "round red thing"."""
     return [nouns.of_family(family, color) for family in nouns.SHAPES for color in (None, *COLORS)]
 
 
 @cache
-def any_sorts(categories: tuple[str, ...]) -> list[Noun]:
-    return [*all_sorts(categories), *colored_sorts(categories)]
+def all_nouns_of(categories: tuple[str, ...]) -> list[Noun]:
+    """Returns nouns with and without color."""
+    return [*uncolored_nouns_of(categories), *colored_nouns_of(categories)]
 
 
 def places(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
@@ -106,7 +110,7 @@ def places(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
 
 
 def colored_places(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    """The same, with the color of what is there."""
+    """Yields places at furniture that is named by its color."""
     marks = landmarks(facts, colored=True, furniture=True)
     yield from post_modifiers.supports(facts, marks)
     yield from post_modifiers.closeness(facts, marks, far=False)
@@ -125,29 +129,29 @@ def heights(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
 
 
 def near_colored(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    """Next to, near and on whatever, with its color."""
+    """Yields places next to, near and on things that are named by their color."""
     marks = landmarks(facts, colored=True)
     yield from post_modifiers.closeness(facts, marks, far=False)
     yield from post_modifiers.supports(facts, marks)
 
 
-def tinted(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
-    """ "red ball"; "ball next to the red box"."""
-    yield from by_nouns(colored)(facts, viewer)
-    yield from by_clauses(plain, near_colored)(facts, viewer)
+def by_color(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
+    """Yields "red ball" and "ball next to the red box"."""
+    yield from by_nouns(colored_nouns)(facts, viewer)
+    yield from by_post_modifiers(category_nouns, near_colored)(facts, viewer)
 
 
-def nothing(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
+def no_post_modifiers(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
     yield from ()
 
 
-EVERYDAY = ReferringStyle(by_nouns(plain), any_sorts, places, bare=True)
-COLOR = ReferringStyle(tinted, colored_sorts, nothing, bare=True)
-COLORED_PLACE = ReferringStyle(by_clauses(loose, colored_places), all_sorts, colored_places)
-PLACE = ReferringStyle(by_clauses(loose, places), all_sorts, places)
-SHAPE = ReferringStyle(by_nouns(shaped), shaped_sorts, nothing, bare=True)
-PROXIMITY = ReferringStyle(by_clauses(loose, closeness), all_sorts, closeness)
-SIDES = ReferringStyle(by_clauses(loose, sides), all_sorts, sides)
-HEIGHT = ReferringStyle(by_clauses(loose, heights), all_sorts, heights)
-NEGATION = ReferringStyle(contrasts, all_sorts, negations)
-QUANTITY = ReferringStyle(quantities, any_sorts, nothing, bare=True)
+EVERYDAY = ReferringStyle(by_nouns(category_nouns), all_nouns_of, places, bare_nouns=True)
+COLOR = ReferringStyle(by_color, colored_nouns_of, no_post_modifiers, bare_nouns=True)
+COLORED_PLACE = ReferringStyle(by_post_modifiers(general_nouns, colored_places), uncolored_nouns_of, colored_places)
+PLACE = ReferringStyle(by_post_modifiers(general_nouns, places), uncolored_nouns_of, places)
+SHAPE = ReferringStyle(by_nouns(shape_nouns), shape_nouns_of, no_post_modifiers, bare_nouns=True)
+PROXIMITY = ReferringStyle(by_post_modifiers(general_nouns, closeness), uncolored_nouns_of, closeness)
+SIDES = ReferringStyle(by_post_modifiers(general_nouns, sides), uncolored_nouns_of, sides)
+HEIGHT = ReferringStyle(by_post_modifiers(general_nouns, heights), uncolored_nouns_of, heights)
+NEGATION = ReferringStyle(contrasts, uncolored_nouns_of, negations)
+QUANTITY = ReferringStyle(quantities, all_nouns_of, no_post_modifiers, bare_nouns=True)

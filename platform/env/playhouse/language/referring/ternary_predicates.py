@@ -1,7 +1,7 @@
-"""How things stand to each other as people say it: surely, surely not, or None where they could argue.
+"""Three-valued spatial predicates: certainly true, certainly false, or None if people could disagree.
 
-Each is at least as strict as the query of the same name: what is surely so, the query says, too; what is surely not so,
-it denies. Meters and radians.
+True implies that the predicate of the same name in `truth.predicates` holds, False that it does not. Meters and
+radians.
 """
 
 from __future__ import annotations
@@ -14,16 +14,21 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, Thing
 from interplay.env.playhouse.truth.predicates.sides import Side
 
-BESIDE = (0.5, 0.9)  # a gap within which things are surely next to each other, and beyond which they are not
-CLOSE = (1.0, 1.7)  # the same of being near
-DISTANT = (3.0, 2.0)  # beyond which things are surely far from each other, and within which they are not
-SQUARELY = math.radians(33)  # off the middle of a side, of what is surely on it; a quarter ends at 45 degrees
-ASKEW = math.radians(60)  # off the middle of a side, of what is surely not on it
-OPPOSED = math.radians(130)  # between the directions to two things, for being perhaps between them
-OVER_EDGE = 0.15  # off a footprint, of what some would say is on or under it
+# Gaps up to which things certainly are next to, or near, each other, and beyond which they certainly are not.
+NEXT_TO_RANGE_M = (0.5, 0.9)
+NEAR_RANGE_M = (1.0, 1.7)
+# Gap from which things certainly are far from each other, and up to which they certainly are not.
+FAR_M, NOT_FAR_M = 3.0, 2.0
+# Angle off the middle of a side up to which a thing certainly is on it, and from which it certainly is not; a quarter
+# ends at 45 degrees.
+ON_SIDE_RAD, OFF_SIDE_RAD = math.radians(33), math.radians(60)
+BETWEEN_RAD = math.radians(130)  # between the directions to two things, from which being between them is possible
+EDGE_TOLERANCE_M = 0.15  # off a footprint, of things that possibly are on or under it
 
 Ternary = bool | None
 TernaryPredicate = Callable[[Thing, Thing], Ternary]
+
+_SIDE_ANGLES: dict[str, float] = {"front": 0.0, "left": math.pi / 2, "behind": math.pi, "right": -math.pi / 2}
 
 
 def on(a: Thing, b: Thing) -> Ternary:
@@ -31,11 +36,8 @@ def on(a: Thing, b: Thing) -> Ternary:
         return None
     if predicates.on(a, b):
         return True
-    return (
-        None
-        if predicates.edge_distance(a.xy, b) <= OVER_EDGE and predicates.bottom(a) > predicates.bottom(b)
-        else False
-    )
+    near_edge = predicates.edge_distance(a.xy, b) <= EDGE_TOLERANCE_M
+    return None if near_edge and predicates.bottom(a) > predicates.bottom(b) else False
 
 
 def inside(a: Thing, b: Thing) -> Ternary:
@@ -49,59 +51,54 @@ def under(a: Thing, b: Thing) -> Ternary:
         return None
     if predicates.under(a, b):
         return True
-    return None if predicates.edge_distance(a.xy, b) <= OVER_EDGE else False
+    return None if predicates.edge_distance(a.xy, b) <= EDGE_TOLERANCE_M else False
 
 
 def next_to(a: Thing, b: Thing) -> Ternary:
     if not predicates.same_room(a.room, b.room):
         return False
-    if _stacked(a, b):
+    if _overlap(a, b):
         return None
     gap = predicates.gap(a, b)
-    return _within(gap, BESIDE) if predicates.next_to(a, b) or gap > BESIDE[0] else None
+    return _in_range(gap, NEXT_TO_RANGE_M) if predicates.next_to(a, b) or gap > NEXT_TO_RANGE_M[0] else None
 
 
 def near(a: Thing, b: Thing) -> Ternary:
     if not predicates.same_room(a.room, b.room):
         return False
-    return None if _stacked(a, b) else _within(predicates.gap(a, b), CLOSE)
+    return None if _overlap(a, b) else _in_range(predicates.gap(a, b), NEAR_RANGE_M)
 
 
 def far(a: Thing, b: Thing) -> Ternary:
     gap = predicates.gap(a, b)
-    if gap >= DISTANT[0]:
+    if gap >= FAR_M:
         return True
-    return False if gap <= DISTANT[1] and predicates.same_room(a.room, b.room) else None
+    return False if gap <= NOT_FAR_M and predicates.same_room(a.room, b.room) else None
 
 
-def side(viewer: Body, wanted: Side) -> TernaryPredicate:
-    """Is a on this side of b, to a player who looks at b from where it stands? The front is towards the player."""
+def side(viewer: Body, side: Side) -> TernaryPredicate:
+    """Tests whether a is on a side of b for a player that looks at b from its position; the front is towards it."""
 
-    def judge(a: Thing, b: Thing) -> Ternary:
+    def on_side(a: Thing, b: Thing) -> Ternary:
         if not predicates.same_room(viewer.room, b.room) or not predicates.same_room(a.room, b.room):
             return False
-        if predicates.side_as_seen(_facing(viewer, b), a, b) is None:
+        facing = _facing(viewer, b)
+        if predicates.side_as_seen(facing, a, b) is None:
             return None
-        off = _off_side(_facing(viewer, b), a, b, wanted)
-        if off <= SQUARELY:
-            return True
-        return False if off >= ASKEW else None
+        return _near_angle(_angle_off_side(facing, a, b, side))
 
-    return judge
+    return on_side
 
 
-def own_side(viewer: Body, wanted: Side) -> Callable[[Thing], Ternary]:
-    """Is a thing on this side of a player itself?"""
+def own_side(viewer: Body, side: Side) -> Callable[[Thing], Ternary]:
+    """Tests whether a thing is on a side of the player itself."""
 
-    def judge(a: Thing) -> Ternary:
+    def on_side(a: Thing) -> Ternary:
         if not predicates.same_room(viewer.room, a.room):
             return False
-        off = abs(predicates.wrap(predicates.bearing(viewer, a.xy) - _TURNS[wanted]))
-        if off <= SQUARELY:
-            return True
-        return False if off >= ASKEW else None
+        return _near_angle(abs(predicates.wrap(predicates.bearing(viewer, a.xy) - _SIDE_ANGLES[side])))
 
-    return judge
+    return on_side
 
 
 def between(a: Thing, b: Thing, c: Thing) -> Ternary:
@@ -109,31 +106,34 @@ def between(a: Thing, b: Thing, c: Thing) -> Ternary:
         return False
     if predicates.between(a, b, c):
         return True
-    towards = [math.atan2(end.xy[1] - a.xy[1], end.xy[0] - a.xy[0]) for end in (b, c)]
-    return None if abs(predicates.wrap(towards[0] - towards[1])) >= OPPOSED else False
-
-
-_TURNS: dict[str, float] = {"front": 0.0, "left": math.pi / 2, "behind": math.pi, "right": -math.pi / 2}
+    directions = [math.atan2(end.xy[1] - a.xy[1], end.xy[0] - a.xy[0]) for end in (b, c)]
+    return None if abs(predicates.wrap(directions[0] - directions[1])) >= BETWEEN_RAD else False
 
 
 def _facing(viewer: Body, thing: Thing) -> Body:
-    """The player, turned to a thing."""
+    """Returns the player turned towards a thing."""
     return replace(viewer, yaw=viewer.yaw + predicates.bearing(viewer, thing.xy))
 
 
-def _off_side(viewer: Body, a: Thing, b: Thing, wanted: str) -> float:
-    """The angle between the way from b to a and the middle of a side of b; the front of b is towards the viewer."""
-    way = math.atan2(a.xy[1] - b.xy[1], a.xy[0] - b.xy[0]) - viewer.yaw
-    turn = math.pi - _TURNS[wanted] if wanted in ("front", "behind") else _TURNS[wanted]
-    return abs(predicates.wrap(way - turn))
+def _angle_off_side(viewer: Body, a: Thing, b: Thing, side: str) -> float:
+    """Returns the angle between the direction from b to a and the middle of a side of b."""
+    direction = math.atan2(a.xy[1] - b.xy[1], a.xy[0] - b.xy[0]) - viewer.yaw
+    middle = math.pi - _SIDE_ANGLES[side] if side in ("front", "behind") else _SIDE_ANGLES[side]
+    return abs(predicates.wrap(direction - middle))
 
 
-def _stacked(a: Thing, b: Thing) -> bool:
+def _near_angle(angle: float) -> Ternary:
+    if angle <= ON_SIDE_RAD:
+        return True
+    return False if angle >= OFF_SIDE_RAD else None
+
+
+def _overlap(a: Thing, b: Thing) -> bool:
     return predicates.gap(a, b) == 0.0
 
 
-def _within(distance: float, limits: tuple[float, float]) -> Ternary:
-    surely, surely_not = limits
-    if distance <= surely:
+def _in_range(distance: float, limits: tuple[float, float]) -> Ternary:
+    certain, possible = limits
+    if distance <= certain:
         return True
-    return False if distance > surely_not else None
+    return False if distance > possible else None

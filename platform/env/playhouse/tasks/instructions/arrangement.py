@@ -1,10 +1,9 @@
-"""Arrange several things: stack them, lay them out in a shape, gather them."""
+"""Base of instructions to arrange several objects: stack them, lay them out in a shape, gather them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,19 +11,19 @@ from interplay.env.playhouse.planning.layouts import ArrangementPlan, plan_gathe
 from interplay.env.playhouse.planning.stacks import Stack, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_group import ObjectGroup
-from interplay.env.playhouse.tasks.instructions.object_instruction import done
-from interplay.env.playhouse.tasks.stored_fields import without_unused_cues
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
+from interplay.env.playhouse.tasks.progress import fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.formations import SHAPES, Formation, gathered_at
-from interplay.env.task import InfeasibleTask, Task
-from interplay.env.world import World
+from interplay.env.task import InfeasibleTask
 
-NEEDED = ("push", "strafe")  # movements without which nothing is put down precisely
-TRIED = 8  # descriptions of things, drawn at random, of which it is seen whether they can be arranged
-FAR, AT_IT = 4.0, 1.0  # meters from a thing that is to be moved: as good as not begun, and there
-BROUGHT = 1.0  # meters from what a held thing joins, at which it has been brought
-CONFUSABLE = {  # what may be taken for what; none of them may make the other
+REQUIRED_MOVEMENTS = ("push", "strafe")  # without them nothing is put down precisely
+MAX_GROUPS_TRIED = 8  # groups of objects, drawn at random, that are tested for a plan
+APPROACH_RANGE_M = (4.0, 1.0)  # distance from an object to fetch at which approaching it begins to count, and ends
+CARRIED_M = 1.0  # from what a held object joins, where it has been carried there
+APPROACH_WEIGHT, HOLD_WEIGHT, CARRY_WEIGHT = 0.2, 0.4, 0.4
+CONFUSABLE_SHAPES = {  # no shape may satisfy the test of one it is mistaken for
     "tower": ("row", "group"),
     "row": ("triangle", "tower"),
     "ordered row": ("row",),
@@ -35,123 +34,118 @@ CONFUSABLE = {  # what may be taken for what; none of them may make the other
 }
 
 
-@dataclass(frozen=True)
-class Arrangement(Task):
-    """Bring several things into a shape."""
+@dataclass(frozen=True, kw_only=True)
+class Arrangement(PlayhouseTask):
+    """Arrange `count` of the candidates. Baseline `placed`: how many of them were in place already."""
 
-    kind: str
-    instruction: str
-    solver: str  # the role that was asked
     shape: str  # a key of SHAPES
-    among: tuple[int, ...]  # the indices of the Things that may be used
-    count: int  # of these, how many are needed
-    placed: int  # of these, how many had their place when it was asked
-    beside: int | None = None  # the furniture that a group gathers at
-    answer: str | None = field(default=None, init=False)
-    cue: str | None = field(default=None, kw_only=True)
-    modifier: str | None = field(default=None, kw_only=True)
+    candidates: tuple[int, ...]  # indices of the objects that may be used
+    count: int  # number of objects that form the shape
+    furniture: int | None = None  # index of the furniture at which a group is gathered
 
-    @classmethod
-    def load(cls, **fields: Any) -> Self:
-        """What `to_json` described."""
-        return cls(**{**fields, "among": tuple(fields["among"])})
+    def is_done(self, facts: HouseFacts) -> bool:
+        return self.formation(facts).is_made(facts, self.candidates, self.count)
 
-    def to_json(self) -> Mapping[str, Any]:
-        return without_unused_cues({**asdict(self), "among": list(self.among)})
+    def objects_in_place(self, facts: HouseFacts) -> tuple[Thing, ...]:
+        """Returns the largest set of candidates that already are in place."""
+        return self.formation(facts).placed(facts, self.candidates, self.count)
 
-    def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
-        return self.fulfilled(facts)
-
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        """Is it done, as the house stands?"""
-        return self.form(facts).is_made(facts, self.among, self.count)
-
-    def in_place(self, facts: HouseFacts) -> tuple[Thing, ...]:
-        """The most of the things that already have their place."""
-        return self.form(facts).placed(facts, self.among, self.count)
-
-    def form(self, facts: HouseFacts) -> Formation:
-        return SHAPES[self.shape] if self.beside is None else gathered_at(facts.things[self.beside])
+    def formation(self, facts: HouseFacts) -> Formation:
+        """Returns the formation to make."""
+        return SHAPES[self.shape] if self.furniture is None else gathered_at(facts.things[self.furniture])
 
     def plan(self, facts: HouseFacts) -> Stack | ArrangementPlan | None:
-        """What the solver would carry where; None where it can not be done."""
-        if self.beside is not None:
-            return plan_gathering(facts, self.solver, self.among, self.count, facts.things[self.beside])
+        """Plans which object the solver carries where; None if there is no way to do it."""
+        if self.furniture is not None:
+            return plan_gathering(facts, self.solver, self.candidates, self.count, facts.things[self.furniture])
         if self.shape == "tower":
-            return plan_stack(facts, self.solver, self.among, self.count)
-        return plan_layout(facts, self.solver, self.among, self.count, self.shape)
+            return plan_stack(facts, self.solver, self.candidates, self.count)
+        return plan_layout(facts, self.solver, self.candidates, self.count, self.shape)
+
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        return {"placed": len(self.objects_in_place(facts))}
 
     def progress(self, facts: HouseFacts) -> float:
-        """Each thing that was not in its place is worth the same: 0.2 of that for the way to it, 0.4 for holding it,
-        0.4 for bringing it to the others, and all of it once it lies where it should."""
-        if self.fulfilled(facts):
+        """Each object that was not in place has the same weight: 0.2 of it for the way to the object, 0.4 for holding
+        it, 0.4 for carrying it to the others, and all of it once it is in place."""
+        if self.is_done(facts):
             return 1.0
-        placed = self.in_place(facts)
-        part = self._carried(facts, placed) if self.holds(facts) else self._way(facts, placed)
-        return float(np.clip((len(placed) - self.placed + part) / (self.count - self.placed), 0.0, 1.0))
+        in_place = self.objects_in_place(facts)
+        partial = self._carried(facts, in_place) if self.is_carrying(facts) else self._approached(facts, in_place)
+        placed = self.baseline["placed"]
+        return float(np.clip((len(in_place) - placed + partial) / (self.count - placed), 0.0, 1.0))
 
-    def holds(self, facts: HouseFacts) -> bool:
-        return facts.bodies[self.solver].holding in self.among
+    def is_carrying(self, facts: HouseFacts) -> bool:
+        """Tests whether the solver holds one of the candidates."""
+        return facts.bodies[self.solver].holding in self.candidates
 
-    def _carried(self, facts: HouseFacts, placed: Sequence[Thing]) -> float:
+    def _carried(self, facts: HouseFacts, in_place: Sequence[Thing]) -> float:
         held = facts.bodies[self.solver].holding
         assert held is not None
-        goals = [facts.things[self.beside]] if self.beside is not None else list(placed)
-        left = min((predicates.walking_distance(facts, facts.things[held].xy, goal) for goal in goals), default=BROUGHT)
-        return 0.4 + 0.4 * done(FAR, left, BROUGHT)
+        goals = [facts.things[self.furniture]] if self.furniture is not None else list(in_place)
+        distances = (predicates.walking_distance(facts, facts.things[held].xy, goal) for goal in goals)
+        remaining = min(distances, default=CARRIED_M)
+        return HOLD_WEIGHT + CARRY_WEIGHT * fraction_covered(APPROACH_RANGE_M[0], remaining, CARRIED_M)
 
-    def _way(self, facts: HouseFacts, placed: Sequence[Thing]) -> float:
-        lying = {thing.index for thing in placed}
-        body = facts.bodies[self.solver]
-        left = [
-            predicates.walking_distance(facts, body.position, facts.things[i]) for i in self.among if i not in lying
-        ]
-        return 0.2 * done(FAR, min(left, default=FAR), AT_IT)
+    def _approached(self, facts: HouseFacts, in_place: Sequence[Thing]) -> float:
+        placed = {thing.index for thing in in_place}
+        position = facts.bodies[self.solver].position
+        others = (facts.things[i] for i in self.candidates if i not in placed)
+        distances = (predicates.walking_distance(facts, position, thing) for thing in others)
+        start, goal = APPROACH_RANGE_M
+        return APPROACH_WEIGHT * fraction_covered(start, min(distances, default=start), goal)
 
-    def misread(self, world: World, rng: np.random.Generator) -> Task:
-        """Another shape of the same things, or the same shape with a thing that was not meant."""
-        facts: HouseFacts = world.facts()
+    def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
+        """Another shape of the same objects, or the same shape with an object that was not meant."""
         loose = [t.index for t in facts.things if not t.furniture and t.held_by is None]
-        others = [i for i in loose if i not in self.among]
-        meant = [replace(self, shape=shape, beside=None) for shape in CONFUSABLE[self.shape] if self._may_be(shape)]
+        others = [i for i in loose if i not in self.candidates]
+        shapes = [shape for shape in CONFUSABLE_SHAPES[self.shape] if self._has_enough_for(shape)]
+        readings = [replace(self, shape=shape, furniture=None) for shape in shapes]
         if others:
             wrong = others[int(rng.integers(len(others)))]
             rest = [i for i in rng.permutation(loose).tolist() if i != wrong][: self.count - 1]
-            meant.append(replace(self, among=(wrong, *rest)))
-        for number in rng.permutation(len(meant)).tolist():
-            other: Arrangement = meant[number]
-            if other.plan(facts) is not None and not other.fulfilled(facts):
-                return replace(other, placed=len(other.in_place(facts)))
-        return self
+            readings.append(replace(self, candidates=(wrong, *rest)))
+        for number in rng.permutation(len(readings)).tolist():
+            other: Arrangement = readings[number]
+            if other.plan(facts) is not None and not other.is_done(facts):
+                return other
+        return None
 
-    def _may_be(self, shape: str) -> bool:
+    def _has_enough_for(self, shape: str) -> bool:
         return self.count >= 3 or shape in ("tower", "group")
 
 
-def draw_arrangement(
-    asking: TaskContext,
+def sample_arrangement(
+    context: TaskContext,
     rng: np.random.Generator,
     kind: str,
     shape: str,
     choices: Sequence[tuple[str, ObjectGroup]],
-    beside: int | None = None,
+    furniture: int | None = None,
 ) -> Arrangement:
-    """A feasible, not yet fulfilled arrangement of one of these groups of things, each with its instruction.
+    """Draws a feasible arrangement, not yet done, of one of these groups of objects, each with its instruction.
 
     Raises:
         InfeasibleTask: there is none, or the world lacks a movement.
     """
-    if missing := [name for name in NEEDED if name not in asking.components]:
+    if missing := [name for name in REQUIRED_MOVEMENTS if name not in context.components]:
         raise InfeasibleTask(
             f"no task of kind {kind!r} can be asked here: nothing is put down precisely without the movements "
             f"{', '.join(missing)}; add them to env.components"
         )
-    for number in rng.permutation(len(choices))[:TRIED].tolist():
-        words, members = choices[number]
-        task = Arrangement(kind, words, asking.solver, shape, members.among, members.count, 0, beside)
-        placed = len(task.in_place(asking.facts))
-        if placed < members.count and task.plan(asking.facts) is not None:
-            return replace(task, placed=placed)
+    for number in rng.permutation(len(choices))[:MAX_GROUPS_TRIED].tolist():
+        text, group = choices[number]
+        task = Arrangement(
+            kind=kind,
+            instruction=text,
+            solver=context.solver,
+            shape=shape,
+            candidates=group.candidates,
+            count=group.count,
+            furniture=furniture,
+        )
+        if len(task.objects_in_place(context.facts)) < group.count and task.plan(context.facts) is not None:
+            return task
     raise InfeasibleTask(
         f"no task of kind {kind!r} can be asked here: no things that words can single out could be arranged so"
     )

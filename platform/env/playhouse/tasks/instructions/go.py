@@ -9,35 +9,52 @@ import numpy as np
 
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.sampling import one_of
+from interplay.env.playhouse.tasks.progress import Potential
+from interplay.env.playhouse.tasks.sampling import sample_one
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
 
-NEAR = 1.2  # meters from the footprint's edge within which one has gone to a thing
-FACING = math.radians(30)  # off the thing's middle, when one has gone to it
+NEAR_M = 1.2  # from the footprint's edge
+FACING_RAD = math.radians(30)  # off the thing's middle
+WEIGHTS = Potential(look=0.4, approach=0.4)
+
+FEW_WORDINGS = ("go to the {thing}", "walk to the {thing}", "go near the {thing}")
+WORDINGS = (
+    *FEW_WORDINGS,
+    "go and stand near the {thing}",
+    "walk up to the {thing}",
+    "go over to the {thing}",
+    "move close to the {thing}",
+    "find the {thing} and go near it",
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Go(ObjectInstruction):
     """Walk up to a thing and face it."""
 
-    def fulfilled(self, facts: HouseFacts) -> bool:
+    def is_done(self, facts: HouseFacts) -> bool:
         body, thing = facts.bodies[self.solver], self.thing(facts)
         return (
             predicates.same_room(body.room, thing.room)
-            and predicates.edge_distance(body.position, thing) <= NEAR
-            and predicates.in_front(body, thing.xy, FACING)
+            and predicates.edge_distance(body.position, thing) <= NEAR_M
+            and predicates.in_front(body, thing.xy, FACING_RAD)
         )
 
     def progress(self, facts: HouseFacts) -> float:
-        """What a rater sees: 0.4 for turning to it, 0.4 for the way with it in view; 1 once done."""
-        if self.fulfilled(facts):
+        """0.4 for turning to it, 0.4 for the way with it in view; 1 once done."""
+        if self.is_done(facts):
             return 1.0
-        return self.looks(facts) * (0.4 + 0.4 * self.nearness(facts, NEAR))
+        return WEIGHTS(looking=self.looking(facts), nearness=self.nearness(facts, NEAR_M), held=False)
 
 
-def draw_go(asking: TaskContext, rng: np.random.Generator) -> Go:
-    far = [thing for thing in asking.nameable() if asking.walk(thing) > NEAR]
-    target = one_of(far, rng, "go", "every thing that can be named is near the solver")
-    words = asking.word("go", rng, thing=asking.call(target, rng))
-    return Go("go", words, asking.solver, target.index, asking.walk(target))
+def sample_go(context: TaskContext, rng: np.random.Generator) -> Go:
+    """Draws an instruction to go to an object that the solver is not near."""
+    far = [thing for thing in context.nameable_objects() if context.walking_distance(thing) > NEAR_M]
+    target = sample_one(far, rng, "go", "every thing that can be named is near the solver")
+    text = context.phrase(FEW_WORDINGS, WORDINGS, rng, thing=context.name(target, rng))
+    return Go(kind="go", instruction=text, solver=context.solver, target=target.index)
+
+
+KIND = TaskKind(name="go", task=Go, sample=sample_go, wordings=WORDINGS, usual=True)

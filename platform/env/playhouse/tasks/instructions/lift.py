@@ -1,45 +1,60 @@
-"""Lift a thing."""
+"""Lift an object."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.object_instruction import WITHIN_GRASP, ObjectInstruction
-from interplay.env.playhouse.tasks.sampling import one_of
-from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.playhouse.tasks.instructions.object_instruction import GRASP_DISTANCE_M, ObjectInstruction
+from interplay.env.playhouse.tasks.progress import Potential
+from interplay.env.playhouse.tasks.sampling import sample_one
+from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.truth.facts import HouseFacts
 
-RAISED = 0.25  # meters above where it rested, for a thing to be lifted
+RAISED_M = 0.25  # above where the object rested; less may be a nudge
+WEIGHTS = Potential(look=0.2, approach=0.2, hold=0.6, carry=0.4)
+AIM_WEIGHT = 0.1
+
+FEW_WORDINGS = ("lift the {thing}", "pick up the {thing}", "raise the {thing}")
+WORDINGS = (
+    *FEW_WORDINGS,
+    "lift up the {thing}",
+    "take the {thing} in your hand",
+    "find the {thing} and lift it",
+    "hold up the {thing}",
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lift(ObjectInstruction):
-    """Grasp a thing and raise it."""
+    """Grasp an object and raise it. Baseline `height`: of its middle, in meters."""
 
-    rest_height: float  # of the thing's middle, when asked
-
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        thing = self.thing(facts)
-        return thing.held_by == self.solver and thing.position[2] - self.rest_height >= RAISED
+    def is_done(self, facts: HouseFacts) -> bool:
+        return self.thing(facts).held_by == self.solver and self._raised(facts) >= RAISED_M
 
     def progress(self, facts: HouseFacts) -> float:
         """0.2 for turning to it, 0.2 for the way with it in view, 0.1 for aiming at it from near; 0.6 for holding it,
         and 0.4 for raising it."""
-        thing = self.thing(facts)
-        if thing.held_by == self.solver:
-            return 0.6 + 0.4 * float(np.clip((thing.position[2] - self.rest_height) / RAISED, 0.0, 1.0))
-        near = self.nearness(facts, WITHIN_GRASP)
+        if self.thing(facts).held_by == self.solver:
+            return self.potential(facts, WEIGHTS, float(np.clip(self._raised(facts) / RAISED_M, 0.0, 1.0)))
         aims = facts.bodies[self.solver].looking_at == self.target
-        return self.looks(facts) * (0.2 + 0.2 * near) + 0.1 * near * aims
+        return self.potential(facts, WEIGHTS) + AIM_WEIGHT * self.nearness(facts, GRASP_DISTANCE_M) * aims
 
-    def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
-        return replace(super().meaning(thing, facts), rest_height=thing.position[2])
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        return {**super().measure(facts), "height": self.thing(facts).position[2]}
+
+    def _raised(self, facts: HouseFacts) -> float:
+        return self.thing(facts).position[2] - self.baseline["height"]
 
 
-def draw_lift(asking: TaskContext, rng: np.random.Generator) -> Lift:
-    target = one_of(asking.nameable(), rng, "lift", "no loose thing can be named")
-    words = asking.word("lift", rng, thing=asking.call(target, rng))
-    return Lift("lift", words, asking.solver, target.index, asking.walk(target), target.position[2])
+def sample_lift(context: TaskContext, rng: np.random.Generator) -> Lift:
+    """Draws an instruction to lift one of the nameable objects."""
+    target = sample_one(context.nameable_objects(), rng, "lift", "no loose thing can be named")
+    text = context.phrase(FEW_WORDINGS, WORDINGS, rng, thing=context.name(target, rng))
+    return Lift(kind="lift", instruction=text, solver=context.solver, target=target.index)
+
+
+KIND = TaskKind(name="lift", task=Lift, sample=sample_lift, wordings=WORDINGS, usual=True)

@@ -1,4 +1,4 @@
-"""Which things an errand about several is to use, and how a setter names them."""
+"""Groups of objects that an instruction is about, and the noun phrases that name them."""
 
 from __future__ import annotations
 
@@ -11,88 +11,98 @@ from interplay.env.playhouse.language.templates import NUMBERS, plural
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
-SHAPE_WORDS = ("round", "rectangular", "pointy", "eatable")  # attributes that stand before a noun
-OBJECTS, ANY = "objects", "things"  # whatever is loose: where it is arranged, where it is carried
-MOST = 10  # things that fit a description, at most
+NOUN_ATTRIBUTES = ("round", "rectangular", "pointy", "eatable")  # attributes that may precede a noun
+ANY_ARRANGED = "objects"  # any loose objects, in instructions to arrange them
+ANY_OBJECT = "things"  # any loose objects, in instructions to carry them
+MAX_CANDIDATES = 10
 
 
 @dataclass(frozen=True)
 class ObjectGroup:
-    """Things of which so many are needed, and how they are called ("the white objects", "any three objects")."""
+    """A group of candidate objects, how many of them are required, and the phrase that names them."""
 
-    words: str
-    among: tuple[int, ...]
+    words: str  # "the white objects", "any three objects"
+    candidates: tuple[int, ...]
     count: int
 
 
-def described(
-    asking: TaskContext, counts: Sequence[int], fits: Callable[[Thing], bool] = lambda _: True, *, some: bool = True
+def described_groups(
+    context: TaskContext,
+    counts: Sequence[int],
+    fits: Callable[[Thing], bool] = lambda _: True,
+    *,
+    subsets: bool = True,
 ) -> list[ObjectGroup]:
-    """Things of a color, of a category, of an attribute, or any.
+    """Returns the groups of one color, one category or one attribute, or of any objects.
 
-    All of them, where there are as many as `counts` allows and all of them fit; with `some`, also so many of them,
-    where the words are true of more and as many fit. What another player holds is none of those that may be used.
+    A group is all objects of a description if their number is in `counts` and all of them fit; with `subsets` also
+    `counts` of them if the description has more and as many fit. Objects that another player holds are no candidates.
     """
-    loose = [thing for thing in asking.facts.things if not thing.furniture]
-    found: list[ObjectGroup] = []
-    for noun, things in _nouns(loose, OBJECTS):
-        free = [thing for thing in things if thing.held_by in (None, asking.solver)]
+    loose = [thing for thing in context.facts.things if not thing.furniture]
+    groups: list[ObjectGroup] = []
+    for noun, things in _descriptions(loose, ANY_ARRANGED):
+        free = [thing for thing in things if thing.held_by in (None, context.solver)]
         indices, usable = tuple(thing.index for thing in free), sum(map(fits, free))
-        if len(things) > MOST:
+        if len(things) > MAX_CANDIDATES:
             continue
         if len(things) in counts and usable == len(things) and len(things) < len(loose):
-            found.append(ObjectGroup(f"the {noun}", indices, len(things)))
-        if some:
-            found += [ObjectGroup(_some(noun, k), indices, k) for k in counts if k <= usable and k < len(things)]
-    return found
+            groups.append(ObjectGroup(f"the {noun}", indices, len(things)))
+        if subsets:
+            groups += [
+                ObjectGroup(_some(noun, count), indices, count)
+                for count in counts
+                if count <= usable and count < len(things)
+            ]
+    return groups
 
 
-def named(
-    asking: TaskContext, counts: Sequence[int], rng: np.random.Generator, fits: Callable[[Thing], bool] = lambda _: True
+def listed_groups(
+    context: TaskContext, counts: Sequence[int], rng: np.random.Generator, fits: Callable[[Thing], bool]
 ) -> list[ObjectGroup]:
-    """Things called one by one, drawn at random: "the red ball, the blue duck and the green block"."""
-    nameable = [thing for thing in asking.nameable() if fits(thing)]
-    found = []
+    """Draws a group of each size whose objects are named one by one: "the red ball, the blue duck and the green
+    block"."""
+    nameable = [thing for thing in context.nameable_objects() if fits(thing)]
+    groups = []
     for count in counts:
         if count <= len(nameable):
             drawn = [nameable[i] for i in rng.permutation(len(nameable))[:count].tolist()]
-            words = listed([f"the {asking.call(thing, rng)}" for thing in drawn])
-            found.append(ObjectGroup(words, tuple(thing.index for thing in drawn), count))
-    return found
+            names = enumerated([f"the {context.name(thing, rng)}" for thing in drawn])
+            groups.append(ObjectGroup(names, tuple(thing.index for thing in drawn), count))
+    return groups
 
 
-def alike(facts: HouseFacts, least: int) -> list[tuple[str, tuple[Thing, ...]]]:
-    """Descriptions that fit at least so many loose things, and all the things that each fits, none in a hand."""
+def descriptions_shared(facts: HouseFacts, min_count: int) -> list[tuple[str, tuple[Thing, ...]]]:
+    """Returns the descriptions that fit at least `min_count` loose objects, none of them held, with these objects."""
     loose = [thing for thing in facts.things if not thing.furniture]
     held = {thing.index for thing in loose if thing.held_by is not None}
-    found = []
-    for noun, things in _nouns(loose, ANY):
+    shared = []
+    for noun, things in _descriptions(loose, ANY_OBJECT):
         free = tuple(thing for thing in things if thing.index not in held)
-        if len(free) >= least and (noun == ANY or len(free) == len(things)):
-            found.append((noun, free))
-    return found
+        if len(free) >= min_count and (noun == ANY_OBJECT or len(free) == len(things)):
+            shared.append((noun, free))
+    return shared
 
 
-def so_many(number: int, words: str) -> str:
-    """ "two red things" """
-    return f"{NUMBERS[number]} {words}"
+def number_of(count: int, noun: str) -> str:
+    """Returns "two red things" for 2 and "red things"."""
+    return f"{NUMBERS[count]} {noun}"
 
 
-def listed(phrases: Sequence[str]) -> str:
-    """ "a, b and c"."""
+def enumerated(phrases: Sequence[str]) -> str:
+    """Joins phrases to "a, b and c"."""
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
-def _nouns(loose: Sequence[Thing], general: str) -> Iterable[tuple[str, list[Thing]]]:
-    """Words for several of the things, and those that each fits; `general`: for any of them."""
+def _descriptions(loose: Sequence[Thing], any_noun: str) -> Iterable[tuple[str, list[Thing]]]:
+    """Yields plural nouns with the objects that each fits; `any_noun` fits all of them."""
     for color in dict.fromkeys(thing.color for thing in loose):
-        yield f"{color} {general}", [thing for thing in loose if thing.color == color]
+        yield f"{color} {any_noun}", [thing for thing in loose if thing.color == color]
     for category in dict.fromkeys(thing.category for thing in loose):
         yield plural(category), [thing for thing in loose if thing.category == category]
-    for word in SHAPE_WORDS:
-        yield f"{word} {general}", [thing for thing in loose if word in thing.attributes]
-    yield general, list(loose)
+    for attribute in NOUN_ATTRIBUTES:
+        yield f"{attribute} {any_noun}", [thing for thing in loose if attribute in thing.attributes]
+    yield any_noun, list(loose)
 
 
 def _some(noun: str, count: int) -> str:
-    return f"any {so_many(count, noun)}" if noun == OBJECTS else so_many(count, noun)
+    return f"any {number_of(count, noun)}" if noun == ANY_ARRANGED else number_of(count, noun)

@@ -1,20 +1,19 @@
-"""Lay things out as a triangle, a square or a circle."""
+"""Lay objects out as a triangle, a square or a circle."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import PHRASES, phrase
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.layouts import is_steady
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement, draw_arrangement
-from interplay.env.playhouse.tasks.instructions.object_group import described, named
+from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement, sample_arrangement
+from interplay.env.playhouse.tasks.instructions.object_group import described_groups, listed_groups
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 
-ON_A_CIRCLE = (3, 4, 5)
-
-PHRASES["triangle"] = (
+TRIANGLE_WORDINGS = (
     "make a triangle with {things}",
     "form a triangle with {things}",
     "make a triangle of {things}",
@@ -22,7 +21,7 @@ PHRASES["triangle"] = (
     "arrange {things} in a triangle",
     "lay out {things} as a triangle",
 )
-PHRASES["square"] = (
+SQUARE_WORDINGS = (
     "make a square with {things}",
     "form a square with {things}",
     "make a square of {things}",
@@ -30,7 +29,7 @@ PHRASES["square"] = (
     "arrange {things} in a square",
     "lay out {things} as a square",
 )
-PHRASES["circle"] = (
+CIRCLE_WORDINGS = (
     "form a circle with {things}",
     "make a circle with {things}",
     "make a circle of {things}",
@@ -40,20 +39,31 @@ PHRASES["circle"] = (
 )
 
 
-def draw_triangle(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
-    return _draw(asking, rng, "triangle", (3,))
+def outline_sampler(
+    kind: str, counts: tuple[int, ...], wordings: tuple[str, ...]
+) -> Callable[[TaskContext, np.random.Generator], Arrangement]:
+    """Returns the sampler of one shape; `counts`: numbers of objects that it may have."""
+
+    def sample(context: TaskContext, rng: np.random.Generator) -> Arrangement:
+        groups = [*described_groups(context, counts, is_steady), *listed_groups(context, counts, rng, is_steady)]
+        choices = [(fill_template(wordings, rng, things=group.words), group) for group in groups]
+        return sample_arrangement(context, rng, kind, kind, choices)
+
+    return sample
 
 
-def draw_square(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
-    return _draw(asking, rng, "square", (4,))
-
-
-def draw_circle(asking: TaskContext, rng: np.random.Generator) -> Arrangement:
-    return _draw(asking, rng, "circle", ON_A_CIRCLE)
-
-
-def _draw(asking: TaskContext, rng: np.random.Generator, kind: str, counts: Sequence[int]) -> Arrangement:
-    groups = [*described(asking, counts, is_steady), *named(asking, counts, rng, is_steady)]
-    return draw_arrangement(
-        asking, rng, kind, kind, [(phrase(kind, rng, things=group.words), group) for group in groups]
+def _kind(name: str, counts: tuple[int, ...], wordings: tuple[str, ...], probe_steps: int) -> TaskKind:
+    return TaskKind(
+        name=name,
+        task=Arrangement,
+        sample=outline_sampler(name, counts, wordings),
+        wordings=wordings,
+        probe_steps=probe_steps,
     )
+
+
+KINDS = (
+    _kind("triangle", (3,), TRIANGLE_WORDINGS, 180),
+    _kind("square", (4,), SQUARE_WORDINGS, 240),
+    _kind("circle", (3, 4, 5), CIRCLE_WORDINGS, 280),
+)

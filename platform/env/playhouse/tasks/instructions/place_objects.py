@@ -1,83 +1,82 @@
-"""What all errands share that bring one thing, or some of several, to a place: their progress and their mistakes."""
+"""Base of instructions to bring one object, or several, to a place."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from interplay.env.playhouse.planning.placement import Placement
-from interplay.env.playhouse.tasks.instructions.object_instruction import WITHIN_GRASP, ObjectInstruction, done
+from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
+from interplay.env.playhouse.tasks.progress import CARRY_AND_RELEASE, fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
-LADEN, DEEP = 100.0, 10.0  # meters that one would rather walk than take what carries another, or lies in a bin
+# Meters that a solver walks rather than take an object that carries another one, or one that lies in a bin.
+LADEN_PENALTY_M, IN_BIN_PENALTY_M = 100.0, 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PlaceObjects(ObjectInstruction):
-    """Bring so many of these things to where they belong. `target` is the first of them."""
+    """Bring `count` of the candidates to a place. `target` is the first candidate.
 
-    things: tuple[int, ...]  # indices of those that count
-    starts: tuple[float, ...]  # meters the solver had to walk to each when asked
-    aparts: tuple[float, ...]  # meters that each had to be carried when asked
-    wanted: int  # how many of them must arrive
+    Baseline of candidate i: `walk_i` and `carry_i`, meters from the solver to it and from there to the place.
+    """
 
-    @abstractmethod
-    def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
-        """Is one of the things where it belongs?"""
+    candidates: tuple[int, ...]  # indices of the objects that count
+    count: int = 1  # number of candidates that must be placed
 
     @abstractmethod
-    def left(self, facts: HouseFacts, thing: Thing) -> float:
-        """Meters that a thing still has to be carried; 0 once it is there."""
+    def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
+        """Tests whether a candidate is at the place."""
 
     @abstractmethod
-    def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        """Places where the thing would have arrived."""
+    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
+        """Returns the meters that a candidate still has to be carried; 0 at the place."""
+
+    @abstractmethod
+    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
+        """Returns the poses in which a candidate would be at the place."""
 
     def rank(self, facts: HouseFacts, thing: Thing) -> float:
-        """Of those that count, a competent solver sets about the one with the lowest: the nearest, but rather one that
-        neither carries another nor is in a bin."""
-        walk = predicates.walking_distance(facts, facts.bodies[self.solver].position, thing)
+        """Orders the candidates for the scripted solver, lowest first: by distance, laden ones and those in a bin
+        last."""
         laden = bool(predicates.contents(facts, thing) or predicates.things_on(facts, thing))
-        within = any(predicates.inside(thing, other) for other in facts.things)
-        return walk + LADEN * laden + DEEP * within
+        in_bin = any(predicates.inside(thing, other) for other in facts.things)
+        return self._walk(facts, thing) + LADEN_PENALTY_M * laden + IN_BIN_PENALTY_M * in_bin
 
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        return sum(self.arrived(facts, facts.things[i]) for i in self.things) >= self.wanted
+    def is_done(self, facts: HouseFacts) -> bool:
+        return sum(self.is_placed(facts, facts.things[i]) for i in self.candidates) >= self.count
 
     def progress(self, facts: HouseFacts) -> float:
-        """Of each that must arrive: 0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35
-        for bringing it, and 1 once it is there. Of those on their way, only the one that has come farthest counts."""
-        if self.fulfilled(facts):
+        """1 for each object at the place, and for the one of the others that has come farthest: 0.1 for turning to it,
+        0.1 for the way with it in view, 0.45 for holding it, 0.35 for carrying it; divided by `count`."""
+        if self.is_done(facts):
             return 1.0
-        there = [self.arrived(facts, facts.things[i]) for i in self.things]
-        partly = [self._partly(facts, k) for k, arrived in enumerate(there) if not arrived]
-        return (sum(there) + max(partly)) / self.wanted
+        placed = [self.is_placed(facts, facts.things[i]) for i in self.candidates]
+        partial = [
+            self._potential_of(facts, i) for i, at_place in zip(self.candidates, placed, strict=True) if not at_place
+        ]
+        return (sum(placed) + max(partial)) / self.count
 
-    def _partly(self, facts: HouseFacts, k: int) -> float:
-        thing = facts.things[self.things[k]]
-        one = replace(self, target=thing.index, start=self.starts[k])
-        brought = done(self.aparts[k], self.left(facts, thing), 0.0)
-        if thing.held_by == self.solver:
-            return 0.45 + 0.35 * brought
-        return one.looks(facts) * (0.1 + 0.1 * one.nearness(facts, WITHIN_GRASP)) + 0.35 * brought
+    def _potential_of(self, facts: HouseFacts, index: int) -> float:
+        thing = facts.things[index]
+        one = replace(self, target=index, baseline={"walk": self.baseline[f"walk_{index}"]})
+        carried = fraction_covered(self.baseline[f"carry_{index}"], self.remaining(facts, thing), 0.0)
+        return one.potential(facts, CARRY_AND_RELEASE, carried)
 
-    def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
-        fits = super().may_mistake(thing, facts) and thing.index not in self.things
-        return fits and not self.arrived(facts, thing) and bool(self.landings(facts, thing))
+    def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
+        fits = super().is_plausible_target(thing, facts) and thing.index not in self.candidates
+        return fits and not self.is_placed(facts, thing) and bool(self.placements(facts, thing))
 
-    def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
-        """The same words, meant of another thing: it and some of those that count, as many as are wanted."""
-        rest = tuple(i for i in self.things if i != self.target)
-        things = (thing.index, *rest[: self.wanted - 1])
-        return replace(self, target=thing.index, things=things).measured(facts)
+    def with_target(self, thing: Thing, facts: HouseFacts) -> Self:
+        """Returns the same instruction about this thing and `count - 1` of the candidates."""
+        rest = tuple(i for i in self.candidates if i != self.target)
+        return replace(self, target=thing.index, candidates=(thing.index, *rest[: self.count - 1]))
 
-    def measured(self, facts: HouseFacts) -> Self:
-        """The same errand with its distances as they are now."""
-        body = facts.bodies[self.solver].position
-        things = [facts.things[i] for i in self.things]
-        starts = tuple(predicates.walking_distance(facts, body, thing) for thing in things)
-        aparts = tuple(self.left(facts, thing) for thing in things)
-        return replace(self, start=starts[0], starts=starts, aparts=aparts)
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        things = [facts.things[i] for i in self.candidates]
+        walks = {f"walk_{thing.index}": self._walk(facts, thing) for thing in things}
+        carries = {f"carry_{thing.index}": self.remaining(facts, thing) for thing in things}
+        return {**super().measure(facts), **walks, **carries}

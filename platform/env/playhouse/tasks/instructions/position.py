@@ -1,83 +1,114 @@
-"""Put one thing next to another."""
+"""Put one object next to another thing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from interplay.env.playhouse.planning.placement import Placement, placements_beside
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.object_instruction import WITHIN_GRASP, ObjectInstruction, done
+from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
-from interplay.env.playhouse.tasks.sampling import one_of
+from interplay.env.playhouse.tasks.progress import CARRY_AND_RELEASE, fraction_covered
+from interplay.env.playhouse.tasks.sampling import sample_one
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.playhouse.truth.predicates.relations import BESIDE
 
-BESIDE = 0.6  # meters from edge to edge within which things are next to each other
-APART = BESIDE + 0.3  # meters between two things, at least, for the one to be asked to be put next to the other
-ON_FLOOR = 0.1  # meters above the floor, at most, of the underside of what things are put next to
+MIN_GAP_M = BESIDE + 0.3  # between two things of which one is to be put next to the other
+ON_FLOOR_M = 0.1  # above the floor, at most, of the underside of a thing that objects are put next to
+
+FEW_WORDINGS = (
+    "put the {thing} next to the {other}",
+    "place the {thing} near the {other}",
+    "move the {thing} beside the {other}",
+)
+WORDINGS = (
+    *FEW_WORDINGS,
+    "put the {thing} down beside the {other}",
+    "place the {thing} close to the {other}",
+    "set the {thing} next to the {other}",
+    "take the {thing} and put it near the {other}",
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Position(ObjectInstruction):
-    """Put one thing next to another, and let go."""
+    """Put one object next to another thing, and let go. Baseline `carry`: meters between the two, edge to edge."""
 
-    other: int  # the Thing's index that the target goes next to
-    apart: float  # meters between the two when asked, edge to edge
+    other: int  # index of the thing that the target goes next to
 
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        thing = self.thing(facts)
-        return thing.held_by is None and predicates.next_to(thing, facts.things[self.other], BESIDE)
+    def is_done(self, facts: HouseFacts) -> bool:
+        return _is_beside(self.thing(facts), facts.things[self.other])
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35 for bringing it, and 1 once
+        """0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35 for carrying it, and 1 once
         it is let go there."""
-        if self.fulfilled(facts):
+        if self.is_done(facts):
             return 1.0
-        thing, other = self.thing(facts), facts.things[self.other]
-        brought = done(self.apart, predicates.walking_distance(facts, thing.xy, other), BESIDE)
-        if thing.held_by == self.solver:
-            return 0.45 + 0.35 * brought
-        return self.looks(facts) * (0.1 + 0.1 * self.nearness(facts, WITHIN_GRASP)) + 0.35 * brought
+        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), BESIDE)
+        return self.potential(facts, CARRY_AND_RELEASE, carried)
 
-    def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
-        already = predicates.next_to(thing, facts.things[self.other], BESIDE)
-        return super().may_mistake(thing, facts) and thing.index != self.other and not already
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        return {**super().measure(facts), "carry": self._remaining(facts)}
 
-    def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
-        apart = predicates.walking_distance(facts, thing.xy, facts.things[self.other])
-        return replace(super().meaning(thing, facts), apart=apart)
+    def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
+        in_place = predicates.next_to(thing, facts.things[self.other])
+        return super().is_plausible_target(thing, facts) and thing.index != self.other and not in_place
+
+    def as_placement(self, facts: HouseFacts) -> PlaceBeside:
+        """Returns the same instruction in the form in which objects are carried and put down with more care."""
+        return PlaceBeside(
+            kind=self.kind,
+            instruction=self.instruction,
+            solver=self.solver,
+            target=self.target,
+            candidates=(self.target,),
+            other=self.other,
+        ).with_baseline(facts)
+
+    def _remaining(self, facts: HouseFacts) -> float:
+        return predicates.walking_distance(facts, self.thing(facts).xy, facts.things[self.other])
 
 
-@dataclass(frozen=True)
-class Beside(PlaceObjects):
-    """The same as of who brings things to places."""
+@dataclass(frozen=True, kw_only=True)
+class PlaceBeside(PlaceObjects):
+    """`Position` as a `PlaceObjects` task."""
 
     other: int
 
-    def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
-        return thing.held_by is None and predicates.next_to(thing, facts.things[self.other], BESIDE)
+    def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
+        return _is_beside(thing, facts.things[self.other])
 
-    def left(self, facts: HouseFacts, thing: Thing) -> float:
+    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
         return predicates.walking_distance(facts, thing.xy, facts.things[self.other])
 
-    def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
+    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         return placements_beside(facts, thing, facts.things[self.other])
 
 
-def draw_position(asking: TaskContext, rng: np.random.Generator) -> Position:
-    facts = asking.facts
-    places = [thing for thing in asking.told_apart() if thing.held_by is None and predicates.bottom(thing) <= ON_FLOOR]
+def _is_beside(thing: Thing, other: Thing) -> bool:
+    return thing.held_by is None and predicates.next_to(thing, other)
+
+
+def sample_position(context: TaskContext, rng: np.random.Generator) -> Position:
+    """Draws an instruction about two nameable things that are apart."""
+    places = [
+        thing for thing in context.nameable_things() if thing.held_by is None and predicates.bottom(thing) <= ON_FLOOR_M
+    ]
     pairs = [
         (target, other)
-        for target in asking.nameable()
+        for target in context.nameable_objects()
         for other in places
-        if other.index != target.index and predicates.gap(target, other) > APART
+        if other.index != target.index and predicates.gap(target, other) > MIN_GAP_M
     ]
-    target, other = one_of(pairs, rng, "position", "no two things that can be named are apart")
-    words = asking.word("position", rng, thing=asking.call(target, rng), other=asking.call(other, rng))
-    apart = predicates.walking_distance(facts, target.xy, other)
-    return Position("position", words, asking.solver, target.index, asking.walk(target), other.index, apart)
+    target, other = sample_one(pairs, rng, "position", "no two things that can be named are apart")
+    names = {"thing": context.name(target, rng), "other": context.name(other, rng)}
+    text = context.phrase(FEW_WORDINGS, WORDINGS, rng, **names)
+    return Position(kind="position", instruction=text, solver=context.solver, target=target.index, other=other.index)
+
+
+KIND = TaskKind(name="position", task=Position, sample=sample_position, wordings=WORDINGS, usual=True)

@@ -1,22 +1,23 @@
-"""Push a thing, with the body."""
+"""Push an object with the body."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import PHRASES, phrase
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.pushes import PUSH_RUN_UP_M, best_push_path
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.sampling import one_of
+from interplay.env.playhouse.tasks.sampling import sample_one
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.contact_events import SHOVED
 
-PHRASES["push"] = (
+WORDINGS = (
     "push the {thing}",
     "push the {thing} with your body",
     "walk into the {thing} and push it",
@@ -24,54 +25,58 @@ PHRASES["push"] = (
     "give the {thing} a push",
     "bump into the {thing} so that it moves",
 )
-ON_FLOOR = 0.05  # meters above the floor, at most, of the underside of what a body can push
-TOUCHED = 0.4  # meters from a thing's edge where walking up to it ends: the body is 0.22 wide
+ON_FLOOR_M = 0.05  # above the floor, at most, of the underside of what a body can push
+AT_OBJECT_M = 0.4  # from an object's edge, where walking up to it ends: the body is 0.22 wide
+LOOK_WEIGHT, APPROACH_WEIGHT, PUSH_WEIGHT = 0.1, 0.4, 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Push(ObjectInstruction):
-    """Walk into a thing, so that it moves."""
+    """Walk into an object, so that it moves. Baseline `since`: world time in seconds from which pushes count."""
 
-    asked: float  # seconds: when
-
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        return predicates.pushed_by(facts, self.target, self.solver, self.asked)
+    def is_done(self, facts: HouseFacts) -> bool:
+        return predicates.pushed_by(facts, self.target, self.solver, self.baseline["since"])
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.1 for turning to it, 0.4 for the way, as one may have to walk round it; 0.5 for touching it, and up to 1
-        for how far it is pushed."""
-        if self.fulfilled(facts):
+        """0.1 for turning to it, 0.4 for the way (the solver may have to walk round it, out of view); 0.5 for touching
+        it, and up to 1 for how far it is pushed."""
+        if self.is_done(facts):
             return 1.0
-        deed = self.thing(facts).pushed
-        moved = 0.0
-        if deed is not None and deed.role == self.solver and deed.time >= self.asked:
-            moved = min(predicates.driven(facts, self.target, deed) / SHOVED, 0.99)
-        near = 0.1 * self.looks(facts) + 0.4 * self.nearness(facts, TOUCHED)
-        return max(near, 0.5 + 0.5 * moved if moved else 0.0)
+        event = self.thing(facts).pushed
+        pushed = 0.0
+        if event is not None and event.role == self.solver and event.time >= self.baseline["since"]:
+            pushed = min(predicates.driven(facts, self.target, event) / SHOVED, 0.99)
+        near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
+        return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
 
-    def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
-        return super().may_mistake(thing, facts) and pushable(thing, facts, self.solver, PUSH_RUN_UP_M)
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        return {**super().measure(facts), "since": facts.time}
 
-    def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
-        return replace(super().meaning(thing, facts), asked=facts.time)
-
-
-def draw_push(asking: TaskContext, rng: np.random.Generator) -> Push:
-    asking.needs_memory("push")
-    things = [thing for thing in asking.nameable() if pushable(thing, asking.facts, asking.solver, PUSH_RUN_UP_M)]
-    target = one_of(things, rng, "push", "no thing that can be named lies on the floor with a clear way before it")
-    words = phrase("push", rng, thing=asking.call(target, rng))
-    return Push("push", words, asking.solver, target.index, asking.walk(target), asking.facts.time)
+    def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
+        return super().is_plausible_target(thing, facts) and is_pushable(thing, facts, self.solver, PUSH_RUN_UP_M)
 
 
-def pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
-    """Can a player take a run at a thing from `back` meters off its edge, and push it on along the floor?
+def sample_push(context: TaskContext, rng: np.random.Generator) -> Push:
+    """Draws an object on the floor with a clear way before it."""
+    context.require_contact_log("push")
+    objects = [t for t in context.nameable_objects() if is_pushable(t, context.facts, context.solver, PUSH_RUN_UP_M)]
+    reason = "no thing that can be named lies on the floor with a clear way before it"
+    target = sample_one(objects, rng, "push", reason)
+    text = fill_template(WORDINGS, rng, thing=context.name(target, rng))
+    return Push(kind="push", instruction=text, solver=context.solver, target=target.index)
 
-    Not what it has just pushed: that push would go on, and a nudge be enough. `held`: what it pushes with, if not
-    its body.
+
+def is_pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
+    """Tests whether a player can run at an object from `back` meters off its edge and push it along the floor.
+
+    False for an object that it has just pushed: a nudge would be enough to continue that push. `held`: index of the
+    object that it pushes with, if not with its body.
     """
     if predicates.just_pushed(facts, thing.index, role, held):
         return False
-    low = predicates.bottom(thing) <= ON_FLOOR and thing.room is not None
-    within = any(predicates.inside(thing, other) or predicates.under(thing, other) for other in facts.things)
-    return low and not within and best_push_path(facts, role, thing, back + thing.radius, held) is not None
+    on_floor = predicates.bottom(thing) <= ON_FLOOR_M and thing.room is not None
+    enclosed = any(predicates.inside(thing, other) or predicates.under(thing, other) for other in facts.things)
+    return on_floor and not enclosed and best_push_path(facts, role, thing, back + thing.radius, held) is not None
+
+
+KIND = TaskKind(name="push", task=Push, sample=sample_push, wordings=WORDINGS, probe_steps=60)

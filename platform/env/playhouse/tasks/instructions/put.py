@@ -1,4 +1,4 @@
-"""Put one thing on, in or under another."""
+"""Put one object on, in or under another thing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import PHRASES, phrase
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.placement import (
     Placement,
     placements_in,
@@ -18,44 +18,43 @@ from interplay.env.playhouse.planning.placement import (
 )
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.task import InfeasibleTask, Task
-from interplay.env.world import World
+from interplay.env.task import InfeasibleTask
 
-PHRASES |= {
-    "put_on": (
-        "put the {thing} on the {other}",
-        "place the {thing} on top of the {other}",
-        "set the {thing} down on the {other}",
-        "lay the {thing} on the {other}",
-        "the {thing} belongs on the {other}",
-        "could you put the {thing} on top of the {other}?",
-    ),
-    "put_in": (
-        "put the {thing} in the {other}",
-        "place the {thing} into the {other}",
-        "drop the {thing} into the {other}",
-        "throw the {thing} away in the {other}",
-        "the {thing} belongs in the {other}",
-        "could you put the {thing} inside the {other}?",
-    ),
-    "put_under": (
-        "put the {thing} under the {other}",
-        "place the {thing} beneath the {other}",
-        "hide the {thing} under the {other}",
-        "push the {thing} below the {other}",
-        "the {thing} belongs under the {other}",
-        "could you put the {thing} underneath the {other}?",
-    ),
-}
+PUT_ON_WORDINGS = (
+    "put the {thing} on the {other}",
+    "place the {thing} on top of the {other}",
+    "set the {thing} down on the {other}",
+    "lay the {thing} on the {other}",
+    "the {thing} belongs on the {other}",
+    "could you put the {thing} on top of the {other}?",
+)
+PUT_IN_WORDINGS = (
+    "put the {thing} in the {other}",
+    "place the {thing} into the {other}",
+    "drop the {thing} into the {other}",
+    "throw the {thing} away in the {other}",
+    "the {thing} belongs in the {other}",
+    "could you put the {thing} inside the {other}?",
+)
+PUT_UNDER_WORDINGS = (
+    "put the {thing} under the {other}",
+    "place the {thing} beneath the {other}",
+    "hide the {thing} under the {other}",
+    "push the {thing} below the {other}",
+    "the {thing} belongs under the {other}",
+    "could you put the {thing} underneath the {other}?",
+)
 
 
 class Relation(NamedTuple):
-    """How a thing stands to another, and where it can be put to stand so."""
+    """A spatial relation between two things, and the poses that establish it."""
 
     holds: Callable[[Thing, Thing], bool]
-    landings: Callable[[HouseFacts, Thing, Thing], list[Placement]]
+    placements: Callable[[HouseFacts, Thing, Thing], list[Placement]]
 
 
 RELATIONS: Mapping[str, Relation] = {
@@ -66,60 +65,75 @@ RELATIONS: Mapping[str, Relation] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Put(PlaceObjects):
-    """Put a thing on, in or under another, and let go of it."""
+    """Put an object on, in or under another thing, and let go of it."""
 
-    other: int  # the Thing's index that it goes on, in or under
+    other: int  # index of the thing that it goes on, in or under
 
-    def arrived(self, facts: HouseFacts, thing: Thing) -> bool:
+    def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
         return thing.held_by is None and RELATIONS[self.kind].holds(thing, facts.things[self.other])
 
-    def left(self, facts: HouseFacts, thing: Thing) -> float:
+    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
         return predicates.walking_distance(facts, thing.xy, facts.things[self.other])
 
-    def landings(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return RELATIONS[self.kind].landings(facts, thing, facts.things[self.other])
+    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
+        return RELATIONS[self.kind].placements(facts, thing, facts.things[self.other])
 
-    def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
-        return thing.index != self.other and super().may_mistake(thing, facts)
+    def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
+        return thing.index != self.other and super().is_plausible_target(thing, facts)
 
-    def misread(self, world: World, rng: np.random.Generator) -> Task:
-        """Another thing, or half of the time another place."""
-        facts: HouseFacts = world.facts()
+    def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
+        """Another object or, half of the time, another place."""
         thing, relation = self.thing(facts), RELATIONS[self.kind]
         places = [
             place
             for place in facts.things
             if place.index not in (self.other, self.target)
             and place.held_by is None
-            and relation.landings(facts, thing, place)
+            and relation.placements(facts, thing, place)
             and not relation.holds(thing, place)
         ]
         if places and rng.random() < 0.5:
-            place = places[int(rng.integers(len(places)))]
-            return replace(self, other=place.index).measured(facts)
-        return super().misread(world, rng)
+            return replace(self, other=places[int(rng.integers(len(places)))].index)
+        return super().misreading(facts, rng)
 
 
-def draw_put(kind: str) -> Callable[[TaskContext, np.random.Generator], Put]:
-    """How errands of one of the three kinds are drawn."""
+def put_sampler(kind: str, wordings: Sequence[str]) -> Callable[[TaskContext, np.random.Generator], Put]:
+    """Returns the sampler of one of the three relations."""
 
-    def draw(asking: TaskContext, rng: np.random.Generator) -> Put:
-        asking.needs(kind, "push", "strafe")
-        facts, relation = asking.facts, RELATIONS[kind]
+    def sample(context: TaskContext, rng: np.random.Generator) -> Put:
+        context.require_movement(kind, "push", "strafe")
+        facts, relation = context.facts, RELATIONS[kind]
         pairs = [
             (thing, place)
-            for thing in asking.carriable()
-            for place in asking.told_apart()
+            for thing in context.carriable_objects()
+            for place in context.nameable_things()
             if place.index != thing.index and place.held_by is None and not relation.holds(thing, place)
         ]
         for i in rng.permutation(len(pairs)):
             thing, place = pairs[i]
-            if reachable_placements(facts, asking.solver, thing, relation.landings(facts, thing, place)):
-                words = phrase(kind, rng, thing=asking.call(thing, rng), other=asking.call(place, rng))
-                put = Put(kind, words, asking.solver, thing.index, 0.0, (thing.index,), (), (), 1, place.index)
-                return put.measured(facts)
+            if reachable_placements(facts, context.solver, thing, relation.placements(facts, thing, place)):
+                names = {"thing": context.name(thing, rng), "other": context.name(place, rng)}
+                return Put(
+                    kind=kind,
+                    instruction=fill_template(wordings, rng, **names),
+                    solver=context.solver,
+                    target=thing.index,
+                    candidates=(thing.index,),
+                    other=place.index,
+                )
         raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: nothing named fits a named place")
 
-    return draw
+    return sample
+
+
+def _kind(name: str, wordings: tuple[str, ...]) -> TaskKind:
+    return TaskKind(name=name, task=Put, sample=put_sampler(name, wordings), wordings=wordings)
+
+
+KINDS = (
+    _kind("put_on", PUT_ON_WORDINGS),
+    _kind("put_in", PUT_IN_WORDINGS),
+    _kind("put_under", PUT_UNDER_WORDINGS),
+)

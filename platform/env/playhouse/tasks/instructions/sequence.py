@@ -1,20 +1,22 @@
-"""Do one thing, and then another."""
+"""Carry out one instruction, and then another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import PHRASES, phrase
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.stored_fields import without_unused_cues
-from interplay.env.task import InfeasibleTask, Task, words
-from interplay.env.world import World
+from interplay.env.playhouse.tasks.instructions import go, go_room, lift, position, push, put, reposition, throw
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
+from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.truth.facts import HouseFacts
+from interplay.env.task import InfeasibleTask, words
 
-PHRASES["in_turn"] = (
+WORDINGS = (
     "{first} and then {second}",
     "{first}, then {second}",
     "first {first}, then {second}",
@@ -23,92 +25,94 @@ PHRASES["in_turn"] = (
     "{first} and afterwards {second}",
     "first {first} and then {second}",
 )
-# What stays done while something else is done, and what can come after it.
-LASTING = ("put_on", "put_in", "put_under", "position", "reposition", "throw", "push")
-LATER = ("go", "lift", "put_on", "put_in", "put_under", "position", "throw", "go_room")
-TRIES = 12  # draws of the two, until neither gets in the way of the other
-POLITE = ("the", "could", "i", "let", "nothing", "come")  # what begins so is no command that another can follow
-LONGEST = 9  # words of each of the two
+# Kinds that stay done while another instruction is carried out, and kinds that can follow.
+FIRST_KINDS = (*put.KINDS, position.KIND, reposition.KIND, throw.THROW_KIND, push.KIND)
+SECOND_KINDS = (go.KIND, lift.KIND, *put.KINDS, position.KIND, throw.THROW_KIND, go_room.KIND)
+PART_KINDS = {kind.name: kind for kind in (*FIRST_KINDS, *SECOND_KINDS)}
+MAX_DRAWS = 12  # of the two parts, until neither interferes with the other
+# First words of instructions that are not imperatives, which another instruction cannot follow.
+NOT_IMPERATIVE = ("the", "could", "i", "let", "nothing", "come")
+MAX_PART_WORDS = 9
+FIRST_WEIGHT = 0.5  # of the first part in `progress`
 
-Draw = Callable[[str, TaskContext, np.random.Generator], Task]
 
+@dataclass(frozen=True, kw_only=True)
+class TaskSequence(PlayhouseTask):
+    """Two instructions, the first of which stays done: the sequence is done once both are.
 
-@dataclass(frozen=True)
-class TaskSequence(Task):
-    """Two errands, of which the first stays done: both are, once the second is.
-
-    The first is worth half of the progress, and the second counts only while the first is done.
+    The first has half of the weight in `progress`, and the second counts only while the first is done.
     """
 
-    kind: str
-    instruction: str
-    solver: str  # the role that was asked
-    first: Task
-    second: Task
-    answer: str | None = field(default=None, init=False)
-    cue: str | None = field(default=None, kw_only=True)
-    modifier: str | None = field(default=None, kw_only=True)
+    first: PlayhouseTask
+    second: PlayhouseTask
 
     @classmethod
-    def load(cls, load_part: Callable[[Mapping[str, Any]], Task], **fields: Any) -> Self:
-        """What `to_json` described."""
-        parts = {name: load_part(fields[name]) for name in ("first", "second")}
-        return cls(**{**fields, **parts})
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        parts = {name: PART_KINDS[stored[name]["kind"]].task.from_json(stored[name]) for name in ("first", "second")}
+        return super().from_json({**stored, **parts})
 
-    def to_json(self) -> Mapping[str, Any]:
-        own = {"kind": self.kind, "instruction": self.instruction, "solver": self.solver, "answer": self.answer}
-        parts = {"first": self.first.to_json(), "second": self.second.to_json()}
-        return without_unused_cues({**own, **parts, "cue": self.cue, "modifier": self.modifier})
+    def is_done(self, facts: HouseFacts) -> bool:
+        return self.first.is_done(facts) and self.second.is_done(facts)
 
-    def success(self, facts: Any, said: Sequence[str]) -> bool:
-        return self.first.success(facts, said) and self.second.success(facts, said)
+    def progress(self, facts: HouseFacts) -> float:
+        if not self.first.is_done(facts):
+            return FIRST_WEIGHT * self.first.progress(facts)
+        return FIRST_WEIGHT + (1.0 - FIRST_WEIGHT) * self.second.progress(facts)
 
-    def progress(self, facts: Any) -> float:
-        if not self.first.success(facts, ()):
-            return 0.5 * self.first.progress(facts)
-        return 0.5 + 0.5 * self.second.progress(facts)
+    def with_baseline(self, facts: HouseFacts) -> Self:
+        return replace(self, first=self.first.with_baseline(facts), second=self.second.with_baseline(facts))
 
-    def misread(self, world: World, rng: np.random.Generator) -> Task:
-        """One of the two is misunderstood, or forgotten."""
-        way = int(rng.integers(4))
-        if way < 2:
-            return replace(self.first if way == 0 else self.second, instruction=self.instruction)  # type: ignore[type-var]
-        if way == 2:
-            return replace(self, first=self.first.misread(world, rng))
-        return replace(self, second=self.second.misread(world, rng))
+    def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
+        """Only one of the two parts, or one of them misinterpreted."""
+        case = int(rng.integers(4))
+        if case < 2:
+            return replace(self.first if case == 0 else self.second, instruction=self.instruction)
+        if case == 2:
+            return replace(self, first=self.first.misinterpreted(facts, rng))
+        return replace(self, second=self.second.misinterpreted(facts, rng))
 
 
-def sample_sequence(draw: Draw, asking: TaskContext, rng: np.random.Generator) -> TaskSequence:
-    """Two errands about different things."""
-    why: list[str] = []
-    for _ in range(TRIES):
+def sample_sequence(context: TaskContext, rng: np.random.Generator) -> TaskSequence:
+    """Draws two instructions about different things."""
+    reasons: list[str] = []
+    for _ in range(MAX_DRAWS):
         try:
-            first = draw(LASTING[int(rng.integers(len(LASTING)))], asking, rng)
-            second = draw(LATER[int(rng.integers(len(LATER)))], asking, rng)
+            first = _sample_part(FIRST_KINDS, context, rng)
+            second = _sample_part(SECOND_KINDS, context, rng)
         except InfeasibleTask as refusal:
-            why.append(str(refusal))
+            reasons.append(str(refusal))
             continue
-        if _is_command(first) and _is_command(second) and _apart(first, second):
-            text = phrase("in_turn", rng, first=first.instruction, second=second.instruction)
-            return TaskSequence("in_turn", text, asking.solver, first, second)
-    reasons = "; ".join(dict.fromkeys(why)) or "no two errands are apart"
-    raise InfeasibleTask(f"no task of kind 'in_turn' can be asked here: {reasons}")
+        if _is_short_imperative(first) and _is_short_imperative(second) and _are_independent(first, second):
+            text = fill_template(WORDINGS, rng, first=first.instruction, second=second.instruction)
+            return TaskSequence(kind="in_turn", instruction=text, solver=context.solver, first=first, second=second)
+    reason = "; ".join(dict.fromkeys(reasons)) or "no two errands are apart"
+    raise InfeasibleTask(f"no task of kind 'in_turn' can be asked here: {reason}")
 
 
-def _is_command(task: Task) -> bool:
-    """Is it a short command?"""
+def _sample_part(kinds: Sequence[TaskKind], context: TaskContext, rng: np.random.Generator) -> PlayhouseTask:
+    return kinds[int(rng.integers(len(kinds)))].sample(context, rng).with_baseline(context.facts)
+
+
+def _is_short_imperative(task: PlayhouseTask) -> bool:
     said = words(task.instruction)
-    return said[0] not in POLITE and len(said) <= LONGEST and not task.instruction.endswith("?")
+    return said[0] not in NOT_IMPERATIVE and len(said) <= MAX_PART_WORDS and not task.instruction.endswith("?")
 
 
-def _apart(first: Task, second: Task) -> bool:
-    """Are they about different things? What one is done with, the other leaves alone."""
-    one, two = _things(first), _things(second)
-    return one["target"].isdisjoint({*two["target"], *two["other"]}) and one["other"].isdisjoint(two["target"])
+def _are_independent(first: PlayhouseTask, second: PlayhouseTask) -> bool:
+    """Tests whether neither part moves a thing that the other is about."""
+    moved, moved_later = _objects_moved(first), _objects_moved(second)
+    return moved.isdisjoint(moved_later | _references(second)) and _references(first).isdisjoint(moved_later)
 
 
-def _things(task: Task) -> dict[str, frozenset[int]]:
+def _objects_moved(task: PlayhouseTask) -> set[int]:
     fields = task.to_json()
-    target = {fields[name] for name in ("target",) if fields.get(name) is not None}
-    other = {fields[name] for name in ("other",) if fields.get(name) is not None}
-    return {"target": frozenset(target | {*fields.get("things", ())}), "other": frozenset(other)}
+    target = {fields["target"]} if fields.get("target") is not None else set()
+    return {*target, *fields.get("candidates", ())}
+
+
+def _references(task: PlayhouseTask) -> set[int]:
+    fields = task.to_json()
+    return {fields["other"]} if fields.get("other") is not None else set()
+
+
+KIND = TaskKind(name="in_turn", task=TaskSequence, sample=sample_sequence, wordings=WORDINGS, probe_steps=240)

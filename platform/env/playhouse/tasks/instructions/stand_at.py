@@ -1,109 +1,94 @@
-"""What instructions to be somewhere share: whom they ask, where that is, and how far it is from there."""
+"""Base of instructions to stand somewhere."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from interplay.env.playhouse.planning.navigation import free_spots
-from interplay.env.playhouse.tasks.instructions.object_instruction import done
-from interplay.env.playhouse.tasks.stored_fields import without_unused_cues
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
+from interplay.env.playhouse.tasks.progress import fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
-from interplay.env.task import InfeasibleTask, Task
-from interplay.env.world import World
+from interplay.env.task import InfeasibleTask
 
-MARGIN = 0.2  # meters to any side that one may miss a spot by and still stand as asked
-ON_THE_WAY = 0.9  # of `progress`, at the end of the way
+SPOT_MARGIN_M = 0.2  # the instruction also holds this far to any side of a spot
+WEIGHT_OF_WAY = 0.9  # progress at the end of the way
 
 
-@dataclass(frozen=True)
-class StandAt(Task):
-    """An instruction to be somewhere. `spot` is the nearest place that will do, when asked; others do as well."""
+@dataclass(frozen=True, kw_only=True)
+class StandAt(PlayhouseTask):
+    """An instruction to stand somewhere.
 
-    kind: str
-    instruction: str
-    solver: str  # the role that was asked
-    spot_x: float
-    spot_y: float
-    start: float  # meters the solver had to walk there when asked
-    answer: str | None = field(default=None, init=False)
-    cue: str | None = field(default=None, kw_only=True)
-    modifier: str | None = field(default=None, kw_only=True)
-
-    def to_json(self) -> Mapping[str, Any]:
-        return without_unused_cues(asdict(self))
+    Baseline `spot_x` and `spot_y`: the nearest place that satisfies it (others do as well); `walk`: meters to there.
+    """
 
     @abstractmethod
     def holds(self, facts: HouseFacts, body: Body) -> bool:
-        """Would a solver with this body be where it was asked to be?"""
+        """Tests whether a solver with this body would satisfy the instruction."""
 
     @abstractmethod
-    def mistaken(self, facts: HouseFacts) -> Sequence[Self]:
-        """The same words, as they may be misunderstood; not yet with a spot."""
+    def misreadings(self, facts: HouseFacts) -> Sequence[Self]:
+        """Returns all misinterpretations, still without a baseline."""
 
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        """Is it done, as the house stands?"""
+    @property
+    def spot(self) -> XY:
+        """Nearest place that satisfied the instruction when it was set."""
+        return self.baseline["spot_x"], self.baseline["spot_y"]
+
+    def is_done(self, facts: HouseFacts) -> bool:
         return self.holds(facts, facts.bodies[self.solver])
 
-    def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
-        return self.fulfilled(facts)
-
     def progress(self, facts: HouseFacts) -> float:
-        """0.9 for the way there, 1 once done."""
-        if self.fulfilled(facts):
+        """0.9 for the way to the spot, 1 once done."""
+        if self.is_done(facts):
             return 1.0
-        left = predicates.walk(facts, facts.bodies[self.solver].position, (self.spot_x, self.spot_y))
-        return ON_THE_WAY * done(self.start, left, 0.0)
+        remaining = predicates.walk(facts, facts.bodies[self.solver].position, self.spot)
+        return WEIGHT_OF_WAY * fraction_covered(self.baseline["walk"], remaining, 0.0)
 
-    def misread(self, world: World, rng: np.random.Generator) -> Task:
-        facts: HouseFacts = world.facts()
-        choices = list(self.mistaken(facts))
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        """Measures the way to the nearest spot.
+
+        Raises:
+            InfeasibleTask: no free floor satisfies the instruction.
+        """
+        spot = self.nearest_spot(facts)
+        if spot is None:
+            raise InfeasibleTask(f"no task of kind {self.kind!r} can be asked here: there is no free floor to stand on")
+        walk = predicates.walk(facts, facts.bodies[self.solver].position, spot)
+        return {"spot_x": spot[0], "spot_y": spot[1], "walk": walk}
+
+    def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
+        choices = list(self.misreadings(facts))
         order: list[int] = rng.permutation(len(choices)).tolist()
         for index in order:
-            other = None if choices[index].fulfilled(facts) else choices[index].with_spot(facts)
-            if other is not None:
-                return other
-        return self
+            if not choices[index].is_done(facts) and choices[index].nearest_spot(facts) is not None:
+                return choices[index]
+        return None
 
-    def with_spot(self, facts: HouseFacts) -> Self | None:
-        """The same task with the spot that is nearest to the solver now; None where there is none."""
+    def nearest_spot(self, facts: HouseFacts) -> XY | None:
+        """Returns the spot of free floor nearest to the solver that satisfies the instruction, if there is one."""
         body = facts.bodies[self.solver]
-        fitting = [spot for spot in free_spots(facts, self.solver) if self._fits(facts, body, spot)]
-        if not fitting:
-            return None
-        x, y = min(fitting, key=lambda spot: predicates.walk(facts, body.position, spot))
-        return replace(self, spot_x=x, spot_y=y, start=predicates.walk(facts, body.position, (x, y)))
-
-    def _fits(self, facts: HouseFacts, body: Body, spot: XY) -> bool:
-        """Would a solver stand as asked at a spot, and a little beside it?"""
-        room = predicates.nearest_room(facts, spot).name
-        around = ((0.0, 0.0), (MARGIN, 0.0), (-MARGIN, 0.0), (0.0, MARGIN), (0.0, -MARGIN))
-        return all(
-            self.holds(facts, self.turned(facts, replace(body, room=room, position=(spot[0] + dx, spot[1] + dy))))
-            for dx, dy in around
-        )
+        fitting = [spot for spot in free_spots(facts, self.solver) if self._holds_around(facts, body, spot)]
+        return min(fitting, key=lambda spot: predicates.walk(facts, body.position, spot), default=None)
 
     def turned(self, facts: HouseFacts, body: Body) -> Body:
-        """The body, turned to where one looks who stands there as asked."""
+        """Returns the body turned towards the point to face."""
         return replace(body, yaw=body.yaw + predicates.bearing(body, self.facing(facts, body)))
 
     def facing(self, facts: HouseFacts, body: Body) -> XY:
-        """The point that one looks at who stands there: straight ahead, where it does not matter."""
+        """Returns the point that the solver has to face: straight ahead if any direction satisfies the instruction."""
         return body.position[0] + np.cos(body.yaw), body.position[1] + np.sin(body.yaw)
 
-
-def spotted(task: StandAt, facts: HouseFacts) -> StandAt:
-    """A task with a spot.
-
-    Raises:
-        InfeasibleTask: nobody can stand there.
-    """
-    found = task.with_spot(facts)
-    if found is None:
-        raise InfeasibleTask(f"no task of kind {task.kind!r} can be asked here: there is no free floor to stand on")
-    return found
+    def _holds_around(self, facts: HouseFacts, body: Body, spot: XY) -> bool:
+        """Tests whether the instruction holds at a spot and `SPOT_MARGIN_M` to all four sides."""
+        room = predicates.nearest_room(facts, spot).name
+        m = SPOT_MARGIN_M
+        return all(
+            self.holds(facts, self.turned(facts, replace(body, room=room, position=(spot[0] + dx, spot[1] + dy))))
+            for dx, dy in ((0.0, 0.0), (m, 0.0), (-m, 0.0), (0.0, m), (0.0, -m))
+        )

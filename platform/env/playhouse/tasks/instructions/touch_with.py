@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import PHRASES
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.use_tool import UseTool, draw_wield
+from interplay.env.playhouse.tasks.instructions.use_tool import UseTool, sample_use_tool
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
-PHRASES["touch_with"] = (
+WORDINGS = (
     "touch the {thing} with the {tool}",
     "take the {tool} and touch the {thing} with it",
     "use the {tool} to touch the {thing}",
@@ -22,19 +22,23 @@ PHRASES["touch_with"] = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TouchWith(UseTool):
-    """Hold one thing against another, loose or furniture, if only for a moment."""
+    """Hold an object against a thing, loose or furniture, if only for a moment."""
 
-    def fulfilled(self, facts: HouseFacts) -> bool:
-        return predicates.touched(facts, self.other, self.target, self.solver, self.asked)
+    def is_done(self, facts: HouseFacts) -> bool:
+        return predicates.touched(facts, self.other, self.target, self.solver, self.since)
 
     def begun(self, facts: HouseFacts) -> float:
         return 0.0
 
-    def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
+    def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
         return True
 
 
-def draw_touch_with(asking: TaskContext, rng: np.random.Generator) -> TouchWith:
-    return draw_wield(TouchWith, "touch_with", asking.told_apart(), asking, rng)
+def sample_touch_with(context: TaskContext, rng: np.random.Generator) -> TouchWith:
+    """Draws an object and the thing to touch with it."""
+    return sample_use_tool(TouchWith, "touch_with", WORDINGS, context.nameable_things(), context, rng)
+
+
+KIND = TaskKind(name="touch_with", task=TouchWith, sample=sample_touch_with, wordings=WORDINGS, probe_steps=80)

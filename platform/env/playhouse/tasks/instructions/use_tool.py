@@ -1,105 +1,113 @@
-"""What errands with a tool share: one thing is taken, and something is done to another with it.
+"""Base of instructions to take one object and use it on another thing.
 
-The target is the thing that is taken; `other` is what the deed is done to.
+The target is the tool; `other` is the thing it is used on.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from interplay.env.playhouse.language.templates import phrase
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.object_instruction import WITHIN_GRASP, ObjectInstruction, done
-from interplay.env.playhouse.tasks.sampling import one_of
+from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
+from interplay.env.playhouse.tasks.progress import Potential, fraction_covered
+from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.task import Task
-from interplay.env.world import World
 
-APART = 0.5  # meters from edge to edge, at least, of two things of which one is to be taken to the other
-CLOSE = 0.2  # meters from edge to edge at which the one has been brought to the other
-HIGHEST = 1.2  # meters above the floor, at most, of the underside of what is within reach of a hand
+MIN_GAP_M = 0.5  # from edge to edge, between a tool and the thing it is to be used on
+AT_OTHER_M = 0.2  # from edge to edge, where the tool has been brought to the other thing
+MAX_HEIGHT_M = 1.2  # of the underside of a thing within reach of a hand, above the floor
+
+WEIGHTS = Potential(look=0.1, approach=0.1, hold=0.4, carry=0.3)
+USE_WEIGHTS = (0.7, 0.29)  # once the use has begun: at its begin, and for how far it has come
 
 T = TypeVar("T", bound="UseTool")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UseTool(ObjectInstruction):
-    """Take a thing, and do something with it to another."""
+    """Take an object and use it on another thing.
 
-    other: int  # the Thing's index that it is done to
-    apart: float  # meters between the two when asked, edge to edge
-    asked: float  # seconds: when
+    Baseline `carry`: meters between the two, edge to edge; `since`: world time in seconds from which contacts count.
+    """
+
+    other: int  # index of the thing that the tool is used on
+
+    @property
+    def since(self) -> float:
+        """World time in seconds from which contacts count."""
+        return self.baseline["since"]
 
     @abstractmethod
-    def may_suffer(self, thing: Thing, facts: HouseFacts) -> bool:
-        """Can it be done to this thing?"""
+    def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
+        """Tests whether the tool can be used on this thing."""
 
     @abstractmethod
     def begun(self, facts: HouseFacts) -> float:
-        """How much of the deed itself is done, 0 to 1."""
+        """Returns the fraction in [0, 1] of the use itself that is done."""
 
     def progress(self, facts: HouseFacts) -> float:
-        """0.1 for turning to the tool, 0.1 for the way with it in view; 0.4 for holding it, 0.3 for bringing it, the
-        rest for the deed; 1 once it is done."""
-        if self.fulfilled(facts):
+        """0.1 for turning to the tool, 0.1 for the way with it in view; 0.4 for holding it, 0.3 for bringing it to the
+        other thing, the rest for its use; 1 once done."""
+        if self.is_done(facts):
             return 1.0
-        thing, level = self.thing(facts), 0.7 + 0.29 * self.begun(facts) if self.begun(facts) else 0.0
-        if thing.held_by == self.solver:
-            left = predicates.walking_distance(facts, thing.xy, facts.things[self.other])
-            return max(level, 0.4 + 0.3 * done(self.apart, left, CLOSE))
-        return max(level, self.looks(facts) * (0.1 + 0.1 * self.nearness(facts, WITHIN_GRASP)))
+        used = USE_WEIGHTS[0] + USE_WEIGHTS[1] * self.begun(facts) if self.begun(facts) else 0.0
+        remaining = predicates.walking_distance(facts, self.thing(facts).xy, facts.things[self.other])
+        carried = fraction_covered(self.baseline["carry"], remaining, AT_OTHER_M)
+        return max(used, self.potential(facts, WEIGHTS, carried))
 
-    def misread(self, world: World, rng: np.random.Generator) -> Task:
-        """Another tool, or the deed done to another thing."""
-        facts: HouseFacts = world.facts()
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        carry = predicates.walking_distance(facts, self.thing(facts).xy, facts.things[self.other])
+        return {**super().measure(facts), "carry": carry, "since": facts.time}
+
+    def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
+        """Another tool, or another thing that the tool is used on."""
         if rng.random() < 0.5:
             for index in rng.permutation(len(facts.things)).tolist():
-                other = facts.things[index]
-                if self._may_be_meant(other, facts):
-                    return replace(self, other=index, apart=self._apart(self.thing(facts), other, facts))
-        return super().misread(world, rng)
+                if self._is_plausible_other(facts.things[index], facts):
+                    return replace(self, other=index)
+        return super().misreading(facts, rng)
 
-    def may_mistake(self, thing: Thing, facts: HouseFacts) -> bool:
+    def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
         other = facts.things[self.other]
-        return super().may_mistake(thing, facts) and may_do(thing, other, facts) and self.may_suffer(other, facts)
+        plausible = super().is_plausible_target(thing, facts) and can_use(thing, other, facts)
+        return plausible and self.is_plausible_object(other, facts)
 
-    def meaning(self, thing: Thing, facts: HouseFacts) -> Self:
-        apart = self._apart(thing, facts.things[self.other], facts)
-        return replace(super().meaning(thing, facts), apart=apart, asked=facts.time)
-
-    def _may_be_meant(self, thing: Thing, facts: HouseFacts) -> bool:
-        fits = thing.index != self.other and may_do(self.thing(facts), thing, facts)
-        return fits and replace(self, other=thing.index).may_suffer(thing, facts)
-
-    def _apart(self, tool: Thing, other: Thing, facts: HouseFacts) -> float:
-        return predicates.walking_distance(facts, tool.xy, other)
+    def _is_plausible_other(self, thing: Thing, facts: HouseFacts) -> bool:
+        fits = thing.index != self.other and can_use(self.thing(facts), thing, facts)
+        return fits and replace(self, other=thing.index).is_plausible_object(thing, facts)
 
 
-def may_do(tool: Thing, other: Thing, facts: HouseFacts) -> bool:
-    """Can something be done to a thing with this tool: are they apart, and is the thing within reach?"""
-    if other.index == tool.index or other.held_by is not None or predicates.bottom(other) > HIGHEST:
+def can_use(tool: Thing, other: Thing, facts: HouseFacts) -> bool:
+    """Tests whether a tool can be used on a thing: the two are apart, in no bin, and the thing is within reach."""
+    if other.index == tool.index or other.held_by is not None or predicates.bottom(other) > MAX_HEIGHT_M:
         return False
-    stowed = any(predicates.inside(thing, box) for thing in (tool, other) for box in facts.things)
-    return not stowed and (not predicates.same_room(tool.room, other.room) or predicates.gap(tool, other) >= APART)
+    in_bin = any(predicates.inside(thing, box) for thing in (tool, other) for box in facts.things)
+    return not in_bin and (not predicates.same_room(tool.room, other.room) or predicates.gap(tool, other) >= MIN_GAP_M)
 
 
-def draw_wield(
-    make: Callable[..., T], kind: str, others: Sequence[Thing], asking: TaskContext, rng: np.random.Generator
+def sample_use_tool(
+    task: type[T],
+    kind: str,
+    wordings: Sequence[str],
+    others: Sequence[Thing],
+    context: TaskContext,
+    rng: np.random.Generator,
 ) -> T:
-    """An errand of this kind about two things that words can tell apart; `others`: what it may be done to."""
-    asking.needs_memory(kind)
-    facts = asking.facts
-    pairs = [(tool, other) for tool in asking.nameable() for other in others if may_do(tool, other, facts)]
+    """Draws an instruction about two nameable things; `others`: what the tool may be used on."""
+    context.require_contact_log(kind)
+    facts = context.facts
+    pairs = [(tool, other) for tool in context.nameable_objects() for other in others if can_use(tool, other, facts)]
     for tool, other in [pairs[i] for i in rng.permutation(len(pairs))]:
-        apart = predicates.walking_distance(facts, tool.xy, other)
-        task = make(kind, "", asking.solver, tool.index, asking.walk(tool), other.index, apart, facts.time)
-        if task.may_suffer(other, facts):
-            words = phrase(kind, rng, thing=asking.call(other, rng), tool=asking.call(tool, rng))
-            return replace(task, instruction=words)
-    return one_of([], rng, kind, "there are no two things apart that can be named, with a way to do it")
+        found = task(kind=kind, instruction="", solver=context.solver, target=tool.index, other=other.index)
+        if found.is_plausible_object(other, facts):
+            text = fill_template(wordings, rng, thing=context.name(other, rng), tool=context.name(tool, rng))
+            return replace(found, instruction=text)
+    return sample_one([], rng, kind, "there are no two things apart that can be named, with a way to do it")

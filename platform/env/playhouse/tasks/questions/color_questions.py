@@ -1,0 +1,174 @@
+"""Questions about colors: that of one thing, and whether two things have the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+
+from interplay.env.playhouse.house.catalog import COLORS
+from interplay.env.playhouse.language.referring import nouns
+from interplay.env.playhouse.language.referring.expressions import describe_noun
+from interplay.env.playhouse.language.referring.styles import EVERYDAY
+from interplay.env.playhouse.language.templates import choose, fill_template, plural
+from interplay.env.playhouse.tasks.context import TaskContext
+from interplay.env.playhouse.tasks.questions.question import (
+    NO,
+    YES,
+    Answers,
+    Question,
+    question,
+    without_articles,
+    yes_or_no,
+)
+from interplay.env.playhouse.tasks.questions.rooms_asked import objects_here
+from interplay.env.playhouse.tasks.sampling import room_of_player, sample_one
+from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.truth import predicates
+from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.task import words
+
+COLOR_WORDINGS = ("what color is the {thing}?", "which color is the {thing}?", "what is the color of the {thing}?")
+COLOR_OF_WORDINGS = (
+    "what color is the {thing}?",
+    "which color is the {thing}?",
+    "what is the color of the {thing}?",
+    "tell me the color of the {thing}",
+    "can you tell me what color the {thing} is?",
+    "what color does the {thing} have?",
+    "of what color is the {thing}?",
+)
+SAME_COLOR_WORDINGS = (
+    "do the {thing} and the {other} have the same color?",
+    "are the {thing} and the {other} of the same color?",
+    "is the {thing} of the same color as the {other}?",
+)
+SAME_COLOR_OF_TWO_WORDINGS = (
+    "do the two {things} have the same color?",
+    "are the two {things} of the same color?",
+    "are both {things} of the same color?",
+)
+SAME_OR_DIFFERENT_WORDINGS = (
+    "do the {thing} and the {other} have the same or different colors?",
+    "are the {thing} and the {other} of the same or of different colors?",
+    "same color or different colors, the {thing} and the {other}?",
+    "tell me if the colors of the {thing} and the {other} are the same or different",
+)
+SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS = (
+    "do the {thing} and the {other} have the same color?",
+    "is the {thing} of the same color as the {other}?",
+    "are the {thing} and the {other} the same color?",
+)
+SAME = ("same", "same color", "same colour", "same colors", "same colours", "they have same color",
+        "they have same colour", "they are same")  # fmt: skip
+DIFFERENT = ("different", "different colors", "different colours", "different color", "different colour",
+             "they have different colors", "they have different colours", "they are different", "not same")  # fmt: skip
+OPEN_PROBABILITY = 0.6  # of asking "the same or different?" rather than for yes or no
+
+
+def sample_color(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws an object of the solver's room that is the only one of its category."""
+    facts = context.facts
+    alone = [t for t in objects_here(context) if len(predicates.matching(facts, category=t.category)) == 1]
+    target = sample_one(alone, rng, "color", "no loose thing here is the only one of its category")
+    answers = Answers(target.color, _other_colors(facts, target))
+    text = fill_template(COLOR_WORDINGS, rng, thing=target.category)
+    return question(context, "color", text, answers, (target.index,))
+
+
+def sample_color_of(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws a color, then a thing of the house that has it, so that the wooden furniture does not dominate."""
+    facts = context.facts
+    named = [(thing, names) for thing in context.nameable_things() if (names := colorless_names(context, thing))]
+    colors = sorted({thing.color for thing, _ in named})
+    color = sample_one(colors, rng, "color_of", "nothing can be named without its color")
+    thing, names = sample_one([pair for pair in named if pair[0].color == color], rng, "color_of", "")
+    text = fill_template(COLOR_OF_WORDINGS, rng, thing=choose(names, rng))
+    c = thing.color
+    accepted = (c, f"it is {c}", f"it's {c}", f"{c} color", f"{c} colour", f"{thing.category} is {c}", thing.name)
+    answers = Answers(c, _other_colors(facts, thing), accepted)
+    return question(context, "color_of", text, answers, (thing.index,), scope="house")
+
+
+def sample_same_color(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws two things of the solver's room; both answers have the same probability, and must be possible there."""
+    facts = context.facts
+    room = room_of_player(facts, context.solver)
+    categories = Counter(thing.category for thing in facts.things)
+    here = [thing for thing in facts.things if thing.room == room and thing.held_by is None]
+    pairs = [(a, b) for a, b in combinations(here, 2) if _only_two(a, b, categories) or _each_alone(a, b, categories)]
+    same = rng.random() < 0.5
+    by_truth = {truth: [pair for pair in pairs if predicates.same_color(*pair) == truth] for truth in (True, False)}
+    choices = by_truth[same] if by_truth[not same] else []
+    pair = sample_one(choices, rng, "same_color", "all things here are alike or unlike in color")
+    first, second = pair if rng.random() < 0.5 else pair[::-1]
+    if first.category == second.category:
+        text = fill_template(SAME_COLOR_OF_TWO_WORDINGS, rng, things=plural(first.category))
+    else:
+        text = fill_template(SAME_COLOR_WORDINGS, rng, thing=first.category, other=second.category)
+    answers = yes_or_no(same, accept_variants=False)
+    return question(context, "same_color", text, answers, (first.index, second.index))
+
+
+def sample_same_or_different(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws two things of one room; "same" and "different" have the same probability if both are possible."""
+    here = room_of_player(context.facts, context.solver)
+    names = {thing.index: found for thing in context.nameable_things() if (found := colorless_names(context, thing))}
+    things = [context.facts.things[index] for index in names]
+    pairs = [(a, b) for a, b in combinations(things, 2) if a.room == b.room and a.category != b.category]
+    same = bool(rng.random() < 0.5)
+    fitting = [pair for pair in pairs if predicates.same_color(*pair) == same]
+    near = [pair for pair in fitting if pair[0].room == here]
+    pair = sample_one(near or fitting, rng, "same_or_different", "no two things of one room are so in color")
+    first, second = pair if rng.random() < 0.5 else pair[::-1]
+    is_open = rng.random() < OPEN_PROBABILITY
+    wordings = SAME_OR_DIFFERENT_WORDINGS if is_open else SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS
+    text = fill_template(wordings, rng, thing=choose(names[first.index], rng), other=choose(names[second.index], rng))
+    ways: tuple[tuple[str, ...], tuple[str, ...]] = (SAME, DIFFERENT) if is_open else (YES, NO)
+    right, wrong = ways if same else ways[::-1]
+    answers = Answers(right[0], wrong[:1], without_articles(right))
+    return question(context, "same_or_different", text, answers, (first.index, second.index), scope="house")
+
+
+def colorless_names(context: TaskContext, thing: Thing) -> list[str]:
+    """Returns the names of a thing that do not contain its color; in everyday style also its category alone."""
+    if thing.held_by is not None:
+        return []
+    names = [name for name in context.naming.phrases(context.facts, thing) if thing.color not in words(name)]
+    if names or context.style is not EVERYDAY:
+        return names
+    noun = describe_noun(nouns.category(thing.category), context.facts)
+    return [] if noun.referent is None else [*noun.phrases]
+
+
+def _other_colors(facts: HouseFacts, thing: Thing) -> tuple[str, ...]:
+    """Returns the other colors of the house or, if there are none, of the catalog."""
+    in_house = sorted({other.color for other in facts.things} - {thing.color})
+    return tuple(in_house) or tuple(color for color in COLORS if color != thing.color)
+
+
+def _each_alone(a: Thing, b: Thing, categories: Counter[str]) -> bool:
+    """Tests whether each is the only one of its category in the house, so that no color is needed to name it."""
+    return categories[a.category] == categories[b.category] == 1
+
+
+def _only_two(a: Thing, b: Thing, categories: Counter[str]) -> bool:
+    """Tests whether they are the only two of one category in the house."""
+    return a.category == b.category and categories[a.category] == 2
+
+
+COLOR_KIND = TaskKind(name="color", task=Question, sample=sample_color, wordings=COLOR_WORDINGS, usual=True)
+COLOR_OF_KIND = TaskKind(name="color_of", task=Question, sample=sample_color_of, wordings=COLOR_OF_WORDINGS)
+SAME_COLOR_KIND = TaskKind(
+    name="same_color",
+    task=Question,
+    sample=sample_same_color,
+    wordings=(*SAME_COLOR_WORDINGS, *SAME_COLOR_OF_TWO_WORDINGS),
+)
+SAME_OR_DIFFERENT_KIND = TaskKind(
+    name="same_or_different",
+    task=Question,
+    sample=sample_same_or_different,
+    wordings=(*SAME_OR_DIFFERENT_WORDINGS, *SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS),
+)
