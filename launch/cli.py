@@ -21,6 +21,7 @@ from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
+from interplay.launch.memory_need import refuse_too_large
 from interplay.launch.pipeline import STAGES, demo
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
@@ -35,7 +36,8 @@ from interplay.stages.config import Config
 from interplay.stages.replaying import replay
 from interplay.stages.reporting import report
 from interplay.stages.reward_service import serve_reward
-from interplay.stages.run import Run, StageConflict, open_run
+from interplay.stages.run import Run, open_run
+from interplay.stages.stage_folder import StageConflict
 from interplay.stages.training import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
@@ -52,6 +54,7 @@ USERS_ERRORS = (
     UnknownFormat,
     EncoderFailed,
     ModuleNotFoundError,
+    OSError,
     ValueError,
 )
 
@@ -118,11 +121,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"interplay {name}: {failed}\n")
         return 1
     except USERS_ERRORS as error:
-        sys.stderr.write(f"interplay {name}: {error}\n")
+        sys.stderr.write(f"interplay {name}: {_described(error)}\n")
         kept = keep_traceback(Path(config.run.dir) / config.run.name, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         return 1
+
+
+def _described(error: BaseException) -> str:
+    """An error in words: of the system's errors, the file and what is wrong with it."""
+    file = (error.filename2 or error.filename) if isinstance(error, OSError) else None
+    if file is None:
+        return str(error)
+    return f"{file}: {error.strerror}; remove or repair it, or choose another run with run.name=..."
 
 
 def _sweep(typed: Sequence[str]) -> int:
@@ -153,6 +164,7 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
 
 def _stage(name: str) -> Callable[[Config], int]:
     def act(config: Config) -> int:
+        refuse_too_large(config, name)
         run = _open(config)
         STAGES[name](run)
         record = run.stage(name).record()
@@ -163,6 +175,8 @@ def _stage(name: str) -> Callable[[Config], int]:
 
 
 def _demo(config: Config) -> int:
+    for name in STAGES:
+        refuse_too_large(config, name)
     path = demo(_open(config))
     sys.stdout.write(_findings(path.with_name("summary.json")))
     sys.stdout.write(f"\nThe report: {path.resolve()}\n")

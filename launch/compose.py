@@ -90,7 +90,9 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             translated += ["env=plugin", f"++env.name={value}"]
         elif key in GROUPS:
             choices = _choices(key)
-            if value not in choices and (key, value) != ("experiment", "null"):
+            if (key, value) == ("experiment", "null"):  # none, as without the word; Hydra would raise
+                continue
+            if value not in choices:
                 unknown = f"there is no {value!r}.{did_you_mean(value, choices)}"
                 raise SettingsError([f"{key}: {renamed_value(key, value) or unknown}"])
             translated.append(override)

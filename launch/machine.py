@@ -1,4 +1,4 @@
-"""What this process may use of the machine: cores and memory, within a container's limits."""
+"""Cores and memory that this process may use, within the limits of a container."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def usable_cores(root: Path) -> float:
-    """Cores this process may use: its affinity, lowered by a container's quota (cgroup v2 or v1) under `root`."""
+    """Cores that this process may use: its affinity, lowered by a container's quota (cgroup v2 or v1) under `root`."""
     allowed = float(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else float(os.cpu_count() or 1)
     quota = _text(root / "sys/fs/cgroup/cpu.max").split()
     if not quota:
@@ -20,7 +20,7 @@ def usable_cores(root: Path) -> float:
 
 
 def free_memory(root: Path) -> int | None:
-    """Bytes that may still be used: /proc/meminfo, lowered by a cgroup's limit; None where neither exists."""
+    """Bytes that are still free: /proc/meminfo, lowered by a cgroup's limit; None where neither exists."""
     available = re.search(r"^MemAvailable:\s+(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
     free = [int(available.group(1)) * 1024] if available else []
     group = root / "sys/fs/cgroup"
@@ -34,8 +34,17 @@ def free_memory(root: Path) -> int | None:
     return min(free) if free else None
 
 
+def total_memory(root: Path) -> int | None:
+    """Bytes of memory of the machine, lowered by a cgroup's limit; None where the system does not report it."""
+    total = re.search(r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    group = root / "sys/fs/cgroup"
+    limits = [_text(group / name).strip() for name in ("memory.max", "memory/memory.limit_in_bytes")]
+    sizes = [int(limit) for limit in limits if limit.isdigit()]
+    return min([*sizes, int(total.group(1)) * 1024]) if total else None
+
+
 def _text(path: Path) -> str:
-    """A small file's text; empty where it does not exist or may not be read."""
+    """The text of a small file; empty where it does not exist or may not be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError, PermissionError):

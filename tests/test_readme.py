@@ -15,7 +15,7 @@ from tiny_runs import tiny
 
 from interplay.launch.cli import VERBS, configured, main
 from interplay.launch.sweep import combinations
-from interplay.stages.run import StageFolder
+from interplay.stages.stage_folder import StageFolder
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

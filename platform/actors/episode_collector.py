@@ -27,7 +27,7 @@ class RecordingConfig:
     """How long an episode goes on."""
 
     steps: int  # at most
-    linger: int  # steps after the task is done or the solver has finished, so that the end is seen
+    grace_steps: int  # steps after the task is done or the solver has finished, so that the end is seen
 
 
 @dataclass
@@ -130,7 +130,7 @@ class EpisodeCollector:
         lane.step += 1
         self._seat.see(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
         if lane.over_at is None and self._is_over(index):
-            lane.over_at = min(lane.step + self._config.linger, self._config.steps)
+            lane.over_at = min(lane.step + self._config.grace_steps, self._config.steps)
         if outcome.done or lane.step >= self._config.steps:
             lane.over_at = lane.step
 

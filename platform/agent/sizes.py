@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
+
+MAX_WIDTH, MAX_LAYERS = 65_536, 1_000  # far above any agent that can be trained
 
 AttentionKind = Literal["full", "aggregate", "none"]
 
@@ -46,7 +48,9 @@ class AgentConfig:
     contrast_hidden: int = 256  # the discriminator of matching vision and language
 
     def __post_init__(self) -> None:
-        problems = []
+        problems = self._sizes_out_of_range()
+        if problems:
+            raise ValueError("; ".join(problems))
         if len(self.channels) != len(self.blocks) or not self.channels:
             problems.append(f"agent.channels={self.channels} and agent.blocks={self.blocks} need one entry a stage")
         if self.width % self.attention_heads:
@@ -57,12 +61,22 @@ class AgentConfig:
             )
         if self.attention not in get_args(AttentionKind):
             problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(AttentionKind))}")
-        if self.aggregation_tokens < 1 or self.layers < 1:
-            problems.append("agent.aggregation_tokens and agent.layers are at least 1")
         if self.utterance_length < 2:
             problems.append(f"agent.utterance_length={self.utterance_length} leaves no room for a word and its end")
         if problems:
             raise ValueError("; ".join(problems))
+
+    def _sizes_out_of_range(self) -> list[str]:
+        """Widths below 1 or above `MAX_WIDTH`, and numbers of layers out of range."""
+        problems = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            sizes = [size for size in (value if isinstance(value, tuple) else [value]) if type(size) is int]
+            least = 0 if each.name == "blocks" else 1
+            most = MAX_LAYERS if each.name in ("blocks", "layers", "decoder_layers") else MAX_WIDTH
+            if any(not least <= size <= most for size in sizes):
+                problems.append(f"agent.{each.name} is {least} to {most:,}, got {value}")
+        return problems
 
 
 SIZES: dict[str, AgentConfig] = {

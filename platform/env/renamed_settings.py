@@ -36,6 +36,7 @@ RENAMED_SETTINGS: dict[str, str] = {
     "gives_up": "give_up_chance",
     "gives_up_after": "give_up_steps",
     "joined": "unrolls_per_batch",
+    "linger": "grace_steps",
     "mistakes_task": "misread_chance",
     "modified": "modifier_chance",
     "notices": "notice_chance",

@@ -36,6 +36,7 @@ def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
     Raises:
         CheckpointError: it is of another agent; the message lists what differs.
     """
+    check_description(checkpoint)
     different = []
     for part in ("agent", "world"):
         theirs, ours = with_current_names(checkpoint.description[part], part), wanted[part]
@@ -63,6 +64,24 @@ def read_description(description: Mapping[str, Any]) -> tuple[AgentConfig, Layou
     return config, layout, Vocabulary.from_json(description["vocabulary"])
 
 
+def check_description(checkpoint: Checkpoint) -> Checkpoint:
+    """Returns the checkpoint if its description is enough to build its agent.
+
+    Raises:
+        CheckpointError: the description lacks something or holds something else.
+    """
+    try:
+        read_description(checkpoint.description)
+        bool(checkpoint.description["utility"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        problem = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(
+            f"{checkpoint.path / 'checkpoint.json'} is damaged: {problem}. Remove {checkpoint.path}; the same command "
+            "then continues from the checkpoint before it, or trains again"
+        ) from error
+    return checkpoint
+
+
 def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
     """A new agent as a checkpoint describes it, weights not yet loaded; with a utility head where asked for."""
     config, layout, vocabulary = read_description(description)
@@ -76,7 +95,10 @@ def load_agent(path: Path) -> tuple[Agent, Vocabulary]:
     Raises:
         CheckpointError: there is none, or it can't be read.
     """
-    checkpoint = read(path)
+    checkpoint = check_description(read(path))
     agent, vocabulary = build_agent(checkpoint.description)
-    agent.load_state_dict(checkpoint.weights())
+    try:
+        agent.load_state_dict(checkpoint.weights())
+    except RuntimeError as error:
+        raise CheckpointError(f"{checkpoint.path / 'agent.pt'} does not fit its description: {error}") from error
     return agent, vocabulary

@@ -124,8 +124,10 @@ def read(path: Path) -> Checkpoint:
 
 
 def _complete(root: Path) -> list[Path]:
-    if not root.is_dir():
+    if not root.exists():
         return []
+    if not root.is_dir():
+        raise CheckpointError(f"{root} is a file, not a folder of checkpoints; remove it, and type the command again")
     return sorted(p for p in root.iterdir() if p.name.isdigit() and (p / "checkpoint.json").exists())
 
 

@@ -18,7 +18,7 @@ from interplay.runtime.seeding import derive_seed
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import PEOPLE
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
-from interplay.stages.run import Beat, Run
+from interplay.stages.run import ReportActivity, Run
 from interplay.stages.snapshots import freeze_once
 from interplay.stages.training import train_stage
 
@@ -74,7 +74,7 @@ def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
         return Vocabulary.build(_texts(snapshot, beat))
 
 
-def _texts(snapshot: Snapshot, beat: Beat) -> Iterator[str]:
+def _texts(snapshot: Snapshot, beat: ReportActivity) -> Iterator[str]:
     """All that was said in the episodes that can be read."""
     for number, episode in enumerate(iter_readable(snapshot, snapshot.ids), 1):
         beat(f"reads words of episode {number} of {len(snapshot)}")

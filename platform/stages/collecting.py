@@ -19,7 +19,8 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.config import CollectConfig
 from interplay.stages.parts import checkpoint_of
-from interplay.stages.run import WORKS, Run
+from interplay.stages.run import Run
+from interplay.stages.stage_folder import WORK_LOCK
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
         Interrupted: asked to stop; every episode that had ended is stored, as are those that soon did.
         StageConflict: another process is at it.
     """
-    with run.stage(stage).alone(WORKS):
+    with run.stage(stage).locked(WORK_LOCK):
         _collect(run, config, stage)
 
 
@@ -59,7 +60,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
             maker = EpisodeCollector(
                 worlds=worlds,
                 seat=_seat(run, config, stage, worlds),
-                config=RecordingConfig(config.steps, config.linger),
+                config=RecordingConfig(config.steps, config.grace_steps),
                 world_config=run.config.env,
             )
             for _, episode in maker.make(_until(stop, waiting), _overdue(stop)):

@@ -1,4 +1,4 @@
-"""The whole configuration of a run, as frozen dataclasses; `conf/` mirrors it field by field."""
+"""The complete configuration of a run as frozen dataclasses; `conf/` mirrors it field by field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from interplay.tracking.wandb_sink import TrackingConfig
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Which run this is, and where it lives: `dir/name`."""
+    """Name, folder (`dir/name`) and seed of a run."""
 
     name: str = "run"
     dir: str = "runs"
@@ -40,43 +40,37 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class CollectConfig:
-    """How episodes are recorded: who sits where, how many, how long."""
+    """How many episodes are recorded, how long they are, and who plays the solver."""
 
     episodes: int = 600  # for training
     heldout: int = 100  # from other houses, never trained on
-    steps: int = 40  # at most, an episode
-    lanes: int = 16  # worlds side by side
+    steps: int = 40  # upper limit of an episode
+    lanes: int = 16  # worlds stepped side by side
     solver: Literal["scripted", "agent"] = "scripted"
-    checkpoint: str = "clone"  # a stage of this run, or a path: who plays where solver=agent
-    linger: int = 3  # steps that go on after the setter is content, so that the end is seen
+    checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
+    grace_steps: int = 3  # recorded after the setter is content, so that the end is visible
     setter: SetterConfig = field(default_factory=SetterConfig)
 
     def __post_init__(self) -> None:
-        for name in ("steps", "lanes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"collect.{name} is at least 1, got {getattr(self, name)}")
-        for name in ("episodes", "heldout", "linger"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"collect.{name} is at least 0, got {getattr(self, name)}")
+        _at_least(1, self, "steps", "lanes", group="collect.")
+        _at_least(0, self, "episodes", "heldout", "grace_steps", group="collect.")
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How long a training stage goes on, and how often it tells and saves."""
+    """Length of a training stage, and how often it logs and saves; all three in updates."""
 
     updates: int = 1000
     checkpoint_every: int = 200
     log_every: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("updates", "checkpoint_every", "log_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        _at_least(1, self, "updates", "checkpoint_every", "log_every")
 
 
 @dataclass(frozen=True)
-class CloneConfig:
-    """Behavioral cloning with CSS."""
+class TrainingStageConfig:
+    """Settings that every stage with a learner has."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
@@ -84,8 +78,13 @@ class CloneConfig:
 
 
 @dataclass(frozen=True)
+class CloneConfig(TrainingStageConfig):
+    """Behavioral cloning with CSS."""
+
+
+@dataclass(frozen=True)
 class MarkConfig:
-    """Who rates: scripted raters by name, each with its own seed."""
+    """Scripted raters by name, each with a random stream of its own."""
 
     raters: tuple[str, ...] = ("rater-1",)
     rater: RaterConfig = field(default_factory=RaterConfig)
@@ -96,43 +95,50 @@ class MarkConfig:
 
 
 @dataclass(frozen=True)
-class RewardConfig:
+class RewardConfig(TrainingStageConfig):
     """Training of the reward model."""
 
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    dataset: DatasetConfig = field(default_factory=DatasetConfig)
-    learner: LearnerConfig = field(default_factory=LearnerConfig)
     augmentation: AugmentationConfig = field(default_factory=AugmentationConfig)
-    heldout_episodes: int = 200  # on which pair accuracy is measured as training goes on
+    heldout_episodes: int = 200  # episodes on which pair accuracy is measured during training
     measure_every: int = 100  # updates between measurements
-    start: str = "clone"  # whose vocabulary and network it has, and whose weights it starts from
-    from_scratch: bool = (
-        False  # start from new weights instead; choice: a small net that was cloned first learns less here
-    )
+    start: str = "clone"  # stage or path of the checkpoint that gives vocabulary, network and first weights
+    from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
+
+    def __post_init__(self) -> None:
+        _at_least(0, self, "heldout_episodes")
+        _at_least(1, self, "measure_every")
 
 
 @dataclass(frozen=True)
-class ReinforceConfig:
+class ReinforceConfig(TrainingStageConfig):
     """Reinforcement learning on the reward."""
 
-    training: TrainingConfig = field(default_factory=TrainingConfig)
     actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
-    dataset: DatasetConfig = field(default_factory=DatasetConfig)
-    learner: LearnerConfig = field(default_factory=LearnerConfig)
-    updates_per_batch: int = 1  # updates on each batch of rollouts
-    reward: Literal["ibt", "scripted", "world"] = "ibt"  # the learned model, true progress, or what the world pays
+    updates_per_batch: int = 1
+    reward: Literal["ibt", "scripted", "world"] = "ibt"  # the learned model, true progress, or the world's own reward
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
-    heldout_episodes: int = 32  # how many of them
-    start: str = "clone"  # a stage, or a path: whose weights it starts from, and whose gate the KL refers to
+    heldout_episodes: int = 32  # episodes of such a measurement
+    start: str = "clone"  # stage or path of the checkpoint that gives the first weights and the KL's reference gate
+
+    def __post_init__(self) -> None:
+        _at_least(0, self, "heldout_episodes")
+        _at_least(1, self, "updates_per_batch", "heldout_every")
 
 
-def _agent_plays() -> CollectConfig:
-    return CollectConfig(solver="agent", linger=10_000)  # to the end: what comes after success is worth marking, too
+def _at_least(least: int, config: object, *names: str, group: str = "") -> None:
+    for name in names:
+        if getattr(config, name) < least:
+            raise ValueError(f"{group}{name} is at least {least}, got {getattr(config, name)}")
+
+
+def _recorded_agent() -> CollectConfig:
+    # Recorded to the end: what the agent does after success is worth marking too.
+    return CollectConfig(solver="agent", grace_steps=10_000)
 
 
 @dataclass(frozen=True)
 class Config:
-    """Everything. `env` is checked by the world that it names."""
+    """All settings. Those of `env` are checked by the world that they name."""
 
     env: Mapping[str, Any]
     agent: AgentConfig
@@ -140,9 +146,9 @@ class Config:
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
     actors: ActorsConfig = field(default_factory=ActorsConfig)
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
-    solver: SolverConfig = field(default_factory=SolverConfig)  # the scripted one
+    solver: SolverConfig = field(default_factory=SolverConfig)  # scripted
     collect: CollectConfig = field(default_factory=CollectConfig)
-    collect_agent: CollectConfig = field(default_factory=_agent_plays)
+    collect_agent: CollectConfig = field(default_factory=_recorded_agent)
     clone: CloneConfig = field(default_factory=CloneConfig)
     mark: MarkConfig = field(default_factory=MarkConfig)
     reward: RewardConfig = field(default_factory=RewardConfig)
@@ -178,12 +184,16 @@ class Config:
         if problems:
             raise ValueError("; ".join(problems))
 
+    @property
+    def training_stages(self) -> Mapping[str, TrainingStageConfig]:
+        """The settings of the stages that train, by name."""
+        return {"clone": self.clone, "reward": self.reward, "reinforce": self.reinforce}
+
     def _without_a_gpu(self) -> list[str]:
-        """Learners that shall compute on a GPU, and have none set aside."""
-        stages = (
-            [] if self.runtime.kind == "in_process" or self.runtime.learner.gpus else ["clone", "reward", "reinforce"]
-        )
-        devices = {f"{stage}.learner.device": getattr(self, stage).learner.device for stage in stages}
+        """Learners on a GPU under Ray for which no GPU is set aside."""
+        if self.runtime.kind == "in_process" or self.runtime.learner.gpus:
+            return []
+        devices = {f"{name}.learner.device": stage.learner.device for name, stage in self.training_stages.items()}
         return [
             f"{name}={device} needs a GPU, and under Ray a part sees those that are set aside for it: none, with "
             f"runtime.learner.gpus=0: add runtime.learner.gpus=1, or set {name}=cpu"
@@ -192,11 +202,9 @@ class Config:
         ]
 
     def _indivisible(self) -> list[str]:
-        """Lanes that the learner's ranks can't share."""
+        """Numbers of lanes that the learner's ranks can't share."""
         ranks = self.runtime.learners
-        lanes = {
-            f"{stage}.dataset.lanes": getattr(self, stage).dataset.lanes for stage in ("clone", "reward", "reinforce")
-        }
+        lanes = {f"{name}.dataset.lanes": stage.dataset.lanes for name, stage in self.training_stages.items()}
         lanes["reinforce.actor.lanes"] = self.reinforce.actor.lanes
         return [
             f"runtime.learners={ranks} ranks can't share {name}={count}: each learns from as many; give a multiple of "
@@ -206,11 +214,11 @@ class Config:
         ]
 
     def _unreadable(self) -> list[str]:
-        """Lanes that the dataset actors can't share."""
-        readers, shown = self.runtime.datasets, ["clone", "reward"]
-        if self.reinforce.learner.objective.weights.needs_demonstrations:
-            shown.append("reinforce")
-        lanes = {f"{stage}.dataset.lanes": getattr(self, stage).dataset.lanes for stage in shown}
+        """Numbers of lanes that the dataset actors can't share."""
+        readers = self.runtime.datasets
+        lanes = {f"{name}.dataset.lanes": stage.dataset.lanes for name, stage in self.training_stages.items()}
+        if not self.reinforce.learner.objective.weights.needs_demonstrations:
+            del lanes["reinforce.dataset.lanes"]
         return [
             f"runtime.datasets={readers} dataset actors can't share {name}={count}: each gets as many, and at least 2; "
             "lower runtime.datasets, or give a multiple of it as lanes"
@@ -219,8 +227,10 @@ class Config:
         ]
 
     def _overwritten(self) -> list[str]:
-        """Unrolls that would be refilled while they are learned from. Messages of Ray are copies, and what the
-        reinforce stage reads in process is not read ahead."""
+        """Unrolls that would be overwritten while they are learned from.
+
+        Ray's messages are copies, and the reinforce stage reads no demonstrations ahead in process.
+        """
         if self.runtime.kind != "in_process" or not self.runtime.overlap:
             return []
         blocks = {

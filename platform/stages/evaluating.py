@@ -23,7 +23,8 @@ from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.parts import checkpoint_of
-from interplay.stages.run import WORKS, Run, StageFolder
+from interplay.stages.run import Run
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def evaluate(run: Run) -> None:
     agents = stages_of(run)
     if not agents:
         raise CheckpointError(f"{run.root} has no agent to evaluate; type: interplay clone run.name={run.root.name}")
-    with run.stage(STAGE).alone(WORKS):
+    with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)
 
 

@@ -20,7 +20,7 @@ from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.diagnostics import Agreement, agreement, returns, swapped, utilities
-from interplay.stages.run import Beat, unseen
+from interplay.stages.run import ReportActivity, ignore_activity
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class HeldOutEpisodes:
         """Modelled returns [episodes]; with `swap`, as if each had been asked for something else."""
         return returns(utilities(model, swapped(self.arrays) if swap else self.arrays))
 
-    def metrics(self, model: Agent, beat: Beat = unseen) -> Mapping[str, float]:
+    def metrics(self, model: Agent, beat: ReportActivity = ignore_activity) -> Mapping[str, float]:
         """What is logged while the model is trained; `beat` is told how far the measurement is."""
         utility = utilities(model, self.arrays, beat=beat)
         model.train()
@@ -52,7 +52,7 @@ def read_heldout(
     world: World,
     agent: Agent,
     vocabulary: Vocabulary,
-    beat: Beat = unseen,
+    beat: ReportActivity = ignore_activity,
 ) -> HeldOutEpisodes:
     """Decodes these episodes of a snapshot, those that can be read; `beat` is told of each."""
     writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver

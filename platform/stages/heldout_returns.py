@@ -19,7 +19,7 @@ from interplay.reward.reward_functions import RewardFunction
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.playing import SETTERS, local_policy, replay_actor
 from interplay.stages.reward_source import RewardSource
-from interplay.stages.run import Beat, Run
+from interplay.stages.run import ReportActivity, Run
 
 MEASURES = "measures"
 
@@ -52,7 +52,7 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
     return measure
 
 
-def earned(actor: SetterReplayActor, payment: RewardFunction, steps: int, beat: Beat) -> list[float]:
+def earned(actor: SetterReplayActor, payment: RewardFunction, steps: int, beat: ReportActivity) -> list[float]:
     """What each lane's first episode earns, which ends within so many steps, played and paid unroll by unroll.
 
     A lane whose episode ends early begins others, which do not count: quick ones would count more often than slow ones.

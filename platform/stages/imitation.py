@@ -14,7 +14,7 @@ from interplay.learner.learner import Learner
 from interplay.runtime.batch_sources import DemonstrationSource
 from interplay.runtime.flow_metrics import FlowMetrics
 from interplay.runtime.ledger import Ledger
-from interplay.stages.run import Beat
+from interplay.stages.run import ReportActivity
 
 Measure = Callable[[], Mapping[str, float]]
 
@@ -32,7 +32,7 @@ class Imitation:
         learner: Learner,
         demonstrated: DemonstrationSource,
         ledger: Ledger,
-        beat: Beat,
+        beat: ReportActivity,
         measure: Measure | None = None,
         measure_every: int = 1,
     ) -> None:

@@ -16,7 +16,8 @@ from interplay.players.rater import RaterConfig, ScriptedRater
 from interplay.players.rater_traits import sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator
-from interplay.stages.run import WORKS, Run
+from interplay.stages.run import Run
+from interplay.stages.stage_folder import WORK_LOCK
 from interplay.tracking.progress import Progress
 
 STAGE = "mark"
@@ -34,7 +35,7 @@ def mark(run: Run) -> None:
         Interrupted: asked to stop; the marks of every watched episode are stored.
         StageConflict: another process is at it.
     """
-    with run.stage(STAGE).alone(WORKS):
+    with run.stage(STAGE).locked(WORK_LOCK):
         _mark(run)
 
 

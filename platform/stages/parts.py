@@ -17,7 +17,7 @@ from interplay.episodes.lane_reader import LaneReader
 from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import build_agent
+from interplay.learner.agents import build_agent, check_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.runtime.seeding import derive_seed, numpy_generator
 from interplay.stages.run import Run
@@ -33,9 +33,9 @@ def checkpoint_of(run: Run, name: str) -> Checkpoint:
     """
     folder = run.stage(name).checkpoints
     if folder.exists():
-        return read(folder)
+        return check_description(read(folder))
     if "/" in name or Path(name).exists():
-        return _of_this_world(run, read(Path(name)))
+        return _of_this_world(run, check_description(read(Path(name))))
     raise CheckpointError(
         f"{run.root} has no checkpoint of the stage {name!r}; type: interplay {name} run.name={run.root.name}, "
         "or give the path of a checkpoint"
@@ -69,7 +69,10 @@ def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool
         agent, vocabulary = build_agent(found.description, utility=utility)
     if from_scratch:
         return agent, vocabulary
-    missing = agent.load_state_dict(found.weights(), strict=False)
+    try:
+        missing = agent.load_state_dict(found.weights(), strict=False)
+    except RuntimeError as error:
+        raise CheckpointError(f"{found.path / 'agent.pt'} does not fit its description: {error}") from error
     lost, spare = (  # a utility head comes and goes: a clone has none, and who starts from a reward model needs none
         [key for key in keys if not key.startswith("utility.")]
         for keys in (missing.missing_keys, missing.unexpected_keys)

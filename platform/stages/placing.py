@@ -55,7 +55,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     """
     config = run.config.runtime
     if config.kind == "in_process":
-        with run.stage(name).alone():
+        with run.stage(name).locked():
             stage(run)
         return
     set_cluster_token(config.address)
@@ -139,5 +139,5 @@ def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
 
 
 def _inside(stage: Stage, name: str, run: Run, context: LearnerContext) -> None:
-    with run.stage(name).alone():
+    with run.stage(name).locked():
         stage(dataclasses.replace(run, context=context))

@@ -25,7 +25,7 @@ from interplay.runtime.batch_sources import DemonstrationSource, RolloutSource
 from interplay.runtime.flow_metrics import FlowMetrics
 from interplay.runtime.ledger import ConsumedUnroll, Ledger
 from interplay.stages.imitation import LEARNS, SAVES
-from interplay.stages.run import Beat
+from interplay.stages.run import ReportActivity
 
 
 class Watcher(Protocol):
@@ -52,7 +52,7 @@ class Reinforcement:
         ledger: Ledger,
         watcher: Watcher,
         updates_per_batch: int,
-        beat: Beat,
+        beat: ReportActivity,
     ) -> None:
         self.agent = agent
         self.vocabulary = vocabulary

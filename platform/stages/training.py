@@ -22,7 +22,8 @@ from interplay.learner.checkpoint import Checkpoint
 from interplay.runtime.heap import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
-from interplay.stages.run import Run, StageClock, StageFolder
+from interplay.stages.run import Run
+from interplay.stages.stage_folder import StageClock, StageFolder
 from interplay.tracking.progress import Progress
 from interplay.tracking.tracker import Tracker
 from interplay.tracking.trackers import open_trackers

@@ -21,7 +21,7 @@ from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import SolverConfig
 
 PERFECT = SolverConfig(skill=1.0)
-CONFIG = RecordingConfig(steps=14, linger=3)
+CONFIG = RecordingConfig(steps=14, grace_steps=3)
 
 
 def bookings(count: int, kinds: Mapping[str, float] | None = None, **more: Any) -> list[EpisodeRequest]:
@@ -94,7 +94,7 @@ def test_a_walk_ends_some_steps_after_it_is_done() -> None:
         step, task = asked(episode)
         places = episode.poses[step + 1 :, 2]
         done = step + 1 + int(np.flatnonzero(np.abs(places - task.goal) < 1)[0])
-        assert episode.meta.steps == min(done + CONFIG.linger, CONFIG.steps)
+        assert episode.meta.steps == min(done + CONFIG.grace_steps, CONFIG.steps)
         assert places[-1] == task.goal
 
 
@@ -104,7 +104,7 @@ def test_a_question_ends_some_steps_after_its_answer() -> None:
         answers = [u for u in episode.meta.utterances if u.role == "solver"]
         assert [u.text for u in answers] == ["two"]
         assert answers[0].frame == 2 * (step + 1)  # heard after the asking step, answered in the next
-        assert episode.meta.steps == step + 2 + CONFIG.linger
+        assert episode.meta.steps == step + 2 + CONFIG.grace_steps
 
 
 def test_what_takes_too_long_is_cut() -> None:
@@ -147,7 +147,7 @@ def test_fewer_bookings_than_worlds_are_enough() -> None:
     assert made([], lanes=2) == []
 
 
-TALK = RecordingConfig(steps=90, linger=3)
+TALK = RecordingConfig(steps=90, grace_steps=3)
 
 
 def test_several_tasks_are_recorded_with_their_ends() -> None:
@@ -192,7 +192,7 @@ def test_an_episode_ends_after_the_last_of_its_tasks() -> None:
         first, last = dialogue(episode.meta)
         # Heard after the asking step, answered in the next; the setter hears it in the one after that.
         assert (first.ended, last.step) == (first.step + 2, first.step + 4)
-        assert last.ended is None and episode.meta.steps == last.step + 2 + TALK.linger
+        assert last.ended is None and episode.meta.steps == last.step + 2 + TALK.grace_steps
 
 
 def test_a_dialogue_is_the_same_in_whatever_lane() -> None:

@@ -76,7 +76,7 @@ def test_the_papers_settings_are_the_papers() -> None:
             "reward.learner.objective.weights.ibtt: unknown setting. Did you mean 'ibt'?",
         ),
         ("reinforce.actr.lanes=2", "reinforce.actr: unknown setting. Did you mean 'actor'?"),
-        ("rienforce.passes=2", "rienforce: unknown setting. Did you mean 'reinforce'?"),
+        ("rienforce.updates_per_batch=2", "rienforce: unknown setting. Did you mean 'reinforce'?"),
         ("trainng=3", "trainng: unknown setting. Did you mean 'tracking'?"),
         ("experiment=dmeo", "experiment: there is no 'dmeo'. Did you mean 'demo'?"),
         ("agent=7m", "agent: there is no '7m'. Did you mean '71m'?"),
@@ -177,7 +177,7 @@ def test_one_field_of_a_section_leaves_the_others_alone() -> None:
     config = compose(["collect_agent.episodes=7", "reinforce.learner.objective.weights.value=3"])
     assert config.collect_agent.episodes == 7
     assert config.collect_agent.solver == "agent"
-    assert config.collect_agent.linger == compose([]).collect_agent.linger
+    assert config.collect_agent.grace_steps == compose([]).collect_agent.grace_steps
     assert config.reinforce.learner.objective.weights.value == 3
     assert config.reinforce.learner.objective.weights.movement_policy == 0.5
 

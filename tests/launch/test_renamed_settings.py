@@ -15,7 +15,7 @@ from interplay.env.renamed_settings import RENAMED_SETTINGS, new_name, with_curr
 from interplay.env.settings import SettingsError
 from interplay.launch.cli import VERBS
 from interplay.launch.compose import compose
-from interplay.stages.run import StageConflict, StageFolder
+from interplay.stages.stage_folder import StageConflict, StageFolder
 
 
 def problems(*typed: str) -> tuple[str, ...]:

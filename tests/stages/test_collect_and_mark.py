@@ -17,7 +17,7 @@ from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
 from interplay.stages import collecting, marking
 from interplay.stages.evaluating import read_films, read_results
-from interplay.stages.run import WORKS
+from interplay.stages.stage_folder import WORK_LOCK
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 PLACED = "interplay.episodes.episode_files:EpisodeFiles.place"  # the file is there, the catalog does not know it
@@ -150,7 +150,7 @@ def test_two_processes_can_not_record_or_mark_the_same(
 ) -> None:
     settings = tiny(tmp_path)
     monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
-    with opened(settings).stage(verb).alone(WORKS):
+    with opened(settings).stage(verb).locked(WORK_LOCK):
         assert f"run/{verb} is being worked on by process" in refused(verb, settings, capsys)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interplay.learner.learner import LearnerConfig
-from interplay.stages.run import StageConflict, StageFolder
+from interplay.stages.stage_folder import StageConflict, StageFolder
 
 
 def begin(folder: Path, **switches: Any) -> None:

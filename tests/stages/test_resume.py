@@ -226,7 +226,7 @@ def test_two_processes_can_not_work_on_one_stage(
 ) -> None:
     root = without("clone", rewarded, tmp_path)
     monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
-    with opened(tiny(root)).stage("clone").alone():
+    with opened(tiny(root)).stage("clone").locked():
         said = refused("clone", tiny(root), capsys)
     assert re.search(r"run/clone is being worked on by process \d+ on \S+; wait until that is done", said)
     assert not (root / "run" / "clone" / "metrics.jsonl").exists()

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from interplay.launch import cli
 from interplay.launch.cli import main
-from interplay.stages.run import StageFolder
+from interplay.stages.stage_folder import StageFolder
 from interplay.tracking.dashboard import UpdateRate, format_line, render_summary, sparkline, watch
 from interplay.tracking.metrics import newest_metrics, read_metrics
 from interplay.tracking.run_summary import RunSummary, read_run_summary
@@ -62,7 +62,7 @@ def reinforcing(root: Path) -> tuple[Callable[[], object], ...]:
     folder, held = StageFolder(root / "reinforce"), ExitStack()
 
     def starts() -> None:
-        held.enter_context(folder.alone())
+        held.enter_context(folder.locked())
         write_status(folder.path, STARTING)
 
     def learns() -> None:
@@ -191,7 +191,7 @@ def test_a_stage_counts_from_its_lock_on(tmp_path: Path) -> None:
     """As where Ray starts `reinforce` after `reward`, whose metrics are the newest that there are."""
     root = run_of(tmp_path / "mine", "reward", finished=True)
     assert format_line(read_run_summary(root), None).startswith(f"mine/reward 4/20 updates  done  {WAITS}  loss 2")
-    with StageFolder(root / "reinforce").alone():
+    with StageFolder(root / "reinforce").locked():
         assert format_line(read_run_summary(root), None) == "mine/reinforce 0/20 updates  starts"
         write_status(root / "reinforce", STARTING)
         summary = read_run_summary(root)
@@ -213,7 +213,7 @@ def test_a_status_counts_where_a_lock_is_not_seen(tmp_path: Path) -> None:
 def test_a_finished_stage_that_goes_on_is_under_way(tmp_path: Path) -> None:
     root = run_of(tmp_path / "mine", finished=True, status_age=1.0)
     assert read_run_summary(root).finished
-    with StageFolder(root / "reinforce").alone():
+    with StageFolder(root / "reinforce").locked():
         assert not read_run_summary(root).finished
         assert read_run_summary(root).silent_seconds is None
 

@@ -1,0 +1,205 @@
+"""The folder of one stage: its record, its lock, its checkpoints, and the check that its settings have not changed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from interplay.core.files import write_whole
+from interplay.env.renamed_settings import with_current_names
+from interplay.runtime.ledger import Ledger
+
+# Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and
+# where and how its learner computes, because a run that was begun on a GPU may continue without one.
+CHANGEABLE_SETTINGS = frozenset({"training", "device", "compile", "channels_last", "recompute"})
+
+TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, which can be watched by their metrics; of all others
+LOCK_SECONDS = 10.0  # how long a lock is waited for: a killed process takes a moment to release its own
+LOCK_POLL_SECONDS = 0.1
+
+
+class StageConflict(ValueError):
+    """A stage is resumed with other settings than it was begun with, or another process is working on it."""
+
+
+@dataclass(frozen=True)
+class StageFolder:
+    """The files of one stage."""
+
+    path: Path
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.path / "ledger.jsonl")
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def record(self) -> dict[str, Any]:
+        """The content of `stage.json`; empty if the stage has not begun.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        file = self.path / "stage.json"
+        if not file.exists():
+            return {}
+        record = read_json(file)
+        for field, kind in (("settings", dict), ("finished", bool), ("seconds", float)):
+            if not isinstance(record.get(field), kind):
+                raise damaged(file, f"its {field!r} is {record.get(field)!r}")
+        for field, value in record.items():
+            if field not in ("settings", "finished") and not isinstance(value, int | float):
+                raise damaged(file, f"its {field!r} is {value!r}, not a number")
+        return record
+
+    @property
+    def finished(self) -> bool:
+        return bool(self.record().get("finished"))
+
+    def finished_at(self, updates: int) -> bool:
+        """Whether a training stage has finished, with at least this many updates."""
+        record = self.record()
+        return bool(record.get("finished")) and record.get("updates", 0) >= updates
+
+    @contextmanager
+    def locked(self, file: str = TRAINING_LOCK) -> Iterator[None]:
+        """Keeps other processes away from the stage while entered.
+
+        Two learners in one folder would spoil each other's checkpoints, and two recorders would record the same
+        episodes. The lock ends with the process, however that ends.
+
+        Raises:
+            StageConflict: another process still holds the lock after `LOCK_SECONDS`.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / file).open("a+") as held:
+            deadline = time.monotonic() + LOCK_SECONDS
+            while not _try_lock(held):
+                if time.monotonic() >= deadline:
+                    held.seek(0)
+                    raise StageConflict(
+                        f"{self.path} is being worked on by {held.read().strip() or 'another process'}; wait until "
+                        "that is done or stop it, or give this one a run of its own with run.name=..."
+                    )
+                time.sleep(LOCK_POLL_SECONDS)
+            held.truncate(0)
+            held.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+            held.flush()
+            yield
+
+    def begin(self, settings: Mapping[str, Any]) -> StageClock:
+        """Starts or resumes the stage. Nothing is written yet: see `StageClock.claim`.
+
+        Settings that an older version recorded are compared under their current names.
+
+        Raises:
+            StageConflict: the stage was begun with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
+            ValueError: its record is damaged.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        settings = json.loads(json.dumps(settings))  # tuples become lists, as in the record
+        record = self.record()
+        before = with_current_names(record["settings"]) if record else settings
+        changed = setting_differences(_fixed(before), _fixed(settings))
+        if changed:
+            raise StageConflict(
+                f"{self.path} was begun with other settings ({', '.join(changed)}). Go on with the old ones, or give "
+                "the new ones a run of their own with run.name=..."
+            )
+        return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": settings})
+
+
+class StageClock:
+    """Writer of `stage.json`: the settings, the time taken over all resumes, and facts about the stage."""
+
+    def __init__(self, folder: StageFolder, record: dict[str, Any]) -> None:
+        self._folder = folder
+        self._record = record
+        self._before = float(record["seconds"])
+        self._started = time.monotonic()
+        self._claimed = False
+
+    def claim(self) -> None:
+        """Records the settings; called just before the first result of the stage is kept.
+
+        Until then the stage may be begun again with other settings, for example after it was refused.
+        """
+        if not self._claimed:
+            self.save()
+
+    def fact(self, name: str, default: Any) -> Any:
+        """A fact that an earlier process recorded."""
+        return self._record.get(name, default)
+
+    def save(self, **facts: Any) -> None:
+        """Records the time so far, and these facts."""
+        self._record |= {**facts, "seconds": self._before + time.monotonic() - self._started}
+        write_json(self._folder.path / "stage.json", self._record)
+        self._claimed = True
+
+    def finish(self, **facts: Any) -> None:
+        """Records that the stage is done, and these facts."""
+        self.save(finished=True, **facts)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes JSON atomically: a reader finds the old file or the whole new one."""
+    write_whole(path, json.dumps(value, indent=1, sort_keys=True, default=str), durable=False)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads the object that `write_json` wrote.
+
+    Raises:
+        ValueError: the file is damaged: it cannot be read, is not JSON, or holds something else than an object.
+    """
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
+        raise damaged(path, error) from error
+    if not isinstance(loaded, dict):
+        raise damaged(path, f"it holds a {type(loaded).__name__} instead of an object")
+    return loaded
+
+
+def damaged(path: Path, problem: object) -> ValueError:
+    """The error for a file of a run that cannot be used."""
+    return ValueError(f"{path} is damaged ({problem}); remove it, and type the same command again")
+
+
+def setting_differences(old: Any, new: Any, path: str = "") -> list[str]:
+    """The leaves in which two nested mappings differ, as 'name: old -> new'."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = []
+        for key in sorted({*old, *new}):
+            found += setting_differences(old.get(key), new.get(key), f"{path}.{key}" if path else key)
+        return found
+    return [] if old == new else [f"{path}: {old!r} -> {new!r}"]
+
+
+def _try_lock(file: TextIO) -> bool:
+    """Takes the lock of an open file, unless another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _fixed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings without those that may change between two attempts."""
+    return {
+        key: _fixed(value) if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if key not in CHANGEABLE_SETTINGS
+    }
