@@ -128,12 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _described(error: BaseException) -> str:
+def _described(error: Exception) -> str:
     """An error in words: of the system's errors, the file and what is wrong with it."""
-    file = (error.filename2 or error.filename) if isinstance(error, OSError) else None
-    if file is None:
-        return str(error)
-    return f"{file}: {error.strerror}; remove or repair it, or choose another run with run.name=..."
+    if isinstance(error, OSError) and (error.filename or error.filename2):
+        file = error.filename2 or error.filename  # of two, as of a rename, the one that was to be written
+        return f"{file}: {error.strerror}; remove or repair it, or choose another run with run.name=..."
+    return str(error)
 
 
 def _sweep(typed: Sequence[str]) -> int:

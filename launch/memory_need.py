@@ -125,7 +125,7 @@ def _remedy(stage: str) -> str:
     if stage in ("clone", "reward", "reinforce"):
         lanes = f"{stage}.dataset.lanes" + (" or reinforce.actor.lanes" if stage == "reinforce" else "")
         return (
-            f"lower {lanes}, or the steps of an unroll ({stage}.dataset.steps), choose a smaller agent, as agent=nano, or "
-            f"keep fewer activations, as with {stage}.learner.recompute=10"
+            f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), choose a smaller agent, as agent=nano, "
+            f"or keep fewer activations, as with {stage}.learner.recompute=10"
         )
     return f"lower {stage.replace('-', '_')}.lanes or {stage.replace('-', '_')}.episodes"

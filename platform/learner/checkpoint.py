@@ -109,7 +109,7 @@ def read(path: Path) -> Checkpoint:
         raise CheckpointError(f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt")
     try:
         description = json.loads(file.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise CheckpointError(f"{file} is damaged: {error}") from error
     if not isinstance(description, dict):
         raise CheckpointError(f"{file} is damaged: it holds no description")
@@ -134,10 +134,13 @@ def _complete(root: Path) -> list[Path]:
 def _load(file: Path) -> Any:
     try:
         # weights_only: a checkpoint is data; it must not run code.
-        return torch.load(file, map_location="cpu", weights_only=True)
+        loaded = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise CheckpointError(f"{file} is missing: the checkpoint is not whole") from error
     except pickle.UnpicklingError as error:  # torch's own message advises to run what is in the file
         raise CheckpointError(f"{file} is damaged: it holds other things than tensors and plain values") from error
-    except (RuntimeError, EOFError, OSError) as error:
-        raise CheckpointError(f"{file} is damaged: {error}") from error
+    except Exception as error:  # of damaged bytes torch and pickle raise nearly anything
+        raise CheckpointError(f"{file} is damaged: {error!r}") from error
+    if not isinstance(loaded, dict):
+        raise CheckpointError(f"{file} is damaged: it holds a {type(loaded).__name__}")
+    return loaded

@@ -29,6 +29,7 @@ from interplay.evaluation.report_data import (
     StageThroughput,
 )
 from interplay.stages import evaluating
+from interplay.stages.probe_files import read_chance, read_films, read_results
 from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_examination import Examination, examine
 from interplay.stages.run import Run
@@ -117,7 +118,7 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     folder = run.stage(evaluating.STAGE)
-    found = {name: evaluating.read_results(folder, name) for name in NAMES}
+    found = {name: read_results(folder, name) for name in NAMES}
     played = {NAMES[name]: success_steps(results) for name, results in found.items() if results}
     if not played:
         return None
@@ -128,7 +129,7 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
         steps=steps,
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
-        chance=evaluating.read_chance(folder),
+        chance=read_chance(folder),
     )
 
 
@@ -136,7 +137,7 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
     """For each agent, one solved and one failed probe, of an instruction to act where there is one."""
     folder, strips = run.stage(evaluating.STAGE), []
     for name in ("bc_rl", "bc"):
-        films = evaluating.read_films(folder, name, evaluating.read_results(folder, name))
+        films = read_films(folder, name, read_results(folder, name))
         for solved in (True, False):
             fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
             fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))

@@ -18,7 +18,7 @@ from interplay.core import files
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent
-from interplay.learner.checkpoint import Checkpoint
+from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.runtime.heap import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
@@ -121,7 +121,13 @@ def resume(trainee: Trainee, folder: StageFolder) -> int:
     if found is None:
         return 0
     check_same_agent(found, trainee.identity())
-    trainee.load(found.weights(), found.training())
+    try:
+        trainee.load(found.weights(), found.training())
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{found.path} is damaged: its state cannot be resumed from ({error!r}). Remove it; the same command then "
+            "continues from the checkpoint before it, or begins again"
+        ) from error
     logger.info("%s goes on from update %d", folder.path.name, found.step)
     return found.step
 

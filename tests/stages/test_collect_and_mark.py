@@ -16,7 +16,7 @@ from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
 from interplay.stages import collecting, marking
-from interplay.stages.evaluating import read_films, read_results
+from interplay.stages.probe_files import read_films, read_results
 from interplay.stages.stage_folder import WORK_LOCK
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
@@ -149,7 +149,7 @@ def test_two_processes_can_not_record_or_mark_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     settings = tiny(tmp_path)
-    monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
+    monkeypatch.setattr("interplay.stages.stage_folder.LOCK_SECONDS", 0.0)
     with opened(settings).stage(verb).locked(WORK_LOCK):
         assert f"run/{verb} is being worked on by process" in refused(verb, settings, capsys)
 
@@ -158,7 +158,7 @@ def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Pat
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
         interplay(verb, settings)
-    kept = Moment("interplay.stages.evaluating:_keep_films", 1)
+    kept = Moment("interplay.stages.evaluating:write_films", 1)
     ended = strike(["evaluate", *settings], signal.SIGKILL, kept, tmp_path / "log")
     assert ended.code == -signal.SIGKILL, ended.said
     folder = opened(settings).stage("evaluate")

@@ -225,7 +225,7 @@ def test_two_processes_can_not_work_on_one_stage(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = without("clone", rewarded, tmp_path)
-    monkeypatch.setattr("interplay.stages.run.LOCK_SECONDS", 0.0)
+    monkeypatch.setattr("interplay.stages.stage_folder.LOCK_SECONDS", 0.0)
     with opened(tiny(root)).stage("clone").locked():
         said = refused("clone", tiny(root), capsys)
     assert re.search(r"run/clone is being worked on by process \d+ on \S+; wait until that is done", said)

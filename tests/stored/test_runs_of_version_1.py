@@ -57,7 +57,7 @@ def settings(root: Path, *more: str) -> list[str]:
         "run.name=old",
         "env.objects=[3,4]",
         "env.start_in_corner=false",
-        "collect.linger=2",
+        "collect.grace_steps=2",
         "agent.channels=[4,4]",
         "agent.width=8",
         "agent.lstm=8",

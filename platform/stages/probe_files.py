@@ -1,0 +1,118 @@
+"""Results of the evaluate stage on disk.
+
+evaluate/
+    <agent>.json     which checkpoint played, and the result of every probe
+    <agent>.npz      pictures of some probes, by "kind/index"
+    chance.json      what the probes yield without understanding
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interplay.core.files import replacing, write_whole
+from interplay.env.settings import build_config
+from interplay.evaluation.probes import Film, Probe, ProbeResult
+from interplay.evaluation.report_data import ChanceLevel
+from interplay.stages.stage_folder import StageFolder, damaged, read_json
+
+CHANCE = "chance.json"
+
+
+def write_results(
+    folder: StageFolder, agent: str, checkpoint: Mapping[str, Any], results: Sequence[ProbeResult]
+) -> None:
+    """Writes what the agent of a checkpoint, given as stage and update, did on the probes."""
+    ordered = sorted(results, key=lambda result: (result.kind, result.index))
+    rows = [asdict(result) for result in ordered]
+    write_whole(_file(folder, agent), json.dumps({"agent": checkpoint, "results": rows}), durable=False)
+
+
+def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
+    """The results of an agent on the probes; empty if it has not played.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    file = _file(folder, agent)
+    if not file.exists():
+        return []
+    try:
+        return [build_config(ProbeResult, row) for row in read_json(file)["results"]]
+    except (KeyError, TypeError) as error:
+        raise damaged(file, f"no list of results: {error!r}") from error
+    except ValueError as error:
+        raise error if str(file) in str(error) else damaged(file, error) from error
+
+
+def has_results(folder: StageFolder, agent: str, checkpoint: Mapping[str, Any], probes: int) -> bool:
+    """Whether the agent of this checkpoint has played all probes."""
+    file = _file(folder, agent)
+    return file.exists() and read_json(file).get("agent") == checkpoint and len(read_results(folder, agent)) == probes
+
+
+def write_chance(folder: StageFolder, chance: Mapping[str, ChanceLevel]) -> None:
+    """Writes the success that needs no understanding, by kind of probe."""
+    document = {kind: asdict(level) for kind, level in chance.items()}
+    write_whole(folder.path / CHANCE, json.dumps(document), durable=False)
+
+
+def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
+    """The success that needs no understanding, by kind of probe; empty if it has not been measured.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    file = folder.path / CHANCE
+    if not file.exists():
+        return {}
+    document = read_json(file)
+    try:
+        return {kind: build_config(ChanceLevel, fields) for kind, fields in document.items()}
+    except ValueError as error:
+        raise damaged(file, error) from error
+
+
+def write_films(folder: StageFolder, agent: str, films: Sequence[Film]) -> None:
+    """Writes the pictures of some probes, and removes those of an earlier update."""
+    file = folder.path / f"{agent}.npz"
+    if not films:
+        file.unlink(missing_ok=True)
+        return
+    pictures = {f"{film.probe.kind}/{film.probe.index}": np.stack(film.pictures) for film in films}
+    with replacing(file, durable=False) as temporary, temporary.open("wb") as opened:
+        np.savez_compressed(opened, **pictures)  # type: ignore[arg-type]  # numpy's stub takes them for its options
+
+
+def read_films(folder: StageFolder, agent: str, results: Sequence[ProbeResult]) -> list[Film]:
+    """The pictures of an agent's probes; empty if there are none, or if it has not played all probes.
+
+    Raises:
+        ValueError: the file is damaged, or of other probes than `results`.
+    """
+    file = folder.path / f"{agent}.npz"
+    if not file.exists() or not results:
+        return []
+    by_key = {f"{result.kind}/{result.index}": result for result in results}
+    films = []
+    try:
+        with np.load(file) as archive:
+            for key in archive.files:
+                result = by_key[key]
+                probe = Probe(result.kind, result.index, result.seed, {}, result.limit)
+                films.append(Film(probe, list(archive[key]), result))
+    except (ValueError, KeyError, EOFError, OSError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise damaged(file, error) from error
+    return films
+
+
+def _file(folder: StageFolder, agent: str) -> Path:
+    return folder.path / f"{agent}.json"
