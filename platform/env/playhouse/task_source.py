@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.playhouse.control import build_expert, build_partner
+from interplay.env.playhouse.control.experts import build_expert, build_partner
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
 from interplay.env.playhouse.requests.cues import CUES

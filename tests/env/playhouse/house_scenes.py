@@ -53,7 +53,7 @@ def one_room(facts: HouseFacts) -> HouseFacts:
 class StillHouse:
     """A world that only has facts."""
 
-    spec = SPEC
+    spec: WorldSpec = SPEC
     config = PlayhouseConfig(rooms=(1, 1), categories=("ball", "block", "book", "duck"))
 
     def __init__(self, facts: HouseFacts) -> None:

@@ -153,7 +153,9 @@ def test_nothing_is_asked_that_the_floor_has_no_place_for() -> None:
 
 def test_a_plan_is_made_anew_where_something_comes_between() -> None:
     task = given("row", "row", (0, 1, 2), 3)
-    expert = ArrangeExpert(task, replace(SPEC, movement=COMPONENTS))
+    world = StillHouse(ROOM)
+    world.spec = replace(SPEC, movement=COMPONENTS)
+    expert = ArrangeExpert(task, cast(World, world))
     expert.next_movement(ROOM)
     before = expert._plan
     assert isinstance(before, ArrangementPlan)

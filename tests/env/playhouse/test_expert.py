@@ -85,7 +85,7 @@ def test_a_way_around_furniture_is_clear_and_arrives() -> None:
     def distance(point: tuple[float, float]) -> float:
         return float(np.hypot(point[0] - 4, point[1] - 2))
 
-    assert not ground.clear((1, 2), (4, 2), distance, 0.8)
+    assert not ground.is_clear((1, 2), (4, 2), distance, 0.8)
     path = ground.path((1, 2), distance, 0.8)
     assert distance(path[-1]) <= 0.8 and len(path) > 1
     ends = [(1.0, 2.0), *path]
@@ -96,7 +96,7 @@ def test_a_way_around_furniture_is_clear_and_arrives() -> None:
 def test_a_path_through_a_doorway_keeps_off_its_frame() -> None:
     facts = house(thing(0, "red ball", 7, 0.6), at=(4.0, 0.6))
     ground = Ground(facts, "solver")
-    assert not ground.clear((4.0, 0.6), (7, 0.6), lambda p: abs(p[0] - 7), 0.5)
+    assert not ground.is_clear((4.0, 0.6), (7, 0.6), lambda p: abs(p[0] - 7), 0.5)
     path = ground.path((4.0, 0.6), lambda p: float(np.hypot(p[0] - 7, p[1] - 0.6)), 0.5)
     crossing = np.concatenate([np.linspace(a, b, 200) for a, b in zip([(4.0, 0.6), *path], path, strict=False)])
     at_door = crossing[np.abs(crossing[:, 0] - 5.05) < 0.1]

@@ -9,8 +9,8 @@ import pytest
 from house_scenes import DOOR, house, one_room, thing
 
 from interplay.env.playhouse.planning.layouts import DOORWAY_MARGIN_M, is_upright, plan_gathering, plan_layout
+from interplay.env.playhouse.planning.reach import standing_spot
 from interplay.env.playhouse.planning.stacks import can_bear, is_stackable, plan_stack
-from interplay.env.playhouse.planning.standing import standing_spot
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.truth.formations import SHAPES, are_near
@@ -98,12 +98,12 @@ def test_no_plan_where_the_floor_is_full() -> None:
     assert plan_stack(facts, "solver", (0, 1, 2), 3) is None
 
 
-def test_a_plan_is_spoilt_by_what_comes_to_lie_in_its_way() -> None:
+def test_a_plan_is_obstructed_by_what_comes_to_lie_in_its_way() -> None:
     facts = one_room(blocks((1.0, 1.0), (1.7, 1.0), (4.0, 3.0)))
     way = plan_layout(facts, "solver", (0, 1, 2), 3, "row")
-    assert way is not None and not way.spoilt(facts)
+    assert way is not None and not way.is_obstructed(facts)
     intruder = thing(3, "blue ball", *way.spots[2])
-    assert way.spoilt(replace(facts, things=(*facts.things, intruder)))
+    assert way.is_obstructed(replace(facts, things=(*facts.things, intruder)))
 
 
 def test_things_gather_around_furniture_and_those_near_it_stay() -> None:

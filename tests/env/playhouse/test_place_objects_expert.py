@@ -7,9 +7,10 @@ import pytest
 from seeded_tasks import asked
 
 from interplay.env.playhouse.control.place_objects_expert import PlaceObjectsExpert
-from interplay.env.playhouse.control.place_skill import CLOSE, stretched
+from interplay.env.playhouse.control.place_skill import CARRY_DISTANCE_M
 from interplay.env.playhouse.control.position_expert import PositionExpert
 from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.planning.reach import hand_distance
 from interplay.env.playhouse.tasks.instructions.fill import Fill
 from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
 from interplay.env.playhouse.tasks.instructions.position import Position
@@ -90,7 +91,7 @@ def test_things_are_carried_close(world: Playhouse) -> None:
             body = facts.bodies["solver"]
             if body.holding is not None and action.movement[0, forward] > rest:
                 walked += 1
-                assert stretched(body, facts.things[body.holding]) < CLOSE + 0.2
+                assert hand_distance(body, facts.things[body.holding]) < CARRY_DISTANCE_M + 0.2
             world.step({"solver": action}, observers=())
             if expert.finished:
                 break

@@ -7,7 +7,7 @@ import math
 import pytest
 from house_scenes import house, one_room, thing
 
-from interplay.env.playhouse.planning import placement
+from interplay.env.playhouse.planning import placement, reach
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
@@ -121,7 +121,7 @@ def test_one_stands_on_free_floor_of_the_same_room_within_an_arms_length() -> No
     reached = placement.reachable_placements(facts, "solver", LEMON, places)
     assert len(reached) == len(places)
     for place in reached:
-        assert 0.5 < math.dist(place.stand, place.spot) < placement.arm(place.height + 0.1)
+        assert 0.5 < math.dist(place.stand, place.spot) < reach.horizontal_reach(place.height + 0.1)
         assert predicates.edge_distance(place.stand, TABLE) > 0.22 and 0.2 < place.stand[0] < 4.8
     ways = [math.dist(place.stand, (4.5, 3.5)) for place in reached]
     assert ways[0] < min(ways) + 0.5, "the nearest comes first, or one that is hardly farther"

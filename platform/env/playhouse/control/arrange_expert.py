@@ -1,58 +1,67 @@
-"""Arranges several things: stacks them, or lays them out in a shape; puts right what was knocked over on the way."""
+"""Stacks several things or lays them out in a shape, and repairs what was knocked over on the way."""
 
 from __future__ import annotations
 
-from interplay.env.playhouse.control.delivery_skill import DeliverySkill
-from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import MAX_TURN_RAD
+import math
+from dataclasses import replace
+
+from interplay.env.playhouse.control.place_skill import PlaceSkill
 from interplay.env.playhouse.planning.layouts import ArrangementPlan
+from interplay.env.playhouse.planning.placement import Placement, standing_here_or_near
 from interplay.env.playhouse.planning.stacks import Stack
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
 from interplay.env.playhouse.truth.facts import HouseFacts
-from interplay.env.world import Movement, WorldSpec
+from interplay.env.world import Movement, World
 
-IN_PLACE = 0.1  # meters off its spot, at most, of what need not be moved again
-EXACT = 0.04  # the same, where all lay in place and it was not yet what was asked
-SETTLING = 5  # steps to wait for what was put down to hold still
-ROUNDS = 3  # times that one begins anew, where all is as planned and yet not as asked
+IN_PLACE_M = 0.1  # off its spot, at most, of a thing that need not be moved again
+EXACT_M = 0.04  # the same, once everything is in place and the task is not yet done
+SETTLING_STEPS = 5  # to wait for a thing that was put down to come to rest
+MAX_ROUNDS = 3  # of planning, where everything is in place and the task is not yet done
 
 
-class ArrangeExpert(Skills):
-    """Makes a plan of which thing goes where, and carries it out, one thing after another."""
+class ArrangeExpert(PlaceSkill[Arrangement]):
+    """Plans which thing goes where, and carries one after the other."""
 
-    def __init__(self, task: Arrangement, spec: WorldSpec) -> None:
-        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
-        self._task = task
-        self._delivery = DeliverySkill(self.role, self._steering, self._walker)
+    def __init__(self, task: Arrangement, world: World) -> None:
+        super().__init__(task, world)
         self._plan: Stack | ArrangementPlan | None = None
-        self._held = False  # was something in the hand a step ago?
-        self._off = IN_PLACE
-        self._idle = 0
+        self._placement: Placement | None = None
+        self._was_holding = False  # in the step before
+        self._in_place = IN_PLACE_M
+        self._idle_steps = 0
         self._rounds = 0
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
-        if (movement := self._delivery.step_back(facts)) is not None:
+        if (movement := self.step_back(facts)) is not None:
             return movement
         if self._task.is_done(facts):
             return None
         holding = facts.bodies[self.role].holding
-        emptied, self._held = self._held and holding is None, holding is not None
-        if self._plan is None or (emptied and isinstance(self._plan, Stack)) or self._plan.spoilt(facts):
+        emptied, self._was_holding = self._was_holding and holding is None, holding is not None
+        if self._plan is None or (emptied and isinstance(self._plan, Stack)) or self._plan.is_obstructed(facts):
             self._plan = self._task.plan(facts)
-        aim = None if self._plan is None else self._plan.next(facts, self._off)
-        if aim is None:
+        following = None if self._plan is None else self._plan.next(facts, self._in_place)
+        if following is None:
             return self._settle()
-        index, place = aim
-        thing, self._idle = facts.things[index], 0
-        if holding != index:
-            self._delivery.empty()
-            return self.fetch(facts, thing)
-        return self._delivery.bring(facts, thing, place)
+        self._idle_steps = 0
+        return self._bring(facts, *following)
+
+    def _bring(self, facts: HouseFacts, index: int, placement: Placement) -> Movement:
+        thing = facts.things[index]
+        if (movement := self.fetch(facts, thing)) is not None:
+            self._placement = None
+            return movement
+        if self._placement is None or math.dist(placement.spot, self._placement.spot) > EXACT_M:
+            self._placement = standing_here_or_near(facts, self.role, thing, placement)
+            self.start_placing(arrived=self._placement.stand == facts.bodies[self.role].position)
+        placement = replace(placement, stand=self._placement.stand)
+        movement = self.place(facts, thing, placement)
+        return self.release(thing) if movement is None else movement
 
     def _settle(self) -> Movement | None:
-        """Nothing is left to carry: waits for things to hold still, then looks again, more closely; then gives up."""
-        self._idle += 1
-        if self._idle > SETTLING:
-            self._idle, self._plan, self._off = 0, None, EXACT
+        """With nothing left to carry: waits until things are at rest, then plans again, more exactly; then gives up."""
+        self._idle_steps += 1
+        if self._idle_steps > SETTLING_STEPS:
+            self._idle_steps, self._plan, self._in_place = 0, None, EXACT_M
             self._rounds += 1
-        return self._steering.hold() if self._rounds < ROUNDS else None
+        return self._steering.hold() if self._rounds < MAX_ROUNDS else None

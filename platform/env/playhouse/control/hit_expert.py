@@ -10,24 +10,25 @@ from interplay.env.playhouse.planning.strikes import striking_spots
 from interplay.env.playhouse.tasks.instructions.use_tool import UseTool
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
-from interplay.env.world import WorldSpec
+from interplay.env.world import World
 
-ANEW = 0.6  # meters at least between a start that failed and the next one
+NEW_START_DISTANCE_M = 0.6  # from the starts that failed to the next one, at least
 
 
 class HitExpert(PushWithExpert):
     """A run at the other thing, which need not move on, and may stand on furniture or be furniture."""
 
-    def __init__(self, task: UseTool, spec: WorldSpec) -> None:
-        super().__init__(task, spec)
-        self._failed: list[XY] = []
+    def __init__(self, task: UseTool, world: World) -> None:
+        super().__init__(task, world)
+        self._failed_starts: list[XY] = []
 
     def plan(self, facts: HouseFacts, tool: Thing, other: Thing) -> PushPath:
         here = facts.bodies[self.role].position
         starts = striking_spots(facts, self.role, tool, other)
-        fresh = [spot for spot in starts if all(math.dist(spot, failed) > ANEW for failed in self._failed)]
-        if not fresh:
-            self._failed.clear()
-        start = min(fresh or starts or [here], key=lambda spot: predicates.walk(facts, here, spot))
-        self._failed.append(start)
+        failed = self._failed_starts
+        untried = [spot for spot in starts if all(math.dist(spot, each) > NEW_START_DISTANCE_M for each in failed)]
+        if not untried:
+            failed.clear()
+        start = min(untried or starts or [here], key=lambda spot: predicates.walk(facts, here, spot))
+        failed.append(start)
         return PushPath(start, other.xy)

@@ -1,248 +1,258 @@
-"""The skills of who carries a thing through the house and puts it down just where it belongs.
+"""Carrying a thing through the house and putting it down exactly where it belongs.
 
-What is carried is drawn close, so that turning round never leaves it behind a wall or a wardrobe. To put it down, the
-arm is stretched out or drawn in by the same 16 cm a step as any player's, so one tries from where one stands which
-length of the arm and which gaze bring the thing nearest to its place, and takes a step where none does.
+A held thing is on the line of sight, at a distance from the eye that pushing and pulling change by 16 cm a step. So a
+place is met by three numbers: the body's distance from it, the hand's from the eye, and the pitch. A thing is carried
+close, since turning would leave it behind walls and wardrobes otherwise. Standing before its place, the solver looks
+for the distance of the hand and the pitch that bring the thing nearest to the place, and takes a step if none is good.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from interplay.env.playhouse.control.skills import Skills, within_its_room
+from interplay.env.playhouse.control.skills import Skills, TaskT
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
-from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
+from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements
-from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
+from interplay.env.playhouse.planning.reach import best_arm, free_steps, hand_distance, pitch_for_height
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, XYZ, Body, HouseFacts, Thing
-from interplay.env.world import Movement, WorldSpec
+from interplay.env.world import Movement, World
 
-NEAR_BY = 3.0  # meters from a thing within which one should soon have it
-HERE = 16  # steps so near, after which one tries from elsewhere
-VANTAGE = (0.8, 1.1)  # meters from it
-ASIDE = (60, -60, 100, -100, 140, -140, 180)  # degrees round it
-CLOSE = 0.95  # meters from the eye to what is carried, at most
-CARRYING_PITCH = math.radians(-25)  # of the gaze, and so of what is carried
-CARRIED = EYE_HEIGHT_M - 0.25  # meters above the floor of what is carried close before one, about
-LIFT_PITCH = math.radians(12.5)  # a step, while it is drawn in
-ARRIVED = 0.35  # meters from where one means to stand
-ABOVE = 0.1  # meters over its place, from which a thing is lowered
-TOUCHES = 0.02  # meters over its place, at most, of what has come down there
-CONTACT = 0.04  # meters farther off than it was to be, at which such a thing is let go
-TRIED = 7  # steps after which what was meant to come nearer is taken to be as near as it comes
-PITCHES = np.radians(np.arange(-75.0, 31.0, 1.0))
-STRIDE, SIDESTEP = 0.53, 0.4  # meters that a step takes one, drift and all
+FETCH_RADIUS_M = 3.0  # from a thing, within which it should soon be in the hand
+FETCH_PATIENCE_STEPS = 16  # within that radius, after which it is fetched from another side
+VANTAGE_DISTANCES_M = (0.8, 1.1)
+VANTAGE_ANGLES_DEG = (60, -60, 100, -100, 140, -140, 180)  # around the thing, off the present direction
+CARRY_DISTANCE_M = 0.95  # from the eye to a carried thing, at most
+CARRY_SLACK_M = 0.08
+CARRY_PITCH_RAD = math.radians(-25)
+CARRY_PITCH_SLACK_RAD = math.radians(4)
+CARRY_HEIGHT_M = EYE_HEIGHT_M - 0.25  # of the middle of a thing that is held close and level
+LIFT_PITCH_RAD = math.radians(12.5)  # in one step, while drawing a thing in
+STAND_RADIUS_M = 0.35  # from the spot to stand at
+HOVER_M = 0.1  # above its place, from where a thing is lowered
+AIMED_RAD = math.radians(1.0)
+STILL_M = 0.03  # moved in a step by a body or a thing at rest
+FACING_RAD = math.radians(15)
+TOUCHDOWN_M = 0.02  # above its place, at most, of a thing that rests there
+TOUCHDOWN_SLACK_M = 0.04  # of tolerance, added for such a thing: moving it would tip it over
+MIN_TOLERANCE_M = 0.03
+LOWERING_PATIENCE_STEPS = 7  # for one waypoint, after which the thing will come no nearer
+MAX_SIDE_STEPS, MAX_LIFTS, MAX_ROTATIONS = 5, 2, 8
+SIDE_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))  # forward, strafe
+ROTATION_RAD = math.radians(36.7)  # by which one step of rotating turns a held thing
+PUSH_SLACK_M = 0.06
+RISING_M = 0.08  # below its waypoint, from which a thing is raised before it is pushed out
+STEP_BACK_M = 0.75  # from the edge of what was put down
+STEP_BACK_CHECK_M = 0.4  # behind the body, which has to be free
+STEP_BACK_PITCH_RAD = math.radians(12.5)
 
 
-class PlaceSkill(Skills):
+@dataclass
+class PlacingProgress:
+    """How far putting one thing down has come."""
+
+    arrived: bool = False  # at the spot to stand at
+    waypoint: int = 0  # 0 before lowering begins, then 1, 2, ...
+    steps: int = 0  # spent on this waypoint
+    side_steps: int = 0
+    rotations: int = 0  # steps
+    lifts: int = 0  # times that the thing came down off its place and was raised again
+
+
+class PlaceSkill(Skills[TaskT]):
     """Carries things and puts them down."""
 
-    def __init__(self, task: ObjectInstruction, spec: WorldSpec) -> None:
-        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
-        self._tried = 0  # steps close to what is to be fetched, or on the way to its other side
-        self._vantage: Placement | None = None  # from where it is tried next
-        self._sides = 0  # of it that were tried
-        self._stage = 0  # of putting down: stepping up, then one for each waypoint
-        self._steps = 0  # spent on it
-        self._shifts = 0  # steps taken aside in order to reach
-        self._lifts = 0  # times that it was raised again because it had come down beside its place
-        self._arrived = False
-        self._at: XY | None = None  # where it stood before
-        self._was: XYZ | None = None  # where the thing was before
+    max_turn = MAX_TURN_RAD  # the ways are long
+
+    def __init__(self, task: TaskT, world: World) -> None:
+        super().__init__(task, world)
+        self._fetch_steps = 0  # near the thing to be fetched, or on the way to its other side
+        self._vantage: Placement | None = None  # from where the thing is fetched next
+        self._vantages = 0  # tried so far
+        self._placing = PlacingProgress()
+        self._last_position: XY = (math.inf, math.inf)  # of the body
+        self._last_thing: XYZ = (math.inf, math.inf, math.inf)
+        self._released: int | None = None  # the thing to step back from
 
     def fetch(self, facts: HouseFacts, thing: Thing) -> Movement | None:
-        """Takes a thing into the hand; where that fails from one side, tries from another."""
+        """Takes a thing into the hand; tries another side if that fails from one."""
         body = facts.bodies[self.role]
         if body.holding is not None:
-            self._tried, self._vantage = 0, None
+            self._fetch_steps, self._vantage = 0, None
             return super().fetch(facts, thing)
-        close = predicates.same_room(body.room, thing.room) and math.dist(body.position, thing.xy) < NEAR_BY
-        self._tried += close
-        if self._vantage is None and self._tried > HERE:
-            self._vantage, self._tried = self._other_side(facts, body, thing), 0
+        near = predicates.same_room(body.room, thing.room) and math.dist(body.position, thing.xy) < FETCH_RADIUS_M
+        self._fetch_steps += near
+        patient = self._fetch_steps <= FETCH_PATIENCE_STEPS
+        if self._vantage is None and not patient:
+            self._vantage, self._fetch_steps, patient = self._other_side(facts, body, thing), 0, True
         if self._vantage is not None:
-            if self._tried <= HERE and (movement := self.walk_to(facts, body, self._vantage, 0.0, False)) is not None:
+            if patient and (movement := self.walk_to_stand(facts, body, self._vantage, 0.0, grasp=False)) is not None:
                 return movement
-            self._tried, self._vantage, self._hidden = 0, None, 0
+            self._fetch_steps, self._vantage, self._hidden_steps = 0, None, 0
         return super().fetch(facts, thing)
 
     def _other_side(self, facts: HouseFacts, body: Body, thing: Thing) -> Placement | None:
-        """A place to reach a thing from, clearly to the side of where one stands."""
+        """Where to stand to reach a thing from another side than now."""
         here = math.atan2(body.position[1] - thing.xy[1], body.position[0] - thing.xy[0])
-        low = predicates.bottom(thing)
+        height = predicates.bottom(thing)
         around = [
-            Placement(thing.xy, low, thing.room, 0.0, approach_angle=here + turn, ring=VANTAGE)
-            for turn in np.radians(ASIDE).tolist()
+            Placement(thing.xy, height, thing.room, approach_angle=here + turn, stand_distances=VANTAGE_DISTANCES_M)
+            for turn in np.radians(VANTAGE_ANGLES_DEG).tolist()
         ]
         options = reachable_placements(facts, self.role, thing, around)
-        self._sides += 1
-        return options[self._sides % len(options)] if options else None
+        self._vantages += 1
+        return options[self._vantages % len(options)] if options else None
 
-    def set_out(self) -> None:
-        """Forgets how far the last putting down had come."""
-        self._stage, self._steps, self._shifts, self._lifts, self._arrived = 0, 0, 0, 0, False
+    def place(self, facts: HouseFacts, thing: Thing, placement: Placement) -> Movement | None:
+        """With the thing in hand: carries it to its place and lowers it there; None once it should be let go.
 
-    def carry(self, facts: HouseFacts, thing: Thing, landing: Placement) -> Movement | None:
-        """With the thing in hand: brings it to a landing; None where it should be let go now."""
-        body = facts.bodies[self.role]
-        still = self._at is not None and math.dist(self._at, body.position) < 0.03
-        self._at = body.position
-        calm = self._was is not None and math.dist(self._was, thing.position) < 0.03
-        self._was = thing.position
-        pitch = carrying_pitch(thing, landing)
-        if not self._arrived:
-            if (movement := self.draw_in(body, thing, pitch)) is not None:
+        Call `start_placing` before the first step of each placement."""
+        body, progress = facts.bodies[self.role], self._placing
+        body_still = math.dist(self._last_position, body.position) < STILL_M
+        thing_still = math.dist(self._last_thing, thing.position) < STILL_M
+        self._last_position, self._last_thing = body.position, thing.position
+        pitch = _carry_pitch(body, thing, placement)
+        rotate = _rotation(thing, placement) if progress.rotations < MAX_ROTATIONS else 0
+        progress.rotations += rotate != 0
+        if not progress.arrived:
+            movement = self.draw_in(body, thing, pitch)
+            movement = self.walk_to_stand(facts, body, placement, pitch - body.pitch) if movement is None else movement
+            if movement is not None:
+                return self._steering.add(movement, rotate=rotate)
+            progress.arrived = True
+        turn = predicates.bearing(body, placement.spot)
+        if progress.waypoint == 0:
+            if abs(turn) > FACING_RAD or not body_still or rotate:
+                push = -int(abs(turn) > FACING_RAD and _is_far(body, thing))
+                return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, grasp=True, push=push, rotate=rotate)
+            if (movement := self._step_aside(facts, body, thing, placement)) is not None:
                 return movement
-            if (movement := self.walk_to(facts, body, landing, pitch - body.pitch)) is not None:
-                return movement
-            self._arrived = True
-        turn = predicates.bearing(body, landing.spot)
-        if self._stage == 0 and (abs(turn) > math.radians(15) or not still):
-            return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, grasp=True)
-        if self._stage == 0 and (shift := self._shift(facts, body, thing, landing)) is not None:
-            return shift
-        return self._lower(body, thing, landing, turn, calm)
+        return self._lower(body, thing, placement, turn, thing_still)
+
+    def start_placing(self, arrived: bool = False) -> None:
+        """Forgets the progress of the last placement. `arrived`: the spot to stand at is right here."""
+        self._placing = PlacingProgress(arrived)
+
+    def release(self, thing: Thing) -> Movement:
+        """Opens the hand; `step_back` then backs away from the thing."""
+        self._released = thing.index
+        return self._steering.hold()
+
+    def step_back(self, facts: HouseFacts) -> Movement | None:
+        """The next step away from the thing that was released last; None once far enough, or with no room behind."""
+        if self._released is None:
+            return None
+        body, thing = facts.bodies[self.role], facts.things[self._released]
+        x, y = body.position
+        behind = (x - STEP_BACK_CHECK_M * math.cos(body.yaw), y - STEP_BACK_CHECK_M * math.sin(body.yaw))
+        blocked = Ground(facts, self.role).price(np.array([behind]))[0] > 0.0
+        if blocked or math.dist(body.position, thing.xy) > STEP_BACK_M + thing.radius:
+            self._released = None
+            return None
+        return self._steering.hold(forward=-1, pitch=STEP_BACK_PITCH_RAD)
 
     def draw_in(self, body: Body, thing: Thing, pitch: float) -> Movement | None:
-        """Close and to the height at which it is carried."""
-        off = pitch - body.pitch
-        far = stretched(body, thing) > CLOSE + 0.08
-        if not far and abs(off) < math.radians(4):
+        """Brings a held thing close, and to the pitch at which it is carried."""
+        tilt = pitch - body.pitch
+        far = _is_far(body, thing)
+        if not far and abs(tilt) < CARRY_PITCH_SLACK_RAD:
             return None
-        return self._steering.hold(pitch=min(max(off, -LIFT_PITCH), LIFT_PITCH), grasp=True, push=-1 if far else 0)
+        tilt = min(max(tilt, -LIFT_PITCH_RAD), LIFT_PITCH_RAD)
+        return self._steering.hold(pitch=tilt, grasp=True, push=-1 if far else 0)
 
-    def walk_to(
-        self, facts: HouseFacts, body: Body, landing: Placement, pitch: float, grasp: bool = True
+    def walk_to_stand(
+        self, facts: HouseFacts, body: Body, placement: Placement, pitch: float, *, grasp: bool = True
     ) -> Movement | None:
-        """To where one stands to put something down there; `pitch`: radians to pitch by meanwhile."""
-        if math.dist(body.position, landing.stand) <= ARRIVED and predicates.same_room(body.room, landing.room):
+        """Walks to the spot to stand at for a placement; `pitch`: radians to pitch by in this step."""
+        stand, room = placement.stand, placement.room
+        if math.dist(body.position, stand) <= STAND_RADIUS_M and predicates.same_room(body.room, room):
             return None
-        goal = standing_for(landing.stand, landing.room)
-        distance = within_its_room(facts, goal, lambda point: math.dist(point, landing.stand))
-        return self._walker.step(facts, goal, distance, ARRIVED, pitch=pitch, grasp=grasp)
+        return self._walker.to(facts, stand, STAND_RADIUS_M, pitch=pitch, room=room, grasp=grasp)
 
-    def _waypoints(self, thing: Thing, landing: Placement) -> list[tuple[float, float]]:
-        """Of the thing's middle: meters short of the spot, and meters above the floor; the last is where it is let
-        go."""
-        middle = landing.height + landing.drop + thing.half_extents[2]
-        if landing.slide_in:
-            return [(landing.slide_in, CARRIED), (landing.slide_in, middle + 0.02), (0.0, middle + 0.02)]
-        return [(0.0, middle + ABOVE), (0.0, middle)] if not landing.drop else [(0.0, middle)]
-
-    def _shift(self, facts: HouseFacts, body: Body, thing: Thing, landing: Placement) -> Movement | None:
-        """A step to where the arm reaches the spot better, if there is one; None where one stands well."""
-        away = math.dist(body.position, landing.spot)
-        arm = stretched(body, thing)
-        waypoints = self._waypoints(thing, landing)
+    def _step_aside(self, facts: HouseFacts, body: Body, thing: Thing, placement: Placement) -> Movement | None:
+        """A step to where the arm reaches the place better; None if the thing can be lowered from here."""
+        distance, waypoints = hand_distance(body, thing), _waypoints(thing, placement)[-2:]
 
         def badness(away: float) -> float:
-            return max(_plan(arm, away - short, middle, landing)[0] for short, middle in waypoints[-2:])
+            return max(
+                best_arm(distance, away - short, height, placement.tolerance, placement.height_tolerance)[0]
+                for short, height in waypoints
+            )
 
-        here = badness(away)
-        if here <= 1.0 or self._shifts >= 5:
+        here = badness(math.dist(body.position, placement.spot))
+        if here <= 1.0 or self._placing.side_steps >= MAX_SIDE_STEPS:
             return None
-        ground = Ground(facts, self.role, (thing.index,))
-        options = []
-        for forward, strafe in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-            there = _stepped(body, forward, strafe)
-            way = np.linspace(body.position, there, 4)[1:]
-            if (ground.price(way) > 0.0).any():
-                continue
-            options.append((badness(math.dist(there, landing.spot)), forward, strafe))
-        best = min(options, default=(math.inf, 0, 0))
-        if best[0] > here - 0.5:
+        steps = free_steps(Ground(facts, self.role, (thing.index,)), body, SIDE_STEPS)
+        options = [(badness(math.dist(end, placement.spot)), forward, strafe) for (forward, strafe), end in steps]
+        best, forward, strafe = min(options, default=(math.inf, 0, 0))
+        if best > here - 0.5:
             return None
-        self._shifts += 1
-        pitch = carrying_pitch(thing, landing) - body.pitch
-        return self._steering.hold(forward=best[1], strafe=best[2], pitch=pitch, grasp=True)
+        self._placing.side_steps += 1
+        pitch = _carry_pitch(body, thing, placement) - body.pitch
+        return self._steering.hold(forward=forward, strafe=strafe, pitch=pitch, grasp=True)
 
-    def _lower(self, body: Body, thing: Thing, landing: Placement, turn: float, calm: bool) -> Movement | None:
-        """From waypoint to waypoint; None once it is where it is let go."""
-        waypoints = self._waypoints(thing, landing)
-        self._stage = max(self._stage, 1)
-        short, middle = waypoints[self._stage - 1]
-        away = math.dist(body.position, landing.spot) - short
-        _, length, pitch = _plan(stretched(body, thing), away, middle, landing)
-        self._steps += 1
-        ahead = math.dist(body.position, thing.xy)
-        off = abs(ahead - away) + abs(turn) * away
-        high = thing.position[2] - middle
-        last = self._stage == len(waypoints)
-        low = high <= TOUCHES and last and not landing.drop and not landing.slide_in
-        slack = CONTACT if low else 0.0  # what has touched down would tip over if it were moved
-        there = off <= max(landing.off, 0.03) + slack and (
-            -0.05 <= high <= (0.04 if last and not landing.drop else 0.15)
-        )
-        if low and not there and self._lifts < 2:
-            self._stage, self._lifts = 1, self._lifts + 1
-            return self._lower(body, thing, landing, turn, calm)
-        if there and last and not calm and self._steps <= TRIED:
-            return self._steering.hold(grasp=True)  # or it would fly on, or roll
-        if there or self._steps > TRIED:
-            self._steps = 0
+    def _lower(self, body: Body, thing: Thing, placement: Placement, turn: float, thing_still: bool) -> Movement | None:
+        """Moves the thing from waypoint to waypoint; None once it is where it is let go."""
+        waypoints, progress = _waypoints(thing, placement), self._placing
+        progress.waypoint = max(progress.waypoint, 1)
+        short, height = waypoints[progress.waypoint - 1]
+        last = progress.waypoint == len(waypoints)
+        away = math.dist(body.position, placement.spot) - short
+        progress.steps += 1
+        above = thing.position[2] - height
+        error = abs(math.dist(body.position, thing.xy) - away) + abs(turn) * away
+        down = above <= TOUCHDOWN_M and last and not placement.drop and not placement.slide_in
+        tolerance = max(placement.tolerance, MIN_TOLERANCE_M) + (TOUCHDOWN_SLACK_M if down else 0.0)
+        there = error <= tolerance and -0.05 <= above <= (placement.height_tolerance + 0.025 if last else 0.15)
+        if down and not there and progress.lifts < MAX_LIFTS:
+            progress.waypoint, progress.lifts = 1, progress.lifts + 1
+            return self._lower(body, thing, placement, turn, thing_still)
+        now = hand_distance(body, thing)
+        _, distance, pitch = best_arm(now, away, height, placement.tolerance, placement.height_tolerance)
+        push = 0 if abs(distance - now) < PUSH_SLACK_M else int(math.copysign(1, distance - now))
+        if -above > RISING_M and push > 0 and placement.slide_in == 0.0:
+            push = 0  # first up, then out
+        at_limit = progress.steps > 1 and thing_still and push == 0 and abs(pitch - body.pitch) < AIMED_RAD
+        patient = progress.steps <= LOWERING_PATIENCE_STEPS and not at_limit
+        if there and last and not thing_still and patient:
+            return self._steering.hold(grasp=True)  # let go in motion, it would fly or roll away
+        if there or not patient:
+            progress.steps = 0
             if last:
                 return None
-            self._stage += 1
-            return self._lower(body, thing, landing, turn, calm)
-        arm = stretched(body, thing)
-        push = 0 if abs(length - arm) < 0.06 else int(math.copysign(1, length - arm))
-        rising = middle - thing.position[2] > 0.08
-        if rising and push > 0 and landing.slide_in == 0.0:
-            push = 0  # first up, then out
+            progress.waypoint += 1
+            return self._lower(body, thing, placement, turn, thing_still)
         return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, push=push, grasp=True)
 
 
-def carrying_pitch(thing: Thing, landing: Placement) -> float:
-    """At which a thing is carried: higher, where it goes up onto something."""
-    middle = landing.height + landing.drop + thing.half_extents[2] + ABOVE
-    return max(math.asin(min(max(middle - EYE_HEIGHT_M, -0.8), 0.4) / CLOSE), CARRYING_PITCH)
+def _is_far(body: Body, thing: Thing) -> bool:
+    """Is a held thing too far off to be carried around?"""
+    return hand_distance(body, thing) > CARRY_DISTANCE_M + CARRY_SLACK_M
 
 
-def stretched(body: Body, thing: Thing) -> float:
-    """How far from the eye, along the gaze, what is held is held."""
-    level = math.cos(body.pitch)
-    dx, dy, dz = (
-        thing.position[0] - body.position[0],
-        thing.position[1] - body.position[1],
-        thing.position[2] - body.eye_height,
-    )
-    along = (dx * math.cos(body.yaw) + dy * math.sin(body.yaw)) * level + dz * math.sin(body.pitch)
-    return min(max(along, MIN_CARRY_M), MAX_CARRY_M)
+def _carry_pitch(body: Body, thing: Thing, placement: Placement) -> float:
+    """The pitch at which a thing is carried: higher if it goes up onto something."""
+    height = placement.height + placement.drop + thing.half_extents[2] + HOVER_M
+    return max(pitch_for_height(min(height, EYE_HEIGHT_M + 0.4), body, CARRY_DISTANCE_M), CARRY_PITCH_RAD)
 
 
-def _plan(arm: float, away: float, middle: float, landing: Placement) -> tuple[float, float, float]:
-    """How badly the best length of the arm and pitch miss a point so far `away` and so high, and these two.
-
-    Up to a badness of 1 the thing lands well.
-    """
-    lengths = np.clip(arm + 8 * PUSH_M_PER_FRAME * np.arange(-8, 9), MIN_CARRY_M, MAX_CARRY_M)[:, None]
-    aside = lengths * np.cos(PITCHES) - away
-    above = EYE_HEIGHT_M + lengths * np.sin(PITCHES) - middle
-    slack = 0.12 if landing.drop else 0.015
-    badness: NDArray[np.float64] = (
-        (aside / max(landing.off, 0.02)) ** 2
-        + (np.where(above > 0, above / slack, above / 0.012)) ** 2
-        + 0.02 * np.abs(lengths - arm) / 0.16
-    )
-    best = np.unravel_index(int(badness.argmin()), badness.shape)
-    return float(badness[best]), float(lengths[best[0], 0]), float(PITCHES[best[1]])
+def _rotation(thing: Thing, placement: Placement) -> int:
+    """The rotation, -1, 0 or 1, that brings a thing's sides in line with `placement.yaw`, as far as whole steps of
+    rotating can."""
+    if placement.yaw is None:
+        return 0
+    off = math.remainder(placement.yaw - thing.yaw, math.pi / 2)
+    return int(math.copysign(1, off)) if abs(off) > 0.6 * ROTATION_RAD else 0
 
 
-def _stepped(body: Body, forward: int, strafe: int) -> XY:
-    cos, sin = math.cos(body.yaw), math.sin(body.yaw)
-    ahead, right = STRIDE * forward, SIDESTEP * strafe
-    return body.position[0] + ahead * cos + right * sin, body.position[1] + ahead * sin - right * cos
-
-
-_SPOT = Thing(-2, "", "", "", False, None, (0.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0), True, None, frozenset())
-
-
-def standing_for(spot: XY, room: str | None, height: float = 0.0) -> Thing:
-    """A spot of the floor, for who can only walk to things."""
-    return replace(_SPOT, position=(*spot, height), room=room)
+def _waypoints(thing: Thing, placement: Placement) -> list[tuple[float, float]]:
+    """Of the thing's middle: meters short of the spot and above the floor; at the last one it is let go."""
+    height = placement.height + placement.drop + thing.half_extents[2]
+    if placement.slide_in:
+        return [(placement.slide_in, CARRY_HEIGHT_M), (placement.slide_in, height + 0.02), (0.0, height + 0.02)]
+    return [(0.0, height)] if placement.drop else [(0.0, height + HOVER_M), (0.0, height)]

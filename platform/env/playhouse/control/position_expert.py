@@ -1,84 +1,79 @@
-"""Carries one thing to another and puts it down there."""
+"""Carries one thing to another and puts it down there, for players that can neither push, pull nor strafe.
+
+With those movements, `PlaceObjectsExpert` does the same more precisely.
+"""
 
 from __future__ import annotations
 
 import math
 
-from interplay.env.playhouse.control.skills import Skills, within_its_room
+from interplay.env.playhouse.control.skills import Skills
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
+from interplay.env.playhouse.planning.navigation import distance_in_room
+from interplay.env.playhouse.planning.reach import eye_distance, pitch_for_height
 from interplay.env.playhouse.tasks.instructions.position import Position
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
-from interplay.env.world import Movement, WorldSpec
+from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.world import Movement, World
 
-CARRY_HEIGHT = 0.75  # meters above the floor of what is carried
-CARRIED_NEXT_TO = 0.42  # meters from edge to edge at which a carried thing is close enough to be let go
-STILL_NEXT_TO = 0.52  # the same, once it has begun to be lowered
-TOUCHING = 0.05  # meters from edge to edge at which it would be put on top
-DROP = 0.12  # meters above the floor from which a thing is let go
-LOWERING = 4  # steps after which it is let go anyhow
+CARRY_HEIGHT_M = 0.75  # of the middle of a carried thing
+RELEASE_GAP_M = 0.42  # from edge to edge, at which a carried thing is close enough to be let go
+LOWERING_GAP_M = 0.52  # the same, once lowering has begun
+TOUCHING_GAP_M = 0.05  # from edge to edge, at which the thing would land on top of the other
+RELEASE_HEIGHT_M = 0.12
+LOWERING_PATIENCE_STEPS = 4
+LOWERING_PITCH_RAD = math.radians(-12.5)  # in one step
+STEP_BACK_TURN_RAD = math.radians(25)
+FACING_RAD = math.radians(40)
 
 
-class PositionExpert(Skills):
+class PositionExpert(Skills[Position]):
     """Fetches a thing, carries it to another and lets it go there."""
 
-    def __init__(self, task: Position, spec: WorldSpec) -> None:
-        super().__init__(task, spec, MAX_TURN_RAD)  # its ways are long
-        self._task = task
-        self._lowering = 0  # steps spent on lowering it
-        self._taken = False  # has it been in the hand?
+    max_turn = MAX_TURN_RAD  # the ways are long
+
+    def __init__(self, task: Position, world: World) -> None:
+        super().__init__(task, world)
+        self._lowering_steps = 0
+        self._was_held = False
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
-        thing = self._task.thing(facts)
+        thing, other = self._task.thing(facts), facts.things[self._task.other]
+        body = facts.bodies[self.role]
         if self._task.is_done(facts):
             return None
-        other = facts.things[self._task.other]
-        if (movement := self._recover(facts, other)) is not None:
+        lost = self._was_held and body.holding is None  # knocked out of the hand in a turn
+        if lost and (movement := self._search.look_around(body, other)) is not None:
             return movement
         if (movement := self.fetch(facts, thing)) is not None:
             return movement
-        self._taken = True
+        self._was_held = True
         return self._carry(facts, thing, other)
 
-    def _recover(self, facts: HouseFacts, other: Thing) -> Movement | None:
-        """Once the thing was knocked out of the hand in turning round with it, looks for the other empty-handed."""
-        body = facts.bodies[self.role]
-        return self._search.look_around(body, other) if self._taken and body.holding is None else None
-
     def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
-        """With the thing in hand: raises it, walks until it is beside the other, lowers it, lets it go."""
+        """With the thing in hand: raises it, walks until it is next to the other, lowers it, lets it go."""
         body = facts.bodies[self.role]
-        gap = predicates.gap(thing, other)
-        if gap <= (STILL_NEXT_TO if self._lowering else CARRIED_NEXT_TO) and predicates.same_room(
-            thing.room, other.room
-        ):
+        near = predicates.gap(thing, other) <= (LOWERING_GAP_M if self._lowering_steps else RELEASE_GAP_M)
+        if near and predicates.same_room(thing.room, other.room):
             return self._put_down(thing, other)
-        self._lowering = 0
-        ahead = math.dist(body.position, thing.xy)
-        carrying = self._carrying_pitch(body, thing)
-        if (movement := self._search.look_around(body, other, pitch=carrying, grasp=True)) is not None:
+        self._lowering_steps = 0
+        pitch = pitch_for_height(CARRY_HEIGHT_M, body, eye_distance(body, thing)) - body.pitch
+        if (movement := self._search.look_around(body, other, pitch=pitch, grasp=True)) is not None:
             return movement
-        distance = within_its_room(facts, other, lambda point: predicates.edge_distance(point, other))
-        within = max(ahead + thing.radius + CARRIED_NEXT_TO - 0.25, 0.3)
-        faces = predicates.in_front(body, other.xy, math.radians(40))
-        if distance(body.position) <= within - 0.3 and faces:  # it is held up on something: let it go here
-            return self._put_down(thing, other)
-        return self._walker.step(facts, other, distance, within, pitch=carrying, grasp=True)
+        distance = distance_in_room(facts, other.room, lambda point: predicates.edge_distance(point, other))
+        within = max(math.dist(body.position, thing.xy) + thing.radius + RELEASE_GAP_M - 0.25, 0.3)
+        if distance(body.position) <= within - 0.3 and predicates.in_front(body, other.xy, FACING_RAD):
+            return self._put_down(thing, other)  # an obstacle holds it up
+        return self._walker.towards(facts, other.xy, distance, within, pitch=pitch, grasp=True)
 
     def _put_down(self, thing: Thing, other: Thing) -> Movement:
-        """Lowers the thing and lets it go; if it would land on top of the other, or lies there, steps back first."""
+        """Lowers the thing and lets it go; steps back first if it would land on top of the other, or lies there."""
         over = predicates.edge_distance(thing.xy, other) == 0.0
-        low = predicates.bottom(thing) <= DROP and not over
-        self._lowering += 1
-        if not low and self._lowering <= LOWERING:
-            return self._steering.hold(pitch=math.radians(-12.5), grasp=True)
-        if not low and predicates.gap(thing, other) <= TOUCHING:
-            return self._steering.hold(forward=-1, yaw=math.radians(25), grasp=True)
-        self._lowering = 0
+        low = predicates.bottom(thing) <= RELEASE_HEIGHT_M and not over
+        self._lowering_steps += 1
+        if not low and self._lowering_steps <= LOWERING_PATIENCE_STEPS:
+            return self._steering.hold(pitch=LOWERING_PITCH_RAD, grasp=True)
+        if not low and predicates.gap(thing, other) <= TOUCHING_GAP_M:
+            return self._steering.hold(forward=-1, yaw=STEP_BACK_TURN_RAD, grasp=True)
+        self._lowering_steps = 0
         return self._steering.hold()
-
-    def _carrying_pitch(self, body: Body, thing: Thing) -> float:
-        """The pitch that is missing for carrying a thing at the right height."""
-        arm = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
-        down = min(max((CARRY_HEIGHT - body.eye_height) / max(arm, 0.1), -1.0), 1.0)
-        return math.asin(down) - body.pitch

@@ -1,4 +1,4 @@
-"""The setter's part in handing over: it stands, faces the solver, and takes what is held out to it."""
+"""The setter's part in handing over: it stands still, faces the solver, and takes the thing that is held out to it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.task import Expert
-from interplay.env.world import Action, World, WorldSpec
+from interplay.env.world import Action, World
 
-LEVEL_GAZE = math.radians(-15)  # of who looks at somebody and at what that one holds
-LOOKS = math.radians(10)  # off the solver, at most, of who faces it
+GAZE_PITCH_RAD = math.radians(-15)  # while looking at the solver and at the thing in its hand
+FACING_RAD = math.radians(10)
 
 
 class ReceiveExpert(Expert):
     """Turns to the solver, and takes the thing once it is held out within reach."""
 
-    def __init__(self, task: HandOver, spec: WorldSpec) -> None:
+    def __init__(self, task: HandOver, world: World) -> None:
         self._task = task
-        self._steering = Steering(spec)
+        self._steering = Steering(world.spec)
 
     def act(self, world: World) -> Action:
         facts: HouseFacts = world.facts()
@@ -30,20 +30,18 @@ class ReceiveExpert(Expert):
         if body.holding == thing.index:
             self.finished = True
             return Action(self._steering.hold(grasp=True))
-        if thing.held_by == self._task.solver and self._held_out(body, other, thing):
-            aimed = body.looking_at == thing.index
+        if thing.held_by == self._task.solver and _is_held_out(body, other, thing):
+            if body.looking_at == thing.index:
+                return Action(self._steering.hold(grasp=True))
             turn = predicates.bearing(body, thing.xy)
-            pitch = predicates.elevation(body, thing) - body.pitch
-            return Action(self._steering.hold(yaw=0.0 if aimed else turn, pitch=0.0 if aimed else pitch, grasp=aimed))
+            return Action(self._steering.hold(yaw=turn, pitch=predicates.elevation(body, thing) - body.pitch))
         if not predicates.same_room(body.room, other.room):
             return Action(self._steering.hold())
-        turn = predicates.bearing(body, other.position)
-        return Action(
-            self._steering.hold(
-                yaw=turn if abs(turn) > LOOKS else 0.0, pitch=LEVEL_GAZE - body.pitch, most=CALM_TURN_RAD
-            )
-        )
+        turn, pitch = predicates.bearing(body, other.position), GAZE_PITCH_RAD - body.pitch
+        yaw = turn if abs(turn) > FACING_RAD else 0.0
+        return Action(self._steering.hold(yaw=yaw, pitch=pitch, max_turn=CALM_TURN_RAD))
 
-    def _held_out(self, body: Body, other: Body, thing: Thing) -> bool:
-        away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
-        return away <= body.reach and is_offered(other.position, other.yaw, body.position)
+
+def _is_held_out(body: Body, other: Body, thing: Thing) -> bool:
+    away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
+    return away <= body.reach and is_offered(other.position, other.yaw, body.position)

@@ -1,37 +1,22 @@
-"""The legs and neck of a scripted solver: walks up to a thing, around what is in the way, looking where it goes."""
+"""Walking for a scripted solver: goes to a point around obstacles and through doorways, looking where it walks."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
 
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD, Steering
-from interplay.env.playhouse.planning.navigation import Distance, Ground, doorway_crossing
+from interplay.env.playhouse.planning.navigation import Distance, Ground, distance_in_room, doorway_crossing
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.world import Movement
 
-AHEAD = math.radians(28)  # off its way by more than this, a walker turns on the spot
-ARRIVED = 0.35  # meters from a corner of the path at which the next one is taken
-MOVED = 0.05  # meters: a walker that got less far in a step is stuck
-TRUST = 3  # steps for which a way that was clear is not looked at again
-STUCK = 2  # stuck steps in a row before it backs off
-BACK_OFF = 2  # steps
-
-
-class Goal(Protocol):
-    """What one walks to: a thing, or a spot on the floor."""
-
-    @property
-    def xy(self) -> XY: ...
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A place on the floor, meters."""
-
-    xy: XY
+TURN_IN_PLACE_RAD = math.radians(28)  # off its way by more than this, a walker turns on the spot
+CORNER_RADIUS_M = 0.35  # from a corner of the path, at which the next one is taken
+MOVED_M = 0.05  # a walker that covered less in a step is stuck
+TRUSTED_STEPS = 3  # for which a straight way that was clear is not checked again
+STUCK_PATIENCE_STEPS = 2  # stuck in a row, before it backs off
+BACK_OFF_STEPS = 2
+BACK_OFF_TURN_RAD = math.radians(25)
 
 
 class Walker:
@@ -41,76 +26,87 @@ class Walker:
         self._role = role
         self._steering = steering
         self._corners: list[XY] = []
-        self._aim: XY = (math.inf, math.inf)  # where the straight way led that was last found clear
-        self._trusted = 0  # steps for which it is still taken to be
-        self._last: XY | None = None  # where it stood when it last set out forward
+        self._target: XY = (math.inf, math.inf)  # of the straight way that was last found clear
+        self._trusted = 0  # steps for which that way still counts as clear
+        self._last_position: XY | None = None  # when it last walked forward
         self._stuck = 0
-        self._backing = 0
+        self._backing_off = 0
 
-    def step(
+    def to(
         self,
         facts: HouseFacts,
-        thing: Goal,
+        point: XY,
+        within: float,
+        *,
+        pitch: float,
+        room: str | None = None,
+        grasp: bool = False,
+        max_turn: float = MAX_TURN_RAD,
+    ) -> Movement:
+        """One step towards a point, to within so many meters of it. `room`: the one that the point has to be reached
+        from. The rest as for `towards`."""
+        distance = distance_in_room(facts, room, lambda position: math.dist(position, point))
+        return self.towards(facts, point, distance, within, pitch=pitch, grasp=grasp, max_turn=max_turn)
+
+    def towards(
+        self,
+        facts: HouseFacts,
+        target: XY,
         distance: Distance,
         within: float,
         *,
         pitch: float,
-        grasp: bool,
-        most: float = MAX_TURN_RAD,
-        push: int = 0,
-        rotate: int = 0,
+        grasp: bool = False,
+        max_turn: float = MAX_TURN_RAD,
     ) -> Movement:
-        """One step towards where `distance` (of the body from `thing`) is at most `within`.
+        """One step towards where `distance`, a function of the body's position, is at most `within`.
 
-        `pitch`: radians to pitch by in this step; `grasp`: whether the hand stays closed; `most`: radians
-        that it turns by; `push`, `rotate`: what the hand does to what it holds.
+        `target`: the point to head for. `pitch`: radians to pitch by in this step. `grasp`: keeps the hand closed.
+        `max_turn`: radians.
         """
         body = facts.bodies[self._role]
-        if self._held_up(body):
-            yaw = math.radians(25) if self._backing % 2 else 0.0
-            return self._steering.hold(forward=-1, yaw=yaw, pitch=pitch, grasp=grasp, push=push, rotate=rotate)
-        towards = self._next_corner(facts, body, thing, distance, within)
-        turn = predicates.bearing(body, towards)
-        forward = int(abs(turn) < AHEAD)
-        self._last = body.position if forward else None
-        return self._steering.hold(
-            forward=forward, yaw=turn, pitch=pitch, grasp=grasp, most=most, push=push, rotate=rotate
-        )
+        if self._backs_off(body):
+            yaw = BACK_OFF_TURN_RAD if self._backing_off % 2 else 0.0
+            return self._steering.hold(forward=-1, yaw=yaw, pitch=pitch, grasp=grasp)
+        turn = predicates.bearing(body, self._next_corner(facts, body, target, distance, within))
+        forward = int(abs(turn) < TURN_IN_PLACE_RAD)
+        self._last_position = body.position if forward else None
+        return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp, max_turn=max_turn)
 
-    def _held_up(self, body: Body) -> bool:
-        """Is it backing away from something that it walked into?"""
-        if self._backing:
-            self._backing -= 1
-            return self._backing > 0
-        if self._last is not None and math.dist(self._last, body.position) < MOVED:
+    def _backs_off(self, body: Body) -> bool:
+        """Counts stuck steps. Is this step one of backing away from an obstacle?"""
+        if self._backing_off:
+            self._backing_off -= 1
+            return self._backing_off > 0
+        if self._last_position is not None and math.dist(self._last_position, body.position) < MOVED_M:
             self._stuck += 1
-            if self._stuck >= STUCK:
-                self._stuck, self._backing, self._last, self._corners = 0, BACK_OFF + 1, None, []
+            if self._stuck >= STUCK_PATIENCE_STEPS:
+                self._stuck, self._backing_off, self._last_position, self._corners = 0, BACK_OFF_STEPS + 1, None, []
                 self._trusted = 0
                 return True
-        elif self._last is not None:
+        elif self._last_position is not None:
             self._stuck = 0
         return False
 
-    def _next_corner(self, facts: HouseFacts, body: Body, thing: Goal, distance: Distance, within: float) -> XY:
-        """Straight for the thing where that is clear; else for the next doorway; else along a path around what is in
-        the way, which is made anew once it is walked."""
-        if self._trusted > 0 and math.dist(self._aim, thing.xy) < MOVED:
+    def _next_corner(self, facts: HouseFacts, body: Body, target: XY, distance: Distance, within: float) -> XY:
+        """The target where the straight way is clear, else the next doorway, else the next corner of a path around the
+        obstacles; the path is planned again once it has been walked."""
+        if self._trusted > 0 and math.dist(self._target, target) < MOVED_M:
             self._trusted -= 1
-            return thing.xy
+            return target
         ground = Ground(facts, self._role, () if body.holding is None else (body.holding,))
-        if ground.clear(body.position, thing.xy, distance, within):
-            self._corners, self._aim, self._trusted = [], thing.xy, TRUST
-            return thing.xy
-        while self._corners and math.dist(body.position, self._corners[0]) < ARRIVED:
+        if ground.is_clear(body.position, target, distance, within):
+            self._corners, self._target, self._trusted = [], target, TRUSTED_STEPS
+            return target
+        while self._corners and math.dist(body.position, self._corners[0]) < CORNER_RADIUS_M:
             del self._corners[0]
         if not self._corners:
-            self._corners = self._plan(ground, body, thing, distance, within)
-        return self._corners[0] if self._corners else thing.xy
+            self._corners = self._plan(ground, body, target, distance, within)
+        return self._corners[0] if self._corners else target
 
-    def _plan(self, ground: Ground, body: Body, thing: Goal, distance: Distance, within: float) -> list[XY]:
-        """The corners of a way to the next doorway and through it, or to the thing where there is none between."""
-        doorways = predicates.route(ground.facts, body.position, thing.xy)
+    def _plan(self, ground: Ground, body: Body, target: XY, distance: Distance, within: float) -> list[XY]:
+        """The corners of a path to the next doorway and through it, or to the target if there is none between."""
+        doorways = predicates.route(ground.facts, body.position, target)
         if not doorways:
             return ground.path(body.position, distance, within)
         before, beyond = doorway_crossing(doorways[0], ground.facts, body.position)
@@ -118,8 +114,8 @@ class Walker:
         def to_doorway(point: XY) -> float:
             return math.dist(point, before)
 
-        if math.dist(body.position, before) < ARRIVED:
+        if math.dist(body.position, before) < CORNER_RADIUS_M:
             return [beyond]
-        if ground.clear(body.position, before, to_doorway, 0.0):
+        if ground.is_clear(body.position, before, to_doorway, 0.0):
             return [before, beyond]
-        return [*ground.path(body.position, to_doorway, ARRIVED / 2), beyond]
+        return [*ground.path(body.position, to_doorway, CORNER_RADIUS_M / 2), beyond]

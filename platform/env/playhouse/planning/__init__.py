@@ -1,1 +1,1 @@
-"""Can it be done, and where: pure functions of `HouseFacts` that tasks ask for feasibility and experts for plans."""
+"""Planners: pure functions of `HouseFacts` that tasks use to test feasibility, and experts to plan."""

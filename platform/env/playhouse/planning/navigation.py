@@ -1,7 +1,7 @@
-"""Finding a way through a house on foot: straight ahead where that is clear, else A* on a coarse grid.
+"""Path finding on foot: straight ahead where that is clear, else A* on a coarse grid.
 
-The straight line is tried first, as it is nearly always clear and costs some tens of microseconds. Bad ground (walls,
-furniture, loose objects) has a price rather than being forbidden, so a player who stands in a corner finds out of it.
+The straight line is tried first: it is nearly always clear, and the test takes some tens of microseconds. Bad ground
+(walls, furniture, loose objects) has a price rather than being forbidden, so that a player in a corner finds a way out.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Points
+from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Doorway, HouseFacts, Room
 
-CELL = 0.2  # meters: side of a grid cell
-SPACING = 0.12  # meters between the samples of a straight line
-CLEARANCE = 0.27  # meters from an avatar's middle to anything it should not touch; its radius is 0.22
-HEADROOM = 1.6  # meters: what hangs higher than this is walked under
-THRESHOLD = 0.65  # meters before and beyond the middle of a doorway, to walk through it straight
-SILL = 0.35  # meters that a doorway's passage reaches into either room
+CELL_M = 0.2  # side of a grid cell
+SPACING_M = 0.12  # between the samples of a straight line
+CLEARANCE_M = 0.27  # from an avatar's middle to anything that it must not touch; its radius is 0.22
+HEADROOM_M = 1.6  # players walk under what hangs higher than this
+DOORWAY_APPROACH_M = 0.65  # before and beyond the middle of a doorway, to walk through it straight
+PASSAGE_DEPTH_M = 0.35  # by which a doorway's passage reaches into either room
+PLAYER_HALF_WIDTH_M = 0.2  # of the other player, as an obstacle
+REACHING_MARGIN_M = 0.15  # inside a room, at least, of a spot from which to reach a thing in that room
+OTHER_ROOM_COST_M = 2.0  # added to the distance to a thing from outside its room
 
 PRICE_OF_OBJECT, PRICE_OF_FURNITURE, PRICE_OF_WALL = 6.0, 40.0, 400.0  # as multiples of clear ground
 
@@ -29,7 +33,7 @@ Distance = Callable[[XY], float]  # meters from a point to the goal
 
 
 class Ground:
-    """What it costs to stand anywhere in a house at one moment, for one player.
+    """The price of standing at any point of a house at one moment, for one player.
 
     `ignore`: indices of things that are no obstacle, such as the one in the player's own hand.
     """
@@ -41,13 +45,14 @@ class Ground:
             for thing in facts.things
             if thing.index not in ignore
             and thing.held_by is None
-            and _in_the_way(thing.position[2], thing.half_extents[2])
+            and thing.position[2] - thing.half_extents[2] < HEADROOM_M
         ]
-        rows += [(*body.position, 0.0, 0.2, 0.2, 1.0) for name, body in facts.bodies.items() if name != role]
+        half_widths = (PLAYER_HALF_WIDTH_M, PLAYER_HALF_WIDTH_M)
+        rows += [(*body.position, 0.0, *half_widths, 1.0) for name, body in facts.bodies.items() if name != role]
         table = np.array(rows, dtype=np.float64).reshape(-1, 6)
         self._middle = table[:, :2]  # [m, 2]
         self._cos, self._sin = np.cos(table[:, 2]), np.sin(table[:, 2])
-        self._half = table[:, 3:5] + CLEARANCE
+        self._half = table[:, 3:5] + CLEARANCE_M
         self._price = np.where(table[:, 5] > 0.0, PRICE_OF_FURNITURE, PRICE_OF_OBJECT)
         self._open = np.array([_floor(room) for room in facts.rooms] + [_passage(d, facts) for d in facts.doorways])
 
@@ -62,41 +67,41 @@ class Ground:
         prices: NDArray[np.float64] = ((across & along) * self._price).max(axis=1, initial=0.0)
         return np.where(walkable, prices, PRICE_OF_WALL)
 
-    def clear(self, start: XY, goal: XY, distance: Distance, within: float) -> bool:
-        """Can one walk straight from `start` towards `goal` until `distance` is at most `within`?
+    def is_clear(self, start: XY, goal: XY, distance: Distance, within: float) -> bool:
+        """Is the straight way from `start` towards `goal` clear until `distance` is at most `within`?
 
-        The first steps may be on bad ground: whoever stands there has to leave it anyhow."""
+        The first steps may be on bad ground: a player who stands there has to leave it anyhow."""
         length = math.dist(start, goal)
-        steps = max(int(length / SPACING), 1)
+        steps = max(int(length / SPACING_M), 1)
         share = np.arange(1, steps + 1)[:, None] / steps
         points = np.asarray(start) + share * (np.asarray(goal) - np.asarray(start))
         bad = np.flatnonzero(self.price(points) > 0.0)
-        bad = bad[bad * length / steps >= CLEARANCE] if bad.size and bad[0] == 0 else bad
+        bad = bad[bad * length / steps >= CLEARANCE_M] if bad.size and bad[0] == 0 else bad
         if not bad.size:
             return True
         x, y = points[bad[0]]
         return distance((float(x), float(y))) <= within
 
     def path(self, start: XY, distance: Distance, within: float) -> list[XY]:
-        """The cheapest way, by A*, to where `distance` is at most `within`; its corners, `start` aside."""
+        """The corners, `start` excluded, of the cheapest path by A* to where `distance` is at most `within`."""
         low = self._open[:, :2].min(axis=0)
-        columns, rows = np.ceil((self._open[:, 2:].max(axis=0) - low) / CELL).astype(int) + 1
+        columns, rows = np.ceil((self._open[:, 2:].max(axis=0) - low) / CELL_M).astype(int) + 1
         grid = np.stack(np.meshgrid(np.arange(columns), np.arange(rows), indexing="ij"), axis=-1).reshape(-1, 2)
-        prices = self.price(low + grid * CELL).reshape(columns, rows)
+        prices = self.price(low + grid * CELL_M).reshape(columns, rows)
         x0, y0 = float(low[0]), float(low[1])
 
-        def place(cell: tuple[int, int]) -> XY:
-            return x0 + cell[0] * CELL, y0 + cell[1] * CELL
+        def position(cell: tuple[int, int]) -> XY:
+            return x0 + cell[0] * CELL_M, y0 + cell[1] * CELL_M
 
         first = (
-            min(max(round((start[0] - x0) / CELL), 0), columns - 1),
-            min(max(round((start[1] - y0) / CELL), 0), rows - 1),
+            min(max(round((start[0] - x0) / CELL_M), 0), columns - 1),
+            min(max(round((start[1] - y0) / CELL_M), 0), rows - 1),
         )
-        cells = _search(prices.tolist(), first, lambda cell: max(distance(place(cell)) - within, 0.0))
-        return self._corners([start, *(place(cell) for cell in cells[1:])])
+        cells = _search(prices.tolist(), first, lambda cell: max(distance(position(cell)) - within, 0.0))
+        return self._corners([start, *(position(cell) for cell in cells[1:])])
 
     def _corners(self, path: list[XY]) -> list[XY]:
-        """Drops the points of a path between which one can walk straight."""
+        """Drops the points of a path that straight lines over clear ground can skip."""
         corners: list[XY] = []
         at = 0
         while at < len(path) - 1:
@@ -108,30 +113,34 @@ class Ground:
         return corners
 
 
+def distance_in_room(facts: HouseFacts, room: str | None, distance: Distance) -> Distance:
+    """A distance that is `OTHER_ROOM_COST_M` longer from outside a room: nothing is near through a wall."""
+    found = next((each for each in facts.rooms if each.name == room), None)
+    if found is None or len(facts.rooms) == 1:
+        return distance
+    return lambda point: distance(point) + OTHER_ROOM_COST_M * (predicates.outside(found, point) > -REACHING_MARGIN_M)
+
+
 def free_spots(facts: HouseFacts, role: str) -> list[XY]:
-    """Where a player can stand, on a grid over the floors of all rooms, clear of everything."""
+    """Points of a grid over the floors of all rooms where a player can stand clear of everything."""
     ground = Ground(facts, role)
-    grids = [
-        np.stack(np.meshgrid(np.arange(low_x, high_x, CELL), np.arange(low_y, high_y, CELL)), axis=-1).reshape(-1, 2)
+    axes = [
+        (np.arange(low_x, high_x, CELL_M), np.arange(low_y, high_y, CELL_M))
         for low_x, low_y, high_x, high_y in map(_floor, facts.rooms)
     ]
-    points = np.concatenate(grids)
+    points = np.concatenate([np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2) for xs, ys in axes])
     return [(x, y) for x, y in points[ground.price(points) == 0.0].tolist()]
 
 
-def _in_the_way(height: float, half: float) -> bool:
-    return height - half < HEADROOM
-
-
 def _floor(room: Room) -> tuple[float, float, float, float]:
-    """Low x, low y, high x, high y of where an avatar's middle can be."""
-    return room.low[0] + CLEARANCE, room.low[1] + CLEARANCE, room.high[0] - CLEARANCE, room.high[1] - CLEARANCE
+    """Low x, low y, high x, high y of the area for an avatar's middle in a room."""
+    return room.low[0] + CLEARANCE_M, room.low[1] + CLEARANCE_M, room.high[0] - CLEARANCE_M, room.high[1] - CLEARANCE_M
 
 
 def _passage(doorway: Doorway, facts: HouseFacts) -> tuple[float, float, float, float]:
-    """The same of a doorway, reaching into both rooms."""
+    """The same for a doorway; it reaches into both rooms."""
     x, y = doorway.middle
-    half, deep = doorway.width / 2 - CLEARANCE, SILL + CLEARANCE
+    half, deep = doorway.width / 2 - CLEARANCE_M, PASSAGE_DEPTH_M + CLEARANCE_M
     if _leads_along_x(doorway, facts):
         return x - deep, y - half, x + deep, y + half
     return x - half, y - deep, x + half, y + deep
@@ -143,32 +152,32 @@ def _leads_along_x(doorway: Doorway, facts: HouseFacts) -> bool:
 
 
 def doorway_crossing(doorway: Doorway, facts: HouseFacts, start: XY) -> tuple[XY, XY]:
-    """Two points to walk to, one after the other, to get through a doorway from the side of `start`: before, beyond."""
+    """The points before and beyond a doorway, seen from `start`, between which a player walks through it."""
     x, y = doorway.middle
     if _leads_along_x(doorway, facts):
-        step = math.copysign(THRESHOLD, x - start[0])
+        step = math.copysign(DOORWAY_APPROACH_M, x - start[0])
         return (x - step, y), (x + step, y)
-    step = math.copysign(THRESHOLD, y - start[1])
+    step = math.copysign(DOORWAY_APPROACH_M, y - start[1])
     return (x, y - step), (x, y + step)
 
 
 def _line(start: XY, goal: XY) -> Points:
-    steps = max(int(math.dist(start, goal) / SPACING), 1)
+    steps = max(int(math.dist(start, goal) / SPACING_M), 1)
     share = np.arange(steps + 1)[:, None] / steps
     line: Points = np.asarray(start) + share * (np.asarray(goal) - np.asarray(start))
     return line
 
 
-_NEIGHBORS = [(i, j, math.hypot(i, j) * CELL) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
+_NEIGHBORS = [(i, j, math.hypot(i, j) * CELL_M) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
 def _search(
-    prices: list[list[float]], first: tuple[int, int], left: Callable[[tuple[int, int]], float]
+    prices: list[list[float]], first: tuple[int, int], heuristic: Callable[[tuple[int, int]], float]
 ) -> list[tuple[int, int]]:
-    """A*: the cheapest cells from `first` to one where nothing is `left`. Cheapest where `left` never overestimates."""
+    """A*: the cheapest cells from `first` to one whose `heuristic` is 0, which must not overestimate the cost."""
     cost = {first: 0.0}
-    came: dict[tuple[int, int], tuple[int, int]] = {}
-    remaining = {first: left(first)}
+    previous: dict[tuple[int, int], tuple[int, int]] = {}
+    remaining = {first: heuristic(first)}
     queue = [(remaining[first], first)]
     closed: set[tuple[int, int]] = set()
     nearest = first
@@ -185,15 +194,15 @@ def _search(
             beyond = (cell[0] + i, cell[1] + j)
             if not (0 <= beyond[0] < len(prices) and 0 <= beyond[1] < len(prices[0])):
                 continue
-            # Beside its end, a diagonal step touches two more cells.
+            # A diagonal step also touches the two cells next to its end.
             touched = max(prices[beyond[0]][beyond[1]], prices[cell[0]][beyond[1]], prices[beyond[0]][cell[1]])
             spent = cost[cell] + length * (1.0 + touched)
             if spent < cost.get(beyond, math.inf):
-                cost[beyond], came[beyond] = spent, cell
+                cost[beyond], previous[beyond] = spent, cell
                 if beyond not in remaining:
-                    remaining[beyond] = left(beyond)
+                    remaining[beyond] = heuristic(beyond)
                 heapq.heappush(queue, (spent + remaining[beyond], beyond))
     cells = [nearest]
-    while cells[-1] in came:
-        cells.append(came[cells[-1]])
+    while cells[-1] in previous:
+        cells.append(previous[cells[-1]])
     return cells[::-1]

@@ -1,0 +1,88 @@
+"""The table of scripted solvers by type of task, and how to build them. They act on the house's ground truth, through
+the action interface only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from interplay.env.playhouse.control.answer_expert import AnswerExpert, LocateExpert
+from interplay.env.playhouse.control.arrange_expert import ArrangeExpert
+from interplay.env.playhouse.control.basic_experts import GoExpert, LiftExpert
+from interplay.env.playhouse.control.hand_over_expert import HandOverExpert
+from interplay.env.playhouse.control.hit_expert import HitExpert
+from interplay.env.playhouse.control.lift_container_expert import LiftContainerExpert
+from interplay.env.playhouse.control.place_objects_expert import PlaceObjectsExpert
+from interplay.env.playhouse.control.position_expert import PositionExpert
+from interplay.env.playhouse.control.push_expert import PushExpert
+from interplay.env.playhouse.control.push_with_expert import PushWithExpert
+from interplay.env.playhouse.control.receive_expert import ReceiveExpert
+from interplay.env.playhouse.control.search_and_answer_expert import SearchAndAnswerExpert
+from interplay.env.playhouse.control.sequence_expert import SequenceExpert
+from interplay.env.playhouse.control.stand_at_expert import StandAtExpert
+from interplay.env.playhouse.control.steering import Steering
+from interplay.env.playhouse.control.throw_expert import ThrowExpert
+from interplay.env.playhouse.control.throw_out_expert import ThrowOutExpert
+from interplay.env.playhouse.control.touch_with_expert import TouchWithExpert
+from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
+from interplay.env.playhouse.tasks.instructions.go import Go
+from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
+from interplay.env.playhouse.tasks.instructions.hit import Hit
+from interplay.env.playhouse.tasks.instructions.lift import Lift
+from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
+from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
+from interplay.env.playhouse.tasks.instructions.position import Position
+from interplay.env.playhouse.tasks.instructions.push import Push
+from interplay.env.playhouse.tasks.instructions.push_with import PushWith
+from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
+from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
+from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
+from interplay.env.playhouse.tasks.instructions.touch_with import TouchWith
+from interplay.env.playhouse.tasks.questions.question import Question
+from interplay.env.task import Expert, Task
+from interplay.env.world import World
+
+
+def _position_expert(task: Position, world: World) -> Expert:
+    """Places the thing precisely where players can push, pull and strafe; a simpler way does without."""
+    if not Steering(world.spec).supports("push", "strafe"):
+        return PositionExpert(task, world)
+    return PlaceObjectsExpert(task.as_placement(world.facts()), world)
+
+
+def _question_expert(task: Question, world: World) -> Expert:
+    """To say where a thing is, it has to be found; the other questions of room scope are about the solver's room."""
+    if task.scope == "house":
+        return SearchAndAnswerExpert(task, world)
+    return LocateExpert(task, world) if task.kind == "where" else AnswerExpert(task, world)
+
+
+# By the type of the task. The first match along its method resolution order counts.
+EXPERTS: Mapping[type, Callable[[Any, World], Expert]] = {
+    Go: GoExpert,
+    Lift: LiftExpert,
+    LiftContainer: LiftContainerExpert,
+    PlaceObjects: PlaceObjectsExpert,
+    Position: _position_expert,
+    HandOver: HandOverExpert,
+    Push: PushExpert,
+    PushWith: PushWithExpert,
+    TouchWith: TouchWithExpert,
+    Hit: HitExpert,
+    Throw: ThrowExpert,
+    ThrowOut: ThrowOutExpert,
+    StandAt: StandAtExpert,
+    Arrangement: ArrangeExpert,
+    TaskSequence: SequenceExpert,
+    Question: _question_expert,
+}
+
+
+def build_expert(task: Task, world: World) -> Expert:
+    """A competent solver of a task of the Playhouse."""
+    return next(EXPERTS[kind] for kind in type(task).__mro__ if kind in EXPERTS)(task, world)
+
+
+def build_partner(task: Task, world: World) -> Expert | None:
+    """The setter's part in a task that takes two: it takes what is handed to it."""
+    return ReceiveExpert(task, world) if isinstance(task, HandOver) else None
