@@ -19,6 +19,7 @@ from interplay.env.renamed_settings import new_value
 from interplay.env.settings import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
@@ -221,6 +222,12 @@ def _replay(config: Config) -> int:
     return 0
 
 
+def _reindex(config: Config) -> int:
+    root = Path(config.run.dir) / config.run.name  # opens no run: its settings are left as they are
+    sys.stdout.write("".join(f"{line}\n" for line in repair(root / "store").sentences()))
+    return 0
+
+
 def _watch(config: Config) -> int:
     root = Path(config.run.dir) / config.run.name  # opens no run: it must not write another run's settings down
     try:
@@ -256,6 +263,7 @@ VERBS: Mapping[str, Verb] = {
     "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
     "catalog": Verb("draw every kind of thing, and many houses, as the players see them", _catalog),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
+    "reindex": Verb("rebuild a run's catalog of episodes and marks, damaged or not, from its files", _reindex),
     "doctor": Verb("say what is installed and what works here", _doctor),
     "print-config": Verb("show the whole resolved configuration", _print_config),
 }

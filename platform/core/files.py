@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,15 @@ class JsonLines:
         """
         lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
         return [self._row(line, f"line {number}") for number, line in enumerate(lines, 1)]
+
+    def readable(self) -> tuple[list[dict[str, Any]], int]:
+        """All lines that are rows, and the number of whole lines that are none."""
+        rows = []
+        lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
+        for line in lines:
+            with suppress(ValueError):
+                rows.append(self._row(line, "a line"))
+        return rows, len(lines) - len(rows)
 
     def newest(self, count: int) -> list[dict[str, Any]]:
         """The last rows, at most `count`, without reading a long file from its start; none where there is no file.

@@ -82,11 +82,13 @@ def load(path: Path) -> Episode:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of an episode's file. Raises DamagedEpisode where there is none."""
+    """The bytes of an episode's file. Raises DamagedEpisode if there is none, or none that can be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
         raise DamagedEpisode(f"{path} is missing; restore it from a copy, or reindex the store") from error
+    except OSError as error:
+        raise DamagedEpisode(f"{path} can't be read ({error.strerror}); restore it from a copy or purge it") from error
 
 
 def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:

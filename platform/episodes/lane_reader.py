@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from interplay.env.world import World
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedCache, DecodedEpisode, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from interplay.env.world import World
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import CACHE_BYTES, EpisodeOrder, EpisodeSource, EpisodeWindow
 from interplay.episodes.snapshot import Snapshot
 

@@ -10,17 +10,16 @@ import dataclasses
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from interplay.core.files import write_whole
-from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
-from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.episode_catalog import (
+from interplay.episodes.catalog_damage import check_integrity, damage_reported
+from interplay.episodes.catalog_index import (
     INDEX_TABLES,
     MARK_TABLE,
     CatalogEntry,
@@ -31,6 +30,8 @@ from interplay.episodes.episode_catalog import (
     read_marks,
     sql_condition,
 )
+from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
+from interplay.episodes.episode import Episode, Mark
 
 SNAPSHOT_VERSION = 1
 
@@ -40,6 +41,7 @@ class Snapshot:
 
     Raises:
         ValueError: there is no such file, or it is of a newer version of the platform.
+        DamagedCatalog: it can't be read; the message says what to do. Any method may raise it.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -49,10 +51,11 @@ class Snapshot:
         self._database = sqlite3.connect(
             f"file:{quote(str(self.path))}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )
-        version = self._database.execute("PRAGMA user_version").fetchone()[0]
-        if version != SNAPSHOT_VERSION:
+        try:
+            self._check()
+        except BaseException:
             self._database.close()
-            raise ValueError(f"{self.path} has format version {version}, this platform knows {SNAPSHOT_VERSION}")
+            raise
 
     @property
     def root(self) -> Path:
@@ -76,15 +79,19 @@ class Snapshot:
         """Its episodes that satisfy `where`, oldest first."""
         condition, values = sql_condition(where)
         query = f"SELECT id FROM episodes WHERE {condition} ORDER BY id"
-        return [row[0] for row in self._database.execute(query, values)]
+        with self._reading() as database:
+            return [str(row[0]) for row in database.execute(query, values)]
 
     def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
         """What it knows about the episodes that satisfy `where`, oldest first."""
-        return read_entries(self._database, self.select(where or EpisodeFilter()))
+        wanted = self.select(where or EpisodeFilter())
+        with self._reading() as database:
+            return read_entries(database, wanted)
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
         """Marks as they stood when it was frozen, by episode, rater and frame."""
-        return read_marks(self._database, episodes, rater)
+        with self._reading() as database:
+            return read_marks(database, episodes, rater)
 
     def read(self, episode: str) -> Episode:
         """An episode by its id, bytes checked against the hash that was frozen.
@@ -93,10 +100,11 @@ class Snapshot:
             KeyError: the snapshot does not list it.
             DamagedEpisode, UnknownFormat: its file cannot be read, or is another than was frozen.
         """
-        found = self._database.execute("SELECT path, sha256 FROM episodes WHERE id = ?", [episode]).fetchone()
+        with self._reading() as database:
+            found = database.execute("SELECT path, sha256 FROM episodes WHERE id = ?", [episode]).fetchone()
         if found is None:
             raise KeyError(f"snapshot {self.path} does not list episode {episode!r}")
-        path = self.root / found[0]
+        path = self.root / str(found[0])
         data = read_bytes(path)
         if hashlib.sha256(data).hexdigest() != found[1]:
             raise DamagedEpisode(f"{path} is not the file that was frozen (its hash differs); restore it from a copy")
@@ -105,6 +113,23 @@ class Snapshot:
     def close(self) -> None:
         """Closes the file."""
         self._database.close()
+
+    def _check(self) -> None:
+        with self._reading() as database:
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            if version == SNAPSHOT_VERSION:
+                check_integrity(database, self.path, {"episodes", "seats", "marks", "chosen"})
+        if version != SNAPSHOT_VERSION:
+            raise ValueError(f"{self.path} has format version {version}, this platform knows {SNAPSHOT_VERSION}")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        remedy = (
+            "restore it from a copy. Or remove it and type the command of its stage again: the same episodes and marks "
+            "are frozen again, unless some were added since; then the stage has to be trained again, too"
+        )
+        with damage_reported(self.path, remedy):
+            yield self._database
 
 
 def freeze(path: Path, entries: Sequence[CatalogEntry], marks: Sequence[Mark], where: EpisodeFilter) -> None:

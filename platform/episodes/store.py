@@ -2,6 +2,7 @@
 
     store/episodes/20261121/<id>.npz    one immutable file an episode
     store/catalogue.db                  search, marks and deletions
+    store/marks.jsonl                   every change of marks and deletions once more, to rebuild the catalog from
     store/snapshots/<name>.db           a frozen list of episodes and marks, for one training run
 
 An append is safe once it returns. A process that dies in the middle loses that one episode at most; `reindex` mends
@@ -18,9 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load, read_bytes
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.episode_catalog import CatalogEntry, EpisodeCatalog, EpisodeFilter, entry_of
+from interplay.episodes.episode_catalog import EpisodeCatalog
 from interplay.episodes.episode_files import EpisodeFiles
 from interplay.episodes.snapshot import Snapshot, freeze
 
@@ -42,12 +44,15 @@ class Reindexed:
 class EpisodeStore:
     """Owns a store's catalog: one process at a time may hold one (see `catalog`)."""
 
-    def __init__(self, root: Path | str) -> None:
+    def __init__(self, root: Path | str, *, rebuild: bool = False) -> None:
         self.root = Path(root)
-        (self.root / "episodes").mkdir(parents=True, exist_ok=True)
-        (self.root / "snapshots").mkdir(exist_ok=True)
+        try:
+            (self.root / "episodes").mkdir(parents=True, exist_ok=True)
+            (self.root / "snapshots").mkdir(exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"the store {self.root} can't be made ({error.strerror}: {error.filename})") from error
         self._files = EpisodeFiles(self.root)
-        self._catalog = EpisodeCatalog(self.root / "catalogue.db")
+        self._catalog = EpisodeCatalog(self.root, rebuild=rebuild)
         self._count: int | None = None
 
     def append(self, episode: Episode) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.weights import Weights
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device

@@ -13,7 +13,7 @@ from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.device import find_device

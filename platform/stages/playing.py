@@ -18,7 +18,7 @@ from interplay.agent.policy import LocalPolicy, Policy
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, RemotePolicy
 from interplay.agent.weights import Weights, export_weights, load_weights
 from interplay.env.world import World
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint

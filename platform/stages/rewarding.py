@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 
 from interplay.agent.network import Agent
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.imitation import Imitation
 from interplay.stages.parts import checkpoint_of, start_from

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.stages.run import Run
 

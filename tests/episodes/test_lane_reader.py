@@ -11,10 +11,10 @@ from corridor import Corridor, play
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedCache, DecodedEpisode, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Mark
-from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.lane_reader import EpisodeOrder, EpisodeWindow, LaneReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from corridor import Corridor, assert_same_episode, play
 
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.episode_files import EpisodeFiles
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore

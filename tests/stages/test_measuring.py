@@ -17,7 +17,7 @@ from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights, export_weights
-from interplay.episodes.episode_catalog import EpisodeFilter
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint

@@ -19,10 +19,10 @@ from tiny_runs import copied, interplay, opened, rows, tiny
 from interplay.env import registry
 from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
-from interplay.episodes.episode_catalog import EpisodeFilter
 from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore

@@ -1,0 +1,199 @@
+"""The index of a store's episodes: what it says of each, how it is searched, and its tables in SQLite.
+
+The tables `episodes` and `seats` are derived from the episode files. `marks` and `deleted` are primary. A catalog holds
+all four, a snapshot all but `deleted`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from interplay.episodes.episode import EpisodeMeta, Mark
+
+CATALOG_VERSION = 1
+
+INDEX_TABLES = """
+CREATE TABLE episodes (
+    id TEXT PRIMARY KEY, path TEXT NOT NULL, sha256 TEXT NOT NULL, created REAL NOT NULL, world TEXT NOT NULL,
+    split TEXT NOT NULL, round INTEGER NOT NULL, steps INTEGER NOT NULL, task_kinds TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX by_split_and_round ON episodes (split, round);
+CREATE TABLE seats (
+    episode TEXT NOT NULL, role TEXT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (episode, role, kind)
+) WITHOUT ROWID;
+CREATE INDEX by_kind ON seats (role, kind);
+"""
+INDEX_COLUMNS = ("id", "path", "sha256", "created", "world", "split", "round", "steps")
+MARK_TABLE = """
+CREATE TABLE marks (
+    id TEXT PRIMARY KEY, episode TEXT NOT NULL, rater TEXT NOT NULL, frame INTEGER NOT NULL,
+    sign INTEGER NOT NULL CHECK (sign IN (-1, 1)), created REAL NOT NULL, undone REAL
+) WITHOUT ROWID;
+CREATE INDEX by_episode ON marks (episode, rater, frame);
+"""
+DELETED_TABLE = "CREATE TABLE deleted (episode TEXT PRIMARY KEY, at REAL NOT NULL, purged REAL) WITHOUT ROWID;"
+
+
+@dataclass(frozen=True)
+class EpisodeFilter:
+    """Which episodes: every condition that is given must hold.
+
+    `kinds` names, for a role, the kinds of players one of which steered it at some time; `tasks` the kinds of tasks
+    one of which was asked; `marked` asks for episodes with (True) or without (False) a mark.
+    """
+
+    split: str | None = None
+    round: int | None = None
+    rounds_before: int | None = None
+    world: str | None = None
+    kinds: Mapping[str, Collection[str]] = field(default_factory=dict)
+    tasks: Collection[str] = ()
+    marked: bool | None = None
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """One episode as the index knows it; `path` is relative to the store's root."""
+
+    id: str
+    path: str
+    sha256: str
+    created: float
+    world: str
+    split: str
+    round: int
+    steps: int
+    task_kinds: tuple[str, ...]
+    seats: tuple[tuple[str, str], ...]  # (role, kind of player) of everyone who ever steered it
+
+
+def entry_of(meta: EpisodeMeta, path: str, sha256: str) -> CatalogEntry:
+    """The index's entry of an episode."""
+    seats = {(role, player["kind"]) for role, player in meta.players.items() if "kind" in player}
+    seats |= {(role, who) for role, runs in meta.control.items() for _, who in runs}
+    kinds = tuple(dict.fromkeys(str(task["kind"]) for _, task in meta.tasks if "kind" in task))
+    return CatalogEntry(
+        id=meta.id,
+        path=path,
+        sha256=sha256,
+        created=meta.created,
+        world=meta.world,
+        split=meta.split,
+        round=meta.round,
+        steps=meta.steps,
+        task_kinds=kinds,
+        seats=tuple(sorted(seats)),
+    )
+
+
+def insert_entry(database: sqlite3.Connection, entry: CatalogEntry) -> None:
+    """Adds one episode to the index tables, or replaces it there."""
+    database.execute(
+        "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            entry.id,
+            entry.path,
+            entry.sha256,
+            entry.created,
+            entry.world,
+            entry.split,
+            entry.round,
+            entry.steps,
+            json.dumps(entry.task_kinds),
+        ],
+    )
+    database.execute("DELETE FROM seats WHERE episode = ?", [entry.id])
+    database.executemany("INSERT INTO seats VALUES (?, ?, ?)", [(entry.id, *seat) for seat in entry.seats])
+
+
+def insert_marks(database: sqlite3.Connection, marks: Iterable[Mark]) -> None:
+    """Adds marks to the marks table."""
+    rows = [(mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created) for mark in marks]
+    database.executemany("INSERT OR IGNORE INTO marks VALUES (?, ?, ?, ?, ?, ?, NULL)", rows)
+
+
+def read_entries(database: sqlite3.Connection, ids: Collection[str]) -> list[CatalogEntry]:
+    """The entries of these episodes, in the order of their ids."""
+    seats: dict[str, list[tuple[str, str]]] = {}
+    with closing(database.execute("SELECT episode, role, kind FROM seats ORDER BY episode, role, kind")) as rows:
+        for episode, role, kind in rows:
+            seats.setdefault(episode, []).append((role, kind))
+    wanted = set(ids)
+    with closing(database.execute("SELECT * FROM episodes ORDER BY id")) as rows:
+        return [_entry(row, tuple(seats.get(row[0], ()))) for row in rows if row[0] in wanted]
+
+
+def _entry(row: tuple[Any, ...], seats: tuple[tuple[str, str], ...]) -> CatalogEntry:
+    *columns, task_kinds = row
+    named = dict(zip(INDEX_COLUMNS, columns, strict=True))
+    try:
+        return CatalogEntry(**named, task_kinds=tuple(json.loads(task_kinds)), seats=seats)
+    except (ValueError, TypeError) as error:
+        raise sqlite3.DatabaseError(f"its row of episode {row[0]!r} is wrong") from error
+
+
+def read_marks(
+    database: sqlite3.Connection, episodes: Collection[str] | None = None, rater: str | None = None
+) -> list[Mark]:
+    """Marks that were not undone, by episode, rater and frame."""
+    query, values = "SELECT episode, rater, frame, sign, id, created FROM marks WHERE undone IS NULL", []
+    if rater is not None:
+        query, values = query + " AND rater = ?", [rater]
+    if episodes is not None and len(episodes) == 1:
+        query, values = query + " AND episode = ?", [*values, *episodes]
+    wanted = None if episodes is None else set(episodes)
+    with closing(database.execute(f"{query} ORDER BY episode, rater, frame, id", values)) as rows:
+        return [_mark(row) for row in rows if wanted is None or row[0] in wanted]
+
+
+def is_mark_row(row: Sequence[object]) -> bool:
+    """Whether these are the values of a mark: id, episode, rater, frame, sign, created."""
+    match row:
+        case [str(), str(), str(), int(), 1 | -1, int() | float()]:
+            return True
+    return False
+
+
+def _mark(row: Sequence[Any]) -> Mark:
+    episode, rater, frame, sign, id_, created = row
+    if not is_mark_row([id_, episode, rater, frame, sign, created]):
+        raise sqlite3.DatabaseError(f"its row of mark {id_!r} is wrong")
+    return Mark(episode, rater, frame, sign, id_, created)
+
+
+def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
+    """The condition as SQL over the index tables, and its values."""
+    conditions: list[str] = ["1"]
+    values: list[object] = []
+
+    def require(condition: str, *new: object) -> None:
+        conditions.append(condition)
+        values.extend(new)
+
+    if where.split is not None:
+        require("split = ?", where.split)
+    if where.round is not None:
+        require("round = ?", where.round)
+    if where.rounds_before is not None:
+        require("round < ?", where.rounds_before)
+    if where.world is not None:
+        require("world = ?", where.world)
+    for role, named in where.kinds.items():
+        kinds = [named] if isinstance(named, str) else named
+        require(f"id IN (SELECT episode FROM seats WHERE role = ? AND kind IN ({_marks_for(kinds)}))", role, *kinds)
+    if where.tasks:
+        require(
+            f"EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE value IN ({_marks_for(where.tasks)}))", *where.tasks
+        )
+    if where.marked is not None:
+        require(f"id {'' if where.marked else 'NOT '}IN (SELECT episode FROM marks WHERE undone IS NULL)")
+    return " AND ".join(conditions), values
+
+
+def _marks_for(values: Collection[object]) -> str:
+    return ", ".join("?" for _ in values)

@@ -1,0 +1,124 @@
+"""Rebuilds the catalog of a store from the episode files, the journal, and what a damaged catalog still yields."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interplay.episodes.catalog_damage import DamagedCatalog
+from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, deletion_changes, mark_changes
+from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
+from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
+
+FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm")
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a repair found."""
+
+    index: Reindexed
+    episodes: int  # in the catalog now
+    marks: int  # in the catalog now, undone ones aside
+    salvaged: int  # marks that only the damaged catalog still had
+    journaled: bool  # there was a journal
+    damaged_lines: int  # of the journal
+    moved: Path | None  # the folder that the damaged files were moved to; None if nothing was damaged
+
+    def sentences(self) -> list[str]:
+        """The findings, for a terminal."""
+        lines = [f"The catalog lists {self.episodes:,} episodes and {self.marks:,} marks."]
+        added, missing = len(self.index.added), len(self.index.missing)
+        lines += [f"{added:,} episodes were found in files that it did not list."] * bool(added)
+        lines += [f"{missing:,} episodes that it listed have no file any more."] * bool(missing)
+        lines += [f"Can't be read, left out: {path}" for path in self.index.unreadable]
+        if self.moved is not None:
+            lines.append(f"The damaged files are kept in {self.moved}.")
+            lines.append(f"{self.salvaged:,} marks came from the damaged catalog, the others from {JOURNAL}.")
+        if self.moved is not None and not self.journaled:
+            lines.append(f"There was no {JOURNAL}: marks and deletions that could not be read there are lost.")
+        if self.damaged_lines:
+            lines.append(
+                f"{self.damaged_lines:,} lines of {JOURNAL} could not be read: what only they recorded is lost."
+            )
+        return lines
+
+
+def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
+    """Brings the catalog of a store in line with its episode files and its journal; a damaged one is built anew.
+
+    Damaged files are moved into `damaged/`, never removed.
+
+    Raises:
+        ValueError: there is no store, or a newer version of the platform wrote its catalog.
+    """
+    if not (root / "episodes").is_dir():
+        raise ValueError(f"{root} is no episode store: it has no folder episodes")
+    moved = root / "damaged" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    journal = CatalogJournal(root / JOURNAL)
+    journaled = journal.exists()
+    changes, damaged_lines = journal.read()
+    marks, deletions = _salvaged(root, moved)
+    if damaged_lines:
+        _move(root / JOURNAL, moved)
+    trusted = journaled and not damaged_lines
+    with closing(EpisodeCatalog(root, rebuild=True)) as catalog:
+        catalog.replay([*changes, *([] if trusted else deletions)])
+        before = catalog.count_marks()
+        catalog.replay(marks)
+        salvaged = catalog.count_marks() - before
+        catalog.rewrite_journal()
+    with EpisodeStore(root) as store:
+        return Repair(
+            index=store.reindex(sweep_older_than=sweep_older_than),
+            episodes=len(store),
+            marks=len(store.marks()),
+            salvaged=salvaged,
+            journaled=journaled,
+            damaged_lines=damaged_lines,
+            moved=moved if moved.exists() else None,
+        )
+
+
+def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:
+    """Moves a damaged catalog aside; returns the marks and the deletions that it still yields."""
+    try:
+        EpisodeCatalog(root, rebuild=True).close()
+    except DamagedCatalog:
+        for name in FILES:
+            _move(root / name, moved)
+    else:
+        return [], []
+    if not (moved / CATALOG).is_file():
+        return [], []
+    with tempfile.TemporaryDirectory() as folder:  # of a copy: SQLite writes to what it opens
+        for file in moved.iterdir():
+            if file.is_file():
+                shutil.copy(file, folder)
+        with closing(sqlite3.connect(Path(folder) / CATALOG)) as database:
+            database.text_factory = lambda text: text.decode(errors="replace")
+            marks = _yielded(database, "marks", "id", "id, episode, rater, frame, sign, created, undone")
+            deletions = _yielded(database, "deleted", "episode", "episode, at, purged")
+    return mark_changes(marks), deletion_changes(deletions)
+
+
+def _yielded(database: sqlite3.Connection, table: str, key: str, columns: str) -> list[tuple[Any, ...]]:
+    """The rows of a table that can be read before the first damage, from its start and from its end."""
+    found: dict[Any, tuple[Any, ...]] = {}
+    for order in ("ASC", "DESC"):
+        with suppress(sqlite3.DatabaseError, UnicodeDecodeError):
+            for row in database.execute(f"SELECT {columns} FROM {table} ORDER BY {key} {order}"):
+                found[row[0]] = row
+    return list(found.values())
+
+
+def _move(path: Path, to: Path) -> None:
+    if path.exists():
+        to.mkdir(parents=True, exist_ok=True)
+        path.rename(to / path.name)
