@@ -40,7 +40,7 @@ from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_roll
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.world import WorldSpec
 from interplay.learner.device import find_device
-from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.learner import Learner, LearnerConfig
 
 SPEC = WorldSpec(
     name="random",
@@ -130,12 +130,10 @@ def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, An
     lead = earned["first"].shape
     for key in ("movement_log_prob", "language_log_prob"):
         earned[key][:] = rng.normal(-2, 0.5, size=lead)
-    state = {name: np.zeros((lanes, agent.config.lstm), np.float32) for name in ("hidden", "cell")}
-    reward = rng.normal(size=(steps, lanes)).astype(np.float32)
-    return {
-        "demonstrated": Unroll(shown, {}),
-        "played": Played(Unroll(earned, state), reward, np.zeros(lead, np.float32)),
-    }
+    earned["reward"] = rng.normal(size=(steps, lanes)).astype(np.float32)
+    earned["reference_gate"] = np.zeros(lead, np.float32)
+    state = agent.initial_state(lanes).to_arrays()
+    return {"demonstrated": Unroll(shown), "rollout": Unroll(earned, state)}
 
 
 def learner_of(size: str, lanes: int, **switches: Any) -> Learner:

@@ -82,7 +82,7 @@ class DatasetActor:
             block = self._swapped(block, self._augmentation)
         if self._augmentation is not None and self._augmentation.mirror and "image" in block:
             block = self._mirror(block, self._augmentation.mirror)
-        return Unroll(block, {}, 0, episodes)
+        return Unroll(block, episodes=episodes)
 
     def state(self) -> dict[str, Any]:
         """What a resume needs."""

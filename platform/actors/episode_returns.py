@@ -34,10 +34,10 @@ class EpisodeReturns:
     def __init__(self, lanes: int) -> None:
         self._sums = np.zeros(lanes, np.float32)
 
-    def add(self, unroll: Unroll, reward: NDArray[np.float32]) -> FinishedEpisodes:
-        """Takes in an unroll and its reward [T, b]; returns what ended in rows 0 .. T - 1 of it."""
+    def add(self, unroll: Unroll) -> FinishedEpisodes:
+        """Add a scored unroll; returns the episodes that ended in rows 0 .. T - 1 of it."""
         returns, success = [], []
-        last, truth = unroll.arrays["last"], unroll.arrays["success"]
+        last, truth, reward = (unroll.arrays[key] for key in ("last", "success", "reward"))
         for t in range(unroll.steps):
             for lane in np.flatnonzero(last[t]):
                 returns.append(self._sums[lane])

@@ -18,7 +18,7 @@ from interplay.actors.task_tracker import TaskTracker
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays
 from interplay.agent.policy import Decision
-from interplay.agent.recurrent import state_to_arrays
+from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll, allocate_rollout
 from interplay.agent.weights import Weights
 from interplay.env.world import Action, Start, View, World
@@ -100,7 +100,7 @@ class SetterReplayActor:
         if steps < self._config.steps:
             block = {key: array[: steps + 1] for key, array in block.items()}
         self._turn += 1
-        hidden, cell = (part.copy() for part in state_to_arrays(self._playing.memory))
+        state = RecurrentState(*(part.copy() for part in self._playing.memory.to_arrays()))
         episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
         for t in range(steps):
             before()
@@ -110,7 +110,7 @@ class SetterReplayActor:
             for index, action in enumerate(actions):
                 block["env_reward"][t, index] = self._advance(index, action)
         self._write_row(block, steps)
-        return Unroll(block, {"hidden": hidden, "cell": cell}, self._version, episodes)
+        return Unroll(block, state, self._version, episodes)
 
     def state(self) -> dict[str, Any]:
         """What a resume needs: the worlds as they stand, and where each lane is in its episode."""

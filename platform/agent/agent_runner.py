@@ -27,7 +27,7 @@ class AgentRunner:
         self.policy = policy
         self.vocabulary = vocabulary
         self.inputs = LaneInputs(policy.layout, vocabulary, lanes)
-        self.memory: RecurrentState = policy.initial_state(lanes)
+        self.memory = policy.initial_state(lanes)
 
     def reset(self, lane: int) -> None:
         """The next view of this lane is the first of an episode."""

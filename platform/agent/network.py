@@ -153,7 +153,7 @@ class Agent(nn.Module):
             else None
         )
 
-    def initial_state(self, lanes: int) -> RecurrentState:
+    def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         """The state at the start of an episode, [B, D]."""
         return self.memory.initial_state(lanes)
 
@@ -163,8 +163,8 @@ class Agent(nn.Module):
         return self.memory.recurrent.device
 
     def forward(
-        self, observations: dict[str, Tensor], state: RecurrentState, contrasted: bool = True
-    ) -> tuple[AgentOutput, RecurrentState]:
+        self, observations: dict[str, Tensor], state: RecurrentState[Tensor], contrasted: bool = True
+    ) -> tuple[AgentOutput, RecurrentState[Tensor]]:
         """Observations [T, B, ...] as `observation.py` lists them, the state before them; see `encode`."""
         return self.unroll_core(self.encode(fold_time(observations), contrasted), observations["first"], state)
 
@@ -180,8 +180,8 @@ class Agent(nn.Module):
         return StepFeatures(self.aggregate(known), encoded.vision, encoded.language)
 
     def unroll_core(
-        self, looked: StepFeatures, first: Tensor, state: RecurrentState, step: Step = lstm_step
-    ) -> tuple[AgentOutput, RecurrentState]:
+        self, looked: StepFeatures, first: Tensor, state: RecurrentState[Tensor], step: Step = lstm_step
+    ) -> tuple[AgentOutput, RecurrentState[Tensor]]:
         """Over time: what T B steps held, `first` [T, B], and the state before them.
 
         The heads compute in float32 also where autocast is on: rewards are differences of utilities, and ratios

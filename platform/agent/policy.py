@@ -29,7 +29,7 @@ class Decision(NamedTuple):
     tokens: NDArray[np.int16]  # [B, L], all padding where silent
     language_log_prob: NDArray[np.float32]  # [B], of the gate, and of the tokens where it opened
     value: NDArray[np.float32]  # [B]
-    state: RecurrentState  # after this step
+    state: RecurrentState[Tensor]  # after this step
 
 
 def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | str = "cpu") -> dict[str, Tensor]:
@@ -39,7 +39,7 @@ def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | st
 
 @torch.inference_mode()
 def act(
-    agent: Agent, observations: Mapping[str, Tensor], state: RecurrentState, noise: Noise, greedy: bool = False
+    agent: Agent, observations: Mapping[str, Tensor], state: RecurrentState[Tensor], noise: Noise, greedy: bool = False
 ) -> Decision:
     """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it."""
     output, state = agent(dict(observations), state, contrasted=False)
@@ -85,10 +85,10 @@ class Policy(Protocol):
     def layout(self) -> Layout:
         """The arrays that it reads and writes."""
 
-    def initial_state(self, lanes: int) -> RecurrentState:
+    def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         """What lanes remember where an episode starts, [B, D]."""
 
-    def decide(self, observations: Arrays, memory: RecurrentState) -> Decision:
+    def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
         """One step of every lane: observations [1, B, ...], and what the lanes remember."""
 
     def load_version(self, weights: Weights, version: int) -> None:
@@ -114,11 +114,11 @@ class LocalPolicy:
     def layout(self) -> Layout:
         return self.agent.layout
 
-    def initial_state(self, lanes: int) -> RecurrentState:
+    def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         return self.agent.initial_state(lanes)
 
-    def decide(self, observations: Arrays, memory: RecurrentState) -> Decision:
-        noise = Noise.of(self._generator, memory.hidden.shape[0])
+    def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
+        noise = Noise.of(self._generator, memory.lanes)
         return act(self.agent, tensors(observations, self.agent.device), memory, noise, self.greedy)
 
     def load_version(self, weights: Weights, version: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -11,23 +11,43 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-
-class RecurrentState(NamedTuple):
-    """What an agent remembers, float32; both [B, D]."""
-
-    hidden: Tensor
-    cell: Tensor
+Values = TypeVar("Values", bound=Tensor | NDArray[np.float32])
 
 
-def state_to_arrays(state: RecurrentState) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The state as numpy arrays [B, D], as it travels with an unroll."""
-    return state.hidden.detach().float().cpu().numpy(), state.cell.detach().float().cpu().numpy()
+class RecurrentState(NamedTuple, Generic[Values]):
+    """State of the LSTM, float32, both [B, D]: tensors in a network, numpy arrays between processes and in requests.
+
+    Checkpoints hold it as a list of two tensors.
+    """
+
+    hidden: Values
+    cell: Values
+
+    @property
+    def lanes(self) -> int:
+        """B."""
+        return int(self.hidden.shape[0])
+
+    def to_arrays(self) -> RecurrentState[NDArray[np.float32]]:
+        """The state as numpy arrays; on the CPU they share memory with tensors."""
+        return RecurrentState(*(torch.as_tensor(part).detach().float().cpu().numpy() for part in self))
+
+    def to_tensors(self, device: torch.device | str = "cpu") -> RecurrentState[Tensor]:
+        """The state as tensors on a device; on the CPU they share memory with arrays."""
+        return RecurrentState(*(torch.as_tensor(part, device=device) for part in self))
+
+    def select(self, lanes: slice) -> RecurrentState[Values]:
+        """The state of some of the lanes."""
+        hidden, cell = cast(tuple[Any, Any], self)
+        return RecurrentState(hidden[lanes], cell[lanes])
 
 
-def state_from_arrays(arrays: Sequence[NDArray[np.float32]], device: torch.device | str = "cpu") -> RecurrentState:
-    """The inverse of `state_to_arrays`."""
-    hidden, cell = arrays
-    return RecurrentState(torch.as_tensor(hidden, device=device), torch.as_tensor(cell, device=device))
+RecurrentArrays = RecurrentState[NDArray[np.float32]]
+
+
+def concatenate_states(states: Sequence[RecurrentArrays]) -> RecurrentArrays:
+    """The states of several groups of lanes, as that of all lanes."""
+    return RecurrentState(*(np.concatenate(parts) for parts in zip(*states, strict=True)))
 
 
 Step = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -69,14 +89,14 @@ class RecurrentCore(nn.Module):
         with torch.no_grad():
             self.input.bias[width : 2 * width] = 1.0  # the forget gate starts open
 
-    def initial_state(self, lanes: int) -> RecurrentState:
+    def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         """Nothing remembered, [B, D]."""
         zeros = self.recurrent.new_zeros(lanes, self.width)
         return RecurrentState(zeros, zeros)
 
     def forward(
-        self, inputs: Tensor, first: Tensor, state: RecurrentState, step: Step = lstm_step
-    ) -> tuple[Tensor, RecurrentState]:
+        self, inputs: Tensor, first: Tensor, state: RecurrentState[Tensor], step: Step = lstm_step
+    ) -> tuple[Tensor, RecurrentState[Tensor]]:
         """Runs over time.
 
         Args:

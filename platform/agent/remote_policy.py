@@ -16,7 +16,7 @@ from torch import Tensor
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.policy import Decision
-from interplay.agent.recurrent import RecurrentState, state_from_arrays, state_to_arrays
+from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import Weights
 
 
@@ -25,8 +25,7 @@ class DecisionRequest:
     """One step of b lanes that has to be decided."""
 
     observations: Arrays  # [1, b, ...]
-    hidden: NDArray[np.float32]  # [b, D], what the lanes remember
-    cell: NDArray[np.float32]
+    state: RecurrentArrays  # [b, D], before the step
     random: NDArray[np.uint8]  # the state of the generator that all lanes draw from
     version: int  # of the weights that decide
     greedy: bool
@@ -34,7 +33,7 @@ class DecisionRequest:
     @property
     def lanes(self) -> int:
         """b."""
-        return int(self.hidden.shape[0])
+        return self.state.lanes
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,7 @@ class DecisionResponse:
     """A `Decision` as numpy arrays, and the random state after it."""
 
     decided: Arrays  # by the names of `Decision`, [b, ...]
-    hidden: NDArray[np.float32]  # [b, D]
-    cell: NDArray[np.float32]
+    state: RecurrentArrays  # [b, D], after the step
     random: NDArray[np.uint8]
 
 
@@ -52,12 +50,12 @@ DECISION_FIELDS = tuple(name for name in Decision._fields if name != "state")
 
 def split_decision(decision: Decision, lanes: Sequence[int], random: Sequence[Tensor]) -> list[DecisionResponse]:
     """A joined decision, divided among requests of so many lanes each; `random` are their random states after it."""
-    hidden, cell = state_to_arrays(decision.state)
+    state = decision.state.to_arrays()
     answers, start = [], 0
     for count, after in zip(lanes, random, strict=True):
         own = slice(start, start + count)
         decided = {name: getattr(decision, name)[own] for name in DECISION_FIELDS}
-        answers.append(DecisionResponse(decided, hidden[own], cell[own], after.numpy()))
+        answers.append(DecisionResponse(decided, state.select(own), after.numpy()))
         start += count
     return answers
 
@@ -89,19 +87,17 @@ class RemotePolicy:
     def layout(self) -> Layout:
         return self._layout
 
-    def initial_state(self, lanes: int) -> RecurrentState:
+    def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         zeros = torch.zeros(lanes, self._width)
         return RecurrentState(zeros, zeros)
 
-    def decide(self, observations: Arrays, memory: RecurrentState) -> Decision:
-        hidden, cell = state_to_arrays(memory)
-        answer = self._ask(
-            DecisionRequest(observations, hidden, cell, self._random.numpy(), self._version, self.greedy)
-        )
+    def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
+        state = memory.to_arrays()
+        answer = self._ask(DecisionRequest(observations, state, self._random.numpy(), self._version, self.greedy))
         # What comes from another process is read-only, and tensors share memory with what they are made from.
         self._random = torch.from_numpy(answer.random.copy())
-        state = state_from_arrays((answer.hidden.copy(), answer.cell.copy()))
-        return Decision(**answer.decided, state=state)
+        after = RecurrentState(*(torch.from_numpy(part.copy()) for part in answer.state))
+        return Decision(**answer.decided, state=after)
 
     def load_version(self, weights: Weights, version: int) -> None:
         self._version = version

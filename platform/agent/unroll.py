@@ -16,6 +16,8 @@ observation, where no action is taken; the row after it (`first`) begins the nex
 | env_reward | float32 | [T+1, b] | what the world paid for the action of this row |
 | progress | float32 | [T+1, b] | the tasks' true progress; NaN where nobody asked for it (played unrolls only) |
 | success | float32 | [T+1, b] | at terminal rows the share of tasks done, in truth; NaN elsewhere (played only) |
+| reward | float32 | [T, b] | earned between two rows (scored rollouts only) |
+| reference_gate | float32 | [T+1, b] | gate logits of the reference policy (scored rollouts only) |
 | positive, negative | int8 | [T+1, b] | marks of one rater that lie at this row (dataset unrolls only) |
 | cloned | bool | [T+1, b] | a person or a script steered here, not an agent: worth cloning (dataset unrolls only) |
 
@@ -30,6 +32,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from interplay.agent.observation import Arrays, Layout
+from interplay.agent.recurrent import RecurrentArrays
 
 
 @dataclass
@@ -37,7 +40,7 @@ class Unroll:
     """A block of [T+1, b] arrays, the recurrent state its first row starts from, and where it comes from."""
 
     arrays: Arrays
-    state: Arrays  # by name [b, D]: the actor's recurrent state before row 0; empty for dataset unrolls
+    state: RecurrentArrays | None = None  # [b, D], the actor's before row 0; None for dataset unrolls
     version: int = 0  # of the weights that acted
     episodes: list[str] = field(default_factory=list)  # the episode each lane is in at row 0
 
@@ -50,6 +53,12 @@ class Unroll:
     def lanes(self) -> int:
         """b."""
         return int(self.arrays["first"].shape[1])
+
+    def select(self, lanes: slice) -> Unroll:
+        """Some of the lanes, as views."""
+        arrays = {key: array[:, lanes] for key, array in self.arrays.items()}
+        state = None if self.state is None else self.state.select(lanes)
+        return Unroll(arrays, state, self.version, self.episodes[lanes])
 
 
 def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:

@@ -1,68 +1,89 @@
-"""The arrays of an unroll as tensors: where they came from, and where the network is."""
+"""Unrolls as tensors, on the host and on the learner's device."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
+from interplay.learner.check_shapes import check_shapes
 
 Tensors = Mapping[str, Tensor]
 
-# What only the host reads: which rows the marks order, where a row lies, what the world said about it.
+# Arrays that only the host reads: marks, row numbers, and the world's truth.
 HOST_ONLY = frozenset({"positive", "negative", "row", "env_reward", "progress", "success", "untouched"})
+
+SPECS = {
+    "first": "bool [T+1, B]",
+    "last": "bool [T+1, B]",
+    "image": "uint8 [T+1, B, H, W, C]",
+    "vector": "float32 [T+1, B, V]",
+    "heard": "int16 [T+1, B, L]",
+    "said": "int16 [T+1, B, L]",
+    "previous": "int8 [T+1, B, A, K]",
+    "movement": "int8 [T+1, B, A, K]",
+    "spoke": "bool [T+1, B]",
+    "tokens": "int16 [T+1, B, L]",
+    "movement_log_prob": "float32 [T+1, B]",
+    "language_log_prob": "float32 [T+1, B]",
+    "positive": "int8 [T+1, B]",
+    "negative": "int8 [T+1, B]",
+    "cloned": "bool [T+1, B]",
+    "untouched": "bool [T+1, B]",
+    "reward": "float32 [T, B]",
+    "reference_gate": "float32 [T+1, B]",
+}
 
 
 class UnrollTensors(NamedTuple):
-    """The arrays of an unroll, [T + 1, b, ...] each, twice; on the CPU both are the same.
+    """An unroll as tensors: its arrays on the host and on the learner's device (on the CPU both are the same).
 
-    Which rows a loss is about (where somebody spoke, which pairs a rater ordered) is read on the host. A device asked
-    how many there are would first have to finish all that it was given.
+    Losses select rows (where the solver spoke, which pairs a rater ordered) on the host: counting them on a GPU would
+    wait for everything that is queued there.
     """
 
     host: Tensors
     device: Tensors
+    state: RecurrentState[Tensor] | None  # [b, D] on the device, before row 0; None for demonstrations
 
-
-class PlayedRows(NamedTuple):
-    """A played unroll on the device, with what it earned."""
-
-    rows: UnrollTensors
-    reward: Tensor  # [T, b]
-    reference_gate: Tensor | None  # [T + 1, b]
-    state: RecurrentState  # [b, D], before row 0
+    @property
+    def lanes(self) -> int:
+        """b."""
+        return int(self.host["first"].shape[1])
 
 
 class LearnerBatch(NamedTuple):
-    """What one update learns from, on the learner's device."""
+    """Input of one update, on the learner's device."""
 
     demonstrated: UnrollTensors | None
-    played: PlayedRows | None
+    rollout: UnrollTensors | None
 
     @property
-    def played_lanes(self) -> int:
-        """How many lanes of the joint forward are played ones; they come first."""
-        return 0 if self.played is None else int(self.played.rows.host["first"].shape[1])
+    def rollout_lanes(self) -> int:
+        """Number of rollout lanes in the joint forward; they come first."""
+        return 0 if self.rollout is None else self.rollout.lanes
 
 
 def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
-    """The unroll on the device. Each array travels as one block; on the CPU memory is shared and nothing moves."""
+    """Copy an unroll to the device, each array as one block; on the CPU memory is shared and nothing is copied.
+
+    Raises:
+        ValueError: an array has another shape or dtype than the table in `interplay.agent.unroll` says.
+    """
     host = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
-    if device.type == "cpu":
-        return UnrollTensors(host, host)
-    return UnrollTensors(host, {key: move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY})
+    check_shapes(**{key: (host[key], spec) for key, spec in SPECS.items() if key in host})
+    arrays, state = host, None
+    if device.type != "cpu":
+        arrays = {key: _move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY}
+    if unroll.state is not None:
+        state = RecurrentState(*(_move(part, device) for part in unroll.state.to_tensors()))
+    return UnrollTensors(host, arrays, state)
 
 
-def move(tensor: Tensor, device: torch.device) -> Tensor:
-    """The tensor on the device; to a GPU by way of pinned memory, so that the host goes on meanwhile."""
+def _move(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copy to the device without blocking; to a GPU through pinned memory."""
     return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
-
-
-def move_array(array: NDArray[Any], device: torch.device) -> Tensor:
-    """A numpy array on the device; on the CPU it shares memory."""
-    return move(torch.from_numpy(array), device)

@@ -22,8 +22,10 @@ import torch
 from torch import Tensor
 
 from interplay.core import files
+from interplay.learner.checkpoint_upgrade import upgrade_training
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+READABLE_VERSIONS = (2, 3)
 
 
 class CheckpointError(ValueError):
@@ -46,7 +48,7 @@ class Checkpoint:
     def training(self) -> dict[str, Any]:
         """What only a resume needs, as it was saved."""
         loaded: dict[str, Any] = _load(self.path / "training.pt")
-        return loaded
+        return upgrade_training(loaded) if self.description["format"] == 2 else loaded
 
 
 def save(
@@ -113,10 +115,10 @@ def read(path: Path) -> Checkpoint:
         raise CheckpointError(f"{file} is damaged: {error}") from error
     if not isinstance(description, dict):
         raise CheckpointError(f"{file} is damaged: it holds no description")
-    if description.get("format") != FORMAT_VERSION:
+    if description.get("format") not in READABLE_VERSIONS:
         raise CheckpointError(
             f"{path} has checkpoint format {description.get('format')!r}; this version of interplay reads "
-            f"{FORMAT_VERSION}. Use the version that wrote it, or train again."
+            f"{' and '.join(map(str, READABLE_VERSIONS))}. Use the version that wrote it, or train again."
         )
     if not isinstance(description.get("step"), int):
         raise CheckpointError(f"{file} is damaged: it does not say at which step it was saved")

@@ -54,7 +54,9 @@ class Forward:
             self._look = torch.compile(agent.encode, backend=BACKEND, fullgraph=True, dynamic=False)
             self._step = torch.compile(lstm_step, backend=BACKEND, fullgraph=True, dynamic=False)
 
-    def __call__(self, observations: dict[str, Tensor], state: RecurrentState) -> tuple[AgentOutput, RecurrentState]:
+    def __call__(
+        self, observations: dict[str, Tensor], state: RecurrentState[Tensor]
+    ) -> tuple[AgentOutput, RecurrentState[Tensor]]:
         """As `Agent.forward`. Whatever the precision, what is returned is float32."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
             looked = self._recomputed if self._config.recompute else self._look

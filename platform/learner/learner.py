@@ -18,7 +18,7 @@ from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
-from interplay.learner.batch import LearnerBatch, PlayedRows, Tensors, move_array, to_tensors
+from interplay.learner.batch import LearnerBatch, Tensors, to_tensors
 from interplay.learner.forward import Forward, ForwardConfig
 from interplay.learner.losses import shuffled_lanes
 from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstration_terms, rollout_terms
@@ -43,15 +43,6 @@ class LearnerConfig(ForwardConfig):
             raise ValueError(f"warm_up is at least 0 updates, got {self.warm_up}")
         if self.gradient_clip is not None and not self.gradient_clip > 0:
             raise ValueError(f"gradient_clip is above 0, or null for none; got {self.gradient_clip}")
-
-
-@dataclass(frozen=True)
-class Played:
-    """A played unroll with what it earned."""
-
-    unroll: Unroll
-    reward: NDArray[np.float32]  # [T, b]
-    reference_gate: NDArray[np.float32] | None  # [T + 1, b]: logits of the frozen cloned policy's gate
 
 
 class Learner:
@@ -89,33 +80,36 @@ class Learner:
         """Where it computes."""
         return self.forward.device
 
-    def update(self, *, demonstrated: Unroll | None, played: Played | None = None) -> dict[str, float]:
-        """One step on unrolls of the same length, of one kind or both; returns metrics by name. With peers: of the
-        lanes of all.
+    def update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> dict[str, float]:
+        """One optimizer step on unrolls of the same length, of one kind or both; returns metrics by name (over the
+        lanes of all ranks).
 
         Raises:
             ValueError: no loss with a weight applies to this agent and these unrolls; or ranks differ at the start.
             FloatingPointError: the loss or its gradient is not finite. The weights are as they were before.
         """
-        return self.learn(self.load(demonstrated=demonstrated, played=played))
+        return self.learn(self.load(demonstrated=demonstrated, rollout=rollout))
 
-    def load(self, *, demonstrated: Unroll | None, played: Played | None = None) -> LearnerBatch:
-        """Moves unrolls to the device. May be called for the next update from another thread.
+    def load(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> LearnerBatch:
+        """Copy unrolls to the device. May be called for the next update from another thread.
 
-        On the CPU nothing is copied, so the unrolls must be left alone until `learn` has returned.
+        On the CPU nothing is copied, so the unrolls must not change until `learn` has returned.
+
+        Raises:
+            ValueError: an array has the wrong shape or dtype, or the rollout has not been scored.
         """
+        if rollout is not None and ("reward" not in rollout.arrays or rollout.state is None):
+            raise ValueError("a rollout needs its array `reward` [T, B] and the recurrent state before its row 0")
         return LearnerBatch(
-            None if demonstrated is None else to_tensors(demonstrated, self.device),
-            None if played is None else self._load_played(played),
+            *(None if each is None else to_tensors(each, self.device) for each in (demonstrated, rollout))
         )
 
     def learn(self, batch: LearnerBatch) -> dict[str, float]:
         """One step on what `load` returned; otherwise as `update`."""
         self._compare()
-        output, played = self._forward(batch)
-        terms = [term for term in self._terms(output, batch, played) if term.weight > 0]
+        terms = [term for term in self._terms(self._forward(batch), batch) if term.weight > 0]
         if not terms:
-            raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.played is not None))
+            raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.rollout is not None))
         loss, told = self._merged(terms)
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
@@ -153,12 +147,12 @@ class Learner:
         Raises:
             ValueError: it is of another number of dataset lanes.
         """
-        optimizer = state["optimizer"] if "optimizer" in state else state["optimiser"]
+        optimizer = state["optimizer"]
         groups = [{**group, "fused": self._fused} for group in optimizer["param_groups"]]
         self._optimizer.load_state_dict({**optimizer, "param_groups": groups})
         self.updates = state["updates"]
         self._generator.set_state(state["generator"])
-        lanes = self._dataset_state.hidden.shape[0]
+        lanes = self._dataset_state.lanes
         found = len(state["dataset_state"][0])
         if found != lanes * self.peers.size:
             raise ValueError(f"the saved state is of {found} dataset lanes, here are {self.peers.size} x {lanes}")
@@ -166,49 +160,37 @@ class Learner:
         self._dataset_state = RecurrentState(*(part[own].to(self.device) for part in state["dataset_state"]))
         self._compared = False
 
-    def _load_played(self, played: Played) -> PlayedRows:
-        gate, state = played.reference_gate, played.unroll.state
-        return PlayedRows(
-            rows=to_tensors(played.unroll, self.device),
-            reward=move_array(played.reward, self.device),
-            reference_gate=None if gate is None else move_array(gate, self.device),
-            state=RecurrentState(*(move_array(state[name], self.device) for name in ("hidden", "cell"))),
-        )
-
     def _compare(self) -> None:
         """Before the first step: ranks that start apart would stay apart, and nothing would tell."""
         if not self._compared:
-            lanes = torch.tensor([self._dataset_state.hidden.shape[0], self.updates])
+            lanes = torch.tensor([self._dataset_state.lanes, self.updates])
             self.peers.check_same("lanes, updates and random state", [lanes, self._generator.get_state()])
             self.peers.check_same("agent", self.agent.state_dict().values())
             self._compared = True
 
-    def _forward(self, batch: LearnerBatch) -> tuple[AgentOutput, int]:
-        """One forward over the played lanes, then the dataset's; also the number of played lanes."""
-        lanes = batch.played_lanes
-        parts: list[tuple[dict[str, Tensor], RecurrentState]] = []
-        if batch.played is not None:
-            parts.append((self._observations(batch.played.rows.device), batch.played.state))
+    def _forward(self, batch: LearnerBatch) -> AgentOutput:
+        """One forward over the rollout lanes, then the dataset's."""
+        inputs: list[tuple[dict[str, Tensor], RecurrentState[Tensor]]] = []
+        if batch.rollout is not None and batch.rollout.state is not None:
+            inputs.append((self._observations(batch.rollout.device), batch.rollout.state))
         if batch.demonstrated is not None:
-            parts.append((self._observations(batch.demonstrated.device), self._dataset_state))
-        output, after = self.forward(*(parts[0] if len(parts) == 1 else _side_by_side(parts)))
-        if batch.demonstrated is None:
-            return output, lanes
-        self._dataset_state = RecurrentState(*(part[lanes:].detach() for part in after))
-        return output, lanes
+            inputs.append((self._observations(batch.demonstrated.device), self._dataset_state))
+        output, after = self.forward(*(inputs[0] if len(inputs) == 1 else _concatenated(inputs)))
+        if batch.demonstrated is not None:
+            self._dataset_state = RecurrentState(*(part[batch.rollout_lanes :].detach() for part in after))
+        return output
 
     def _observations(self, arrays: Tensors) -> dict[str, Tensor]:
         return {key: arrays[key] for key in self.agent.layout.observations(0, 0)}
 
-    def _terms(self, output: AgentOutput, batch: LearnerBatch, lanes: int) -> list[Term]:
-        objective = self.config.objective
+    def _terms(self, output: AgentOutput, batch: LearnerBatch) -> list[Term]:
+        objective, lanes = self.config.objective, batch.rollout_lanes
         terms: list[Term] = []
-        if batch.played is not None:
-            rows, reward, gate, _ = batch.played
-            terms += rollout_terms(self.agent, _lanes(output, slice(0, lanes)), rows, reward, gate, objective)
+        if batch.rollout is not None:
+            terms += rollout_terms(self.agent, _lanes(output, slice(0, lanes)), batch.rollout, objective)
         if batch.demonstrated is None:
             return terms
-        own = int(batch.demonstrated.host["first"].shape[1])
+        own = batch.demonstrated.lanes
         # Drawn over the lanes of all ranks, and by all alike, so that the number of ranks changes nothing.
         permutation = shuffled_lanes(own * self.peers.size, self._generator)[self.peers.rank * own :][:own]
         terms += demonstration_terms(
@@ -249,11 +231,11 @@ class Learner:
             raise FloatingPointError(f"the gradient of update {self.updates} has norm {norm}: {listed}")
 
 
-def _side_by_side(
-    parts: Sequence[tuple[dict[str, Tensor], RecurrentState]],
-) -> tuple[dict[str, Tensor], RecurrentState]:
-    """Several streams' observations [T, B, ...] and states as those of all their lanes."""
-    streams, states = zip(*parts, strict=True)
+def _concatenated(
+    inputs: Sequence[tuple[dict[str, Tensor], RecurrentState[Tensor]]],
+) -> tuple[dict[str, Tensor], RecurrentState[Tensor]]:
+    """Observations [T, B, ...] and states of several sources, concatenated along the lanes."""
+    streams, states = zip(*inputs, strict=True)
     joined = {key: torch.cat([stream[key] for stream in streams], dim=1) for key in streams[0]}
     return joined, RecurrentState(*(torch.cat(each) for each in zip(*states, strict=True)))
 

@@ -1,6 +1,6 @@
 """The weighted terms of one update: which losses apply to which lanes, and what is logged of them.
 
-Played lanes (an agent acted) get V-trace policy gradients, the value loss and the gate KL. Demonstrated lanes (people
+Rollout lanes (an agent acted) get V-trace policy gradients, the value loss and the gate KL. Demonstrated lanes (people
 or scripts acted) get behavioral cloning and CSS, and in a reward model the marks' IBT loss.
 """
 
@@ -85,17 +85,13 @@ def rollout_terms(
     agent: Agent,
     output: AgentOutput,
     rows: UnrollTensors,
-    reward: Tensor,
-    reference_gate: Tensor | None,
     config: ObjectiveConfig,
 ) -> Iterator[Term]:
     """The terms of reinforcement learning.
 
     Args:
-        output: of the T + 1 rows of the played lanes.
-        rows: of a played unroll, as tensors [T + 1, b, ...].
-        reward: float [T, b].
-        reference_gate: logits [T + 1, b] of the frozen cloned policy; None where its KL has no weight.
+        output: of the T + 1 rows of the rollout's lanes.
+        rows: a scored rollout. It has `reference_gate` only where the gate's KL has a weight.
     """
     arrays, weights = rows.device, config.weights
     mask = valid_steps(last=arrays["last"])
@@ -103,7 +99,7 @@ def rollout_terms(
     log_probs, log_ratios = _heads(agent, output, rows)
     trace = vtrace(
         log_ratio=torch.stack(list(log_ratios.values())).sum(0)[:-1].detach(),
-        reward=reward,
+        reward=arrays["reward"],
         discount=discounts(last=arrays["last"], gamma=config.discount),
         value=output.value[:-1].detach(),
         bootstrap=output.value[-1].detach(),
@@ -126,8 +122,8 @@ def rollout_terms(
     said = Mean(output.value.detach().mean(), torch.full_like(steps, output.value.numel()))
     extra = {"ratio": trace.mean_ratio, "ratio_clipped": trace.clipped_share}
     yield Term("value", (Mean(loss, steps),), weights.value, {**_each(extra, steps), "value_mean": (said,)})
-    if reference_gate is not None and output.gate is not None:
-        kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=reference_gate[:-1], mask=mask)
+    if "reference_gate" in arrays and output.gate is not None:
+        kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=arrays["reference_gate"][:-1], mask=mask)
         yield Term("gate_kl", (Mean(kl, steps),), weights.gate_kl, {})
 
 
@@ -147,7 +143,7 @@ def demonstration_terms(
         permutation: int64 [b], whose language each lane's vision is contrasted with.
         gather: see `interplay.learner.losses.css`.
     """
-    host, arrays, weights = *rows, config.weights
+    host, arrays, weights = rows.host, rows.device, config.weights
     mask = arrays["cloned"] & ~arrays["last"]
     if output.movement is not None:
         log_probs = movement_log_probs(output.movement, arrays["movement"])
@@ -202,7 +198,7 @@ def _language_cloning(
 ) -> Term:
     assert agent.language is not None
     assert output.gate is not None
-    host, arrays = rows
+    host, arrays = rows.host, rows.device
     gate = losses.gate_cloning(logits=output.gate, spoke=arrays["spoke"], mask=mask)
     spoken = (host["spoke"] & host["cloned"] & ~host["last"]).nonzero(as_tuple=True)
     where = tuple(index.to(mask.device, non_blocking=True) for index in spoken)

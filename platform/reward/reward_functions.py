@@ -1,84 +1,113 @@
-"""What the agent is paid for an unroll, behind one interface: by the learned model, by true progress, by the world."""
+"""Reward functions: ground-truth task progress, the environment's own reward, or a learned model (`learned_reward`).
+
+All are stateless: the recurrent states of the lanes come with the unroll and go back with its score, so that any
+process can score any unroll, and a request can be repeated.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.observation import Arrays
-from interplay.agent.unroll import Unroll
+from interplay.agent.policy import tensors
+from interplay.agent.recurrent import RecurrentArrays
+from interplay.agent.weights import Weights
 from interplay.learner.ibt import utility_reward
-from interplay.reward.service import RewardService
+
+
+@dataclass(frozen=True)
+class LaneState:
+    """Recurrent states of the lanes before row 0 of their next unroll; None before the first, or without a network."""
+
+    reward: RecurrentArrays | None = None  # of the reward model
+    reference: RecurrentArrays | None = None  # of the reference policy
+
+
+@dataclass(frozen=True)
+class ScoredUnroll:
+    """The score of one unroll."""
+
+    reward: NDArray[np.float32]  # [T, b]
+    lane_state: LaneState = field(default_factory=LaneState)
+    version: int = 0  # of the reward model; 0 without one
+    utility: NDArray[np.float32] | None = None  # [T + 1, b], of a reward model
+    reference_gate: NDArray[np.float32] | None = None  # [T + 1, b]: gate logits of the reference policy
+
+    def arrays(self) -> Arrays:
+        """The arrays that the score adds to its unroll (see `interplay.agent.unroll`)."""
+        gate = {} if self.reference_gate is None else {"reference_gate": self.reference_gate}
+        return {"reward": self.reward, **gate}
 
 
 class RewardFunction(ABC):
-    """Pays lanes unroll after unroll."""
+    """Scores unrolls."""
 
-    version: int = 0  # of the reward model that pays; 0 where none does
-
-    @abstractmethod
-    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
-        """The reward of the lanes' next unroll, float32 [T, b]."""
+    version: int = 0  # of the reward model; 0 without one
 
     @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """What a resume needs."""
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        """Score one unroll.
 
-    @abstractmethod
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned."""
+        Args:
+            arrays: of the unroll [T + 1, b, ...]; they may be read-only.
+            lane_state: of the previous score of these lanes; `LaneState()` for their first unroll.
 
+        Raises:
+            ValueError: an array that the reward is computed from is missing.
+        """
 
-class LearnedReward(RewardFunction):
-    """Asks the reward service, and carries the lanes' states for it."""
+    def load_version(self, weights: Weights, version: int) -> None:
+        """Score with other weights of the reward model from the next call on.
 
-    def __init__(self, service: RewardService, lanes: int, version: int) -> None:
-        self.version = version
-        self._service = service
-        self._lanes: Arrays = service.initial_state(lanes)
-
-    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
-        scored = self._service.score(unroll.arrays, self._lanes)
-        self._lanes = scored.state
-        return scored.reward
-
-    def state(self) -> dict[str, Any]:
-        return {name: torch.from_numpy(array.copy()) for name, array in self._lanes.items()}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        self._lanes = {name: tensor.numpy() for name, tensor in state.items()}
+        Raises:
+            ValueError: they belong to another model, or there is no model here.
+        """
+        raise ValueError("no reward model pays here, so none can be replaced")
 
 
 class ProgressReward(RewardFunction):
-    """The change of the task's true progress: an upper bound, and what the paper's agents on probe rewards had."""
+    """The change of the task's true progress: an upper bound, and the probe reward of the paper's agents."""
 
-    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
-        progress = torch.from_numpy(unroll.arrays["progress"])
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        progress = torch.tensor(arrays["progress"])
         if torch.isnan(progress).any():
             raise ValueError("these unrolls carry no true progress; set reinforce.actor.progress=true")
-        return utility_reward(utility=progress, last=torch.from_numpy(unroll.arrays["last"])).numpy()
-
-    def state(self) -> dict[str, Any]:
-        return {}
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        assert not state, "the scripted payment keeps nothing"
+        reward = utility_reward(utility=progress, last=torch.tensor(arrays["last"]))
+        return ScoredUnroll(reward.numpy(), lane_state)
 
 
 class EnvironmentReward(RewardFunction):
-    """What the world itself pays, as Gymnasium's environments do."""
+    """The world's own reward, as in Gymnasium environments."""
 
-    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
-        paid: NDArray[np.float32] = np.where(unroll.arrays["last"], np.float32(0), unroll.arrays["env_reward"])
-        return paid[: unroll.steps]
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        reward: NDArray[np.float32] = np.where(arrays["last"], np.float32(0), arrays["env_reward"])
+        return ScoredUnroll(reward[:-1], lane_state)
 
-    def state(self) -> dict[str, Any]:
-        return {}
 
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        assert not state, "the world's payment keeps nothing"
+def forward_unroll(
+    model: Agent, arrays: Arrays, state: RecurrentArrays | None
+) -> tuple[AgentOutput, AgentOutput, RecurrentArrays]:
+    """Run a network along an unroll, from its state before row 0 (None: as episodes start).
+
+    Returns:
+        The outputs of rows 0 .. T - 1, that of row T, and the state before row T, which is row 0 of the next unroll.
+
+    Raises:
+        ValueError: an array is missing.
+    """
+    wanted = [*model.layout.observations(0, 0)]
+    missing = [key for key in [*wanted, "last"] if key not in arrays]
+    if missing:
+        raise ValueError(f"the unroll lacks {', '.join(missing)}; it has {', '.join(sorted(arrays))}")
+    observations = tensors({key: arrays[key] for key in wanted}, model.device)
+    before = model.initial_state(arrays["first"].shape[1]) if state is None else state.to_tensors(model.device)
+    with torch.inference_mode():
+        steps, between = model({key: value[:-1] for key, value in observations.items()}, before)
+        end, _ = model({key: value[-1:] for key, value in observations.items()}, between)
+    return steps, end, between.to_arrays()

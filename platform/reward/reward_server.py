@@ -34,12 +34,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from interplay.agent.observation import Arrays, Layout
-from interplay.reward.scoring_model import LaneState, ScoredUnroll
+from interplay.agent.recurrent import RecurrentState
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 
 logger = logging.getLogger(__name__)
 
 PIECE = 2**16  # bytes
-STATE = ("hidden", "cell")
+STATE = RecurrentState._fields
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ class Scorer(Protocol):
     def version(self) -> int:
         """Of the reward model that the next request is scored with."""
 
-    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
-        """See `interplay.reward.scoring_model.ScoringModel.score`."""
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        """See `interplay.reward.reward_functions.RewardFunction.score`."""
 
     def load(self, checkpoint: str) -> int:
         """Pays by the model of a checkpoint from now on; returns its version.
@@ -151,14 +152,18 @@ def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneS
     ]
     if problems:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
-    return arrays, LaneState({name: found[name] for name in STATE} if given else None)
+    return arrays, LaneState(RecurrentState(*(found[name] for name in STATE)) if given else None)
 
 
 def write_answer(scored: ScoredUnroll) -> bytes:
     """The body of an answer."""
-    assert scored.reward is not None and scored.utility is not None and scored.states.payment is not None
+    assert scored.utility is not None and scored.lane_state.reward is not None
     file = io.BytesIO()
-    arrays: dict[str, Any] = {"reward": scored.reward, "utility": scored.utility, **scored.states.payment}
+    arrays: dict[str, Any] = {
+        "reward": scored.reward,
+        "utility": scored.utility,
+        **scored.lane_state.reward._asdict(),
+    }
     np.savez(file, **arrays)
     return file.getvalue()
 
@@ -205,8 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _score(self) -> None:
-        arrays, states = read_request(self._body(), self.layout, self.width)
-        scored = self.scorer.score(arrays, states)
+        arrays, lane_state = read_request(self._body(), self.layout, self.width)
+        scored = self.scorer.score(arrays, lane_state)
         self._send(HTTPStatus.OK, write_answer(scored), "application/octet-stream", str(scored.version))
 
     def _version(self) -> None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
-from interplay.learner.learner import Played
 from interplay.runtime.flow_metrics import SourceStats
 from interplay.runtime.ledger import ConsumedUnroll
 
@@ -16,7 +15,7 @@ from interplay.runtime.ledger import ConsumedUnroll
 class RolloutBatch(NamedTuple):
     """What one update learns from. Its arrays are refilled after the next is taken."""
 
-    played: Played
+    unroll: Unroll  # scored
     ended: FinishedEpisodes  # the episodes that ended in it
     taken: tuple[ConsumedUnroll, ...]  # the unrolls that it consists of
     reward_version: int  # of the reward model that paid, the newest of several; 0 where none did

@@ -13,7 +13,7 @@ from interplay.agent.network import Agent
 from interplay.agent.noise import Noise, NoiseStream
 from interplay.agent.packed import pack
 from interplay.agent.policy import act, tensors
-from interplay.agent.recurrent import state_from_arrays
+from interplay.agent.recurrent import concatenate_states
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, split_decision
 from interplay.agent.weights import Weights, load_weights
 from interplay.runtime.batching_queue import RequestRefused
@@ -82,10 +82,9 @@ class InferenceModel:
             name: np.concatenate([each.observations[name] for each in requests], axis=1)
             for name in requests[0].observations
         }  # [1, B, ...]
-        remembered = [np.concatenate([getattr(each, name) for each in requests]) for name in ("hidden", "cell")]
         generators = [_generator(each) for each in requests]
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
-        state = state_from_arrays(remembered, device)
+        state = concatenate_states([each.state for each in requests]).to_tensors(device)
         decision = act(agent, tensors(joined, device), state, noise, requests[0].greedy)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from interplay.actors.episode_returns import EpisodeReturns
+from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.learner.learner import Played
-from interplay.reward.reference_gate import ReferenceGate
-from interplay.reward.reward_functions import RewardFunction
+from interplay.reward.reward_functions import LaneState, RewardFunction
 from interplay.runtime.ahead import Ahead
 from interplay.runtime.batch_sources import DemonstrationBatch, RolloutBatch
 from interplay.runtime.flow_metrics import SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
+from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll
 
 
@@ -32,66 +33,62 @@ class DatasetReader(Protocol):
 
 
 class InlineRollouts:
-    """Plays with one actor, pays, and asks the frozen gate. With `overlap`, one unroll ahead in a thread."""
+    """Plays with one actor and scores what it played. With `overlap`, one unroll ahead in a thread."""
 
     def __init__(
-        self, *, actor: SetterReplayActor, payment: RewardFunction, gate: ReferenceGate | None, overlap: bool
+        self, *, actor: SetterReplayActor, function: RewardFunction, reference: Weights | None, overlap: bool
     ) -> None:
+        """`reference`: the weights of the reference policy, which checkpoints hold; None without one."""
         self._actor = actor
-        self._payment = payment
-        self._gate = gate
+        self._function = function
+        self._reference = reference
+        self._lane_state = LaneState()  # after the unroll that was played last
         self._returns = EpisodeReturns(actor.lanes)
-        self._ahead: Ahead[Played] = Ahead(overlap)
+        self._ahead: Ahead[tuple[Unroll, int]] = Ahead(overlap)
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         started = time.monotonic()
-        played = self._ahead.take(self._maker(weights(), version))
+        unroll, reward_version = self._ahead.take(self._maker(weights(), version))
         self._wait_seconds += time.monotonic() - started
         if ahead:
             self._ahead.begin(self._maker(weights(), version))
-        taken = ConsumedUnroll(0, self._taken, played.unroll.version)
+        taken = ConsumedUnroll(0, self._taken, unroll.version)
         self._taken += 1
-        ended = self._returns.add(played.unroll, played.reward)
-        return RolloutBatch(played, ended, (taken,), self._payment.version)
+        return RolloutBatch(unroll, self._returns.add(unroll), (taken,), reward_version)
 
     def stats(self) -> SourceStats:
         idle = {kind: share.of(heartbeat.read()) for kind, (heartbeat, share) in self._heartbeats.items()}
         return SourceStats(wait_seconds=self._wait_seconds, idle_fractions={"inference": 1.0} | idle)
 
     def state(self) -> dict[str, Any]:
-        return {
-            "actor": self._actor.state(),
-            "payment": self._payment.state(),
-            "gate": None if self._gate is None else self._gate.state(),
-            "returns": self._returns.state(),
-        }
+        record = LaneRecord(self._taken, to_bytes(self._actor.state()), self._lane_state, self._returns)
+        return save_records([record], self._reference)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        if isinstance(state["actor"], list):
-            raise _of_several("actors", len(state["actor"]))
-        self._actor.load_state(state["actor"])
-        self._payment.load_state(state["payment"])
-        if self._gate is not None:
-            self._gate.load_state(state["gate"])
-        self._returns.load_state(state["returns"])
-        self._taken = state["actor"]["turn"]
+        if len(state["lanes"]) > 1:
+            raise _of_several("actors", len(state["lanes"]))
+        (record,) = load_records(state, 1, self._actor.lanes)
+        if record.actor is not None:
+            self._actor.load_state(from_bytes(record.actor))
+        self._taken, self._lane_state, self._returns = record.number, record.lane_state, record.returns
 
     def close(self) -> None:
         self._ahead.close()
 
-    def _maker(self, weights: Weights, version: int) -> Callable[[], Played]:
+    def _maker(self, weights: Weights, version: int) -> Callable[[], tuple[Unroll, int]]:
         return lambda: self._make(weights, version)
 
-    def _make(self, weights: Weights, version: int) -> Played:
+    def _make(self, weights: Weights, version: int) -> tuple[Unroll, int]:
         with self._heartbeats["actor"][0].doing("plays"):
             self._actor.load_weights(weights, version)
             unroll = self._actor.unroll()
         with self._heartbeats["reward"][0].doing("scores"):
-            reward = self._payment.pay(unroll)
-            return Played(unroll, reward, None if self._gate is None else self._gate.logits(unroll))
+            scored = self._function.score(unroll.arrays, self._lane_state)
+        self._lane_state = scored.lane_state
+        return replace(unroll, arrays=unroll.arrays | scored.arrays()), scored.version
 
 
 class InlineDemonstrations:

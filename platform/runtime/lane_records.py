@@ -1,11 +1,13 @@
-"""Where each actor's lanes stand after what was learned from last, and how checkpoints hold it.
+"""The state of each actor's lanes after the last unroll that was learned from, and its form in checkpoints.
 
-A checkpoint of one actor looks the same whatever the runtime. Of several, each of its entries is a list::
+The part `rollout` of a checkpoint looks the same in every runtime::
 
-    actor      the actor's own state
-    payment    {"hidden", "cell"}: what the reward model remembers of the lanes; {} where no model pays
-    gate       {"weights", "lanes"}: of the frozen gate; None where there is none
-    returns    what the episodes under way have earned
+    lanes      a list with one record for each actor:
+        actor      the actor's own state; None before its first unroll
+        reward     [hidden, cell] of the reward model; None without one
+        reference  [hidden, cell] of the reference policy; None without one
+        returns    sums of the rewards of the episodes under way
+    reference  the weights of the reference policy; None without one
 """
 
 from __future__ import annotations
@@ -16,79 +18,76 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.serialization import from_bytes, to_bytes
+from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.scoring_model import LaneState
+from interplay.reward.reward_functions import LaneState
 
 
 @dataclass
 class LaneRecord:
     """One actor's lanes."""
 
-    number: int  # of the next unroll to be learned from
-    after: bytes | None  # the actor's state before it; None: as it begins
-    states: LaneState
+    number: int  # of the next unroll to learn from
+    actor: bytes | None  # the actor's state before it; None before the first
+    lane_state: LaneState
     returns: EpisodeReturns
 
     @classmethod
-    def fresh(cls, lanes: int) -> LaneRecord:
-        """As an actor begins."""
+    def initial(cls, lanes: int) -> LaneRecord:
+        """The record of an actor before its first unroll."""
         return cls(0, None, LaneState(), EpisodeReturns(lanes))
 
 
-def merged(records: Sequence[LaneRecord], gate: Weights | None) -> dict[str, Any]:
-    """What a checkpoint holds."""
-    actors = [None if record.after is None else from_bytes(record.after) for record in records]
-    payments = [_tensors(record.states.payment) for record in records]
-    lanes = [list(_tensors(record.states.gate).values()) for record in records]
-    returns = [record.returns.state() for record in records]
-    weights = None if gate is None else {name: torch.from_numpy(np.array(value)) for name, value in gate.items()}
-    if len(records) == 1:
-        kept = None if weights is None else {"weights": weights, "lanes": lanes[0]}
-        return {"actor": actors[0], "payment": payments[0], "gate": kept, "returns": returns[0]}
-    kept = None if weights is None else {"weights": weights, "lanes": lanes}
-    return {"actor": actors, "payment": payments, "gate": kept, "returns": returns}
+def save_records(records: Sequence[LaneRecord], reference: Weights | None) -> dict[str, Any]:
+    """The part of a checkpoint that holds these records."""
+    return {
+        "lanes": [
+            {
+                "actor": None if record.actor is None else from_bytes(record.actor),
+                "reward": _to_list(record.lane_state.reward),
+                "reference": _to_list(record.lane_state.reference),
+                "returns": record.returns.state(),
+            }
+            for record in records
+        ],
+        "reference": None if reference is None else {name: _to_tensor(value) for name, value in reference.items()},
+    }
 
 
-def split(state: Mapping[str, Any], actors: int, lanes: int) -> list[LaneRecord]:
-    """The inverse of `merged`.
+def load_records(state: Mapping[str, Any], actors: int, lanes: int) -> list[LaneRecord]:
+    """The inverse of `save_records`.
 
     Raises:
         CheckpointError: it is of another number of actors, or of lanes.
     """
-    found = state["actor"] if isinstance(state["actor"], list) else [state["actor"]]
-    payments, returns = state["payment"], state["returns"]
-    gates: list[Any] = [None] * len(found) if state["gate"] is None else state["gate"]["lanes"]
-    if len(found) == 1:
-        payments, returns = [payments], [returns]
-        gates = [None if state["gate"] is None else state["gate"]["lanes"]]
-    if len(found) != actors or len(returns[0]) != lanes:
+    found = state["lanes"]
+    if len(found) != actors or len(found[0]["returns"]) != lanes:
         raise CheckpointError(
-            f"the checkpoint is of {len(found)} actors with {len(returns[0])} lanes each, this run has {actors} with "
-            f"{lanes}; go on with runtime.actors and runtime.unrolls_per_batch as they were"
+            f"the checkpoint is of {len(found)} actors with {len(found[0]['returns'])} lanes each, this run has "
+            f"{actors} with {lanes}; go on with runtime.actors and runtime.unrolls_per_batch as they were"
         )
     records = []
-    for actor, payment, summed, gated in zip(found, payments, returns, gates, strict=True):
-        record = LaneRecord.fresh(lanes)
-        record.returns.load_state(summed)
-        if actor is not None:
-            record.number, record.after = actor["turn"], to_bytes(actor)
-            record.states = LaneState(_arrays(payment), _arrays(_named(gated)))
+    for saved in found:
+        record = LaneRecord.initial(lanes)
+        record.returns.load_state(saved["returns"])
+        if saved["actor"] is not None:
+            record.number, record.actor = saved["actor"]["turn"], to_bytes(saved["actor"])
+            record.lane_state = LaneState(_from_list(saved["reward"]), _from_list(saved["reference"]))
         records.append(record)
     return records
 
 
-def _named(lanes: Sequence[Tensor] | None) -> Mapping[str, Tensor]:
-    return dict(zip(("hidden", "cell"), lanes, strict=True)) if lanes else {}
+def _to_tensor(array: Any) -> torch.Tensor:
+    return torch.from_numpy(np.array(array))
 
 
-def _tensors(arrays: Mapping[str, Any] | None) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(np.array(array)) for name, array in (arrays or {}).items()}
+def _to_list(state: RecurrentArrays | None) -> list[torch.Tensor] | None:
+    return None if state is None else [_to_tensor(part) for part in state]
 
 
-def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any] | None:
-    return {name: tensor.numpy() for name, tensor in tensors.items()} or None
+def _from_list(parts: Sequence[torch.Tensor] | None) -> RecurrentArrays | None:
+    return None if parts is None else RecurrentState(*parts).to_arrays()

@@ -9,8 +9,9 @@ from typing import Any
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.actors.setter_replay import SetterReplayActor
 from interplay.agent.observation import Arrays
+from interplay.agent.recurrent import RecurrentArrays
 from interplay.agent.weights import Weights
-from interplay.reward.scoring_model import LaneState, ScoredUnroll, ScoringModel
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.inline import DatasetReader
 
 
@@ -20,7 +21,7 @@ class UnrollMessage:
 
     number: int  # of the actor's unrolls, from 0
     arrays: Arrays  # [T + 1, b, ...]
-    state: Arrays  # as `Unroll.state`
+    state: RecurrentArrays | None  # as `Unroll.state`
     version: int
     episodes: list[str]
     after: bytes
@@ -28,8 +29,7 @@ class UnrollMessage:
     @property
     def nbytes(self) -> int:
         """Roughly what it takes in memory."""
-        arrays = [*self.arrays.values(), *self.state.values()]
-        return sum(array.nbytes for array in arrays) + len(self.after)
+        return sum(int(array.nbytes) for array in (*self.arrays.values(), *(self.state or ()))) + len(self.after)
 
 
 class RolloutWorker:
@@ -63,19 +63,19 @@ class DatasetWorker:
 
 
 class ScoringReplica:
-    """A reward replica: judges messages. What comes from another process is read-only, and is only read here."""
+    """A reward replica: scores messages, whose arrays are read-only."""
 
-    def __init__(self, model: ScoringModel) -> None:
-        self._model = model
+    def __init__(self, function: RewardFunction) -> None:
+        self._function = function
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
 
-    def score(self, message: UnrollMessage, states: LaneState) -> ScoredUnroll:
-        """Judges one unroll; see `ScoringModel.score`."""
-        return self._model.score(message.arrays, states)
+    def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
+        """See `RewardFunction.score`."""
+        return self._function.score(message.arrays, lane_state)
 
     def load_version(self, weights: Weights, version: int) -> None:
-        """See `ScoringModel.load_version`."""
-        self._model.load_version(weights, version)
+        """See `RewardFunction.load_version`."""
+        self._function.load_version(weights, version)
 
 
 def _message(actor: Any, number: int) -> UnrollMessage:

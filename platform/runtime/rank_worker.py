@@ -17,7 +17,7 @@ from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.device import find_device
 from interplay.learner.distributed import join
-from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.learner import Learner, LearnerConfig
 
 EXIT_DELAY_SECONDS = 2.0  # seconds in which a rank that failed tells why, before its process ends
 
@@ -65,10 +65,10 @@ class RankWorker:
                 self._agent, self._config, dataset_lanes=self._lanes, generator=self._generator, peers=peers
             )
 
-    def update(self, demonstrated: Unroll | None, played: Played | None) -> None:
+    def update(self, demonstrated: Unroll | None, rollout: Unroll | None) -> None:
         """One step; what it tells, the first rank knows as well."""
         with _ends_where_it_fails():
-            self._joined.update(demonstrated=demonstrated, played=played)
+            self._joined.update(demonstrated=demonstrated, rollout=rollout)
 
     def state(self) -> None:
         """Takes part in the first rank's `Learner.state`, which holds the lanes of all."""

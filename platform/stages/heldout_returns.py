@@ -15,7 +15,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
-from interplay.reward.reward_functions import RewardFunction
+from interplay.reward.reward_functions import LaneState, RewardFunction
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.playing import SETTERS, local_policy, replay_actor
 from interplay.stages.reward_source import RewardSource
@@ -47,24 +47,26 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
             actor = replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds)
             actor.load_weights(weights, version)
             # One episode of E steps fills E + 1 rows, so E + 1 steps end every lane's first one.
-            return earned(actor, rewards.payment(lanes), config.actor.episode_steps + 1, beat)
+            return earned(actor, rewards.function(), config.actor.episode_steps + 1, beat)
 
     return measure
 
 
-def earned(actor: SetterReplayActor, payment: RewardFunction, steps: int, beat: ReportActivity) -> list[float]:
+def earned(actor: SetterReplayActor, function: RewardFunction, steps: int, beat: ReportActivity) -> list[float]:
     """What each lane's first episode earns, which ends within so many steps, played and paid unroll by unroll.
 
     A lane whose episode ends early begins others, which do not count: quick ones would count more often than slow ones.
     `beat` is told of every step.
     """
     sums, over = np.zeros(actor.lanes, np.float32), np.zeros(actor.lanes, np.bool_)
-    played, numbers = 0, count(1)
+    played, numbers, lane_state = 0, count(1), LaneState()
     while played < steps:
         unroll = actor.unroll(steps - played, lambda: beat(f"{MEASURES}: plays step {next(numbers)} of {steps}"))
         played += unroll.steps
         beat(f"{MEASURES}: pays up to step {played} of {steps}")
-        for last, reward in zip(unroll.arrays["last"], payment.pay(unroll), strict=False):  # rows 0 .. T - 1
+        scored = function.score(unroll.arrays, lane_state)
+        lane_state = scored.lane_state
+        for last, reward in zip(unroll.arrays["last"], scored.reward, strict=False):  # rows 0 .. T - 1
             over |= last
             sums += np.where(over, 0, reward)
     assert over.all(), "an episode outlived its steps"

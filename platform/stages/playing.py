@@ -24,9 +24,8 @@ from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, read_description
 from interplay.learner.device import find_device
-from interplay.reward.reference_gate import ReferenceGate
-from interplay.reward.scoring_model import ScoringModel
-from interplay.reward.service import RewardService
+from interplay.reward.reference_gate import WithReferenceGate
+from interplay.reward.reward_functions import RewardFunction
 from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlineRollouts
@@ -34,7 +33,7 @@ from interplay.runtime.messages import RolloutWorker, ScoringReplica
 from interplay.runtime.seeding import derive_seed, torch_generator
 from interplay.stages.parts import ALONE, Share, checkpoint_of, start_from
 from interplay.stages.placing import pinned
-from interplay.stages.reward_source import RewardModel, RewardSource
+from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function
 from interplay.stages.run import Run
 
 if TYPE_CHECKING:
@@ -50,14 +49,14 @@ def played_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSou
     """What plays unrolls for the learner, and pays them."""
     if run.context is not None:
         return _stream(run, snapshot, rewards, run.context)
-    config, lanes = run.config.reinforce, run.config.reinforce.actor.lanes
+    config = run.config.reinforce
     acting, vocabulary = start_from(run, config.start)
     policy = local_policy(run, acting, "train")
-    device = find_device(config.learner.device)
+    reference = _reference_weights(run)
     return InlineRollouts(
         actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
-        payment=rewards.payment(lanes),
-        gate=ReferenceGate(start_from(run, config.start)[0].to(device), lanes) if _has_gate(run) else None,
+        function=_with_reference(run, rewards.function(), reference, find_device(config.learner.device)),
+        reference=reference,
         overlap=run.config.runtime.overlap,
     )
 
@@ -93,10 +92,6 @@ def replay_actor(
     )
 
 
-def _has_gate(run: Run) -> bool:
-    return run.config.reinforce.learner.objective.weights.gate_kl > 0
-
-
 def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
     """Actors and reward replicas in processes of their own."""
     from interplay.runtime.ray.inference_client import InferenceClientWorker
@@ -118,17 +113,17 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
     else:
         makes = [partial(_rollout_worker, here, snapshot, actor, share) for share in shares]
         actors = [context.add_worker(f"actor-{index}", make) for index, make in enumerate(makes)]
-    gate = _gate_weights(run) if _has_gate(run) else None
-    replicas = None
-    if gate is not None or rewards.model is not None:
-        make_replica = partial(_scoring_replica, here, gate, rewards.model)
+    reference = _reference_weights(run)
+    scorer: Replicas | RewardFunction = rewards.function()
+    if reference is not None or rewards.model is not None:
+        make_replica = partial(_scoring_replica, here, reference, rewards.model)
         workers = [context.add_worker(f"reward-{index}", make_replica) for index in range(runtime.reward.replicas)]
-        replicas = Replicas(workers, retries=runtime.reward.retries)
+        scorer = Replicas(workers, retries=runtime.reward.retries)
     return RolloutStream(
         workers=actors,
-        scoring=ScoringPool(replicas, None if rewards.model is not None else rewards.payment(lanes)),
+        scoring=ScoringPool(scorer),
         inference=inference,
-        gate=gate,
+        reference=reference,
         newer=rewards.newer,
         lanes=lanes,
         context=context,
@@ -136,11 +131,13 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
     )
 
 
-def _gate_weights(run: Run) -> Weights:
-    """Of the policy as it was: where reinforcement has begun, as its checkpoints remember it."""
+def _reference_weights(run: Run) -> Weights | None:
+    """The weights that reinforcement started from, of which its checkpoints hold a copy; None where unused."""
+    if run.config.reinforce.learner.objective.weights.gate_kl <= 0:
+        return None
     resumed = checkpoint.latest(run.stage(STAGE).checkpoints)
     if resumed is not None:
-        return {name: tensor.numpy() for name, tensor in resumed.training()["gate"]["weights"].items()}
+        return {name: tensor.numpy() for name, tensor in resumed.training()["rollout"]["reference"].items()}
     return export_weights(start_from(run, run.config.reinforce.start)[0])
 
 
@@ -195,20 +192,20 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
 
 
 def _scoring_replica(
-    run: Run, gate: Weights | None, reward_model: RewardModel | None, newer: Weights | None = None, version: int = 0
+    run: Run, reference: Weights | None, model: RewardModel | None, newer: Weights | None = None, version: int = 0
 ) -> ScoringReplica:
-    service = reference = None
     device = find_device("auto" if run.config.runtime.reward.resources.gpus else "cpu")
-    if gate is not None:
-        reference, _ = start_from(run, run.config.reinforce.start)
-        load_weights(reference, gate)
-        reference.to(device)
-    if reward_model is not None:
-        model, _ = build_agent(reward_model.description)
-        load_weights(model, reward_model.weights)
-        service = RewardService(model.to(device))
-        version = version or reward_model.version
-    scoring = ScoringModel(service=service, reference=reference, version=version)
+    function = build_reward_function(run, model, device)
     if newer is not None:
-        scoring.load_version(newer, version)
-    return ScoringReplica(scoring)
+        function.load_version(newer, version)
+    return ScoringReplica(_with_reference(run, function, reference, device))
+
+
+def _with_reference(
+    run: Run, function: RewardFunction, reference: Weights | None, device: torch.device
+) -> RewardFunction:
+    if reference is None:
+        return function
+    policy, _ = start_from(run, run.config.reinforce.start)
+    load_weights(policy, reference)
+    return WithReferenceGate(function, policy.to(device))

@@ -70,17 +70,17 @@ class Reinforcement:
     def step(self, ahead: bool) -> Mapping[str, float]:
         """One batch of unrolls: `updates_per_batch` updates from it."""
         batch = self.played.take(self.learner.weights, self.unrolls, ahead=ahead)
-        played, metrics, read = batch.played, dict[str, float](), list[ConsumedUnroll]()
+        unroll, metrics, read = batch.unroll, dict[str, float](), list[ConsumedUnroll]()
         for number in range(self.updates_per_batch):
             demonstrated = self.demonstrated.take(ahead=ahead or number + 1 < self.updates_per_batch)
             self._beat(LEARNS)
-            metrics = self.learner.update(played=played, demonstrated=demonstrated.unroll)
+            metrics = self.learner.update(rollout=unroll, demonstrated=demonstrated.unroll)
             read += demonstrated.taken
         lags = [self.unrolls - taken.version for taken in batch.taken]
         self.unrolls += 1
-        self.steps += played.unroll.lanes * played.unroll.steps
+        self.steps += unroll.lanes * unroll.steps
         self.ledger.write(self.unrolls, played=batch.taken, demonstrated=read)
-        metrics["reward_mean"] = float(played.reward.mean())
+        metrics["reward_mean"] = float(unroll.arrays["reward"].mean())
         metrics["reward_version"] = batch.reward_version
         metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
         return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
@@ -96,7 +96,7 @@ class Reinforcement:
         self._beat(SAVES)
         return {
             "learner": self.learner.state(),
-            **self.played.state(),
+            "rollout": self.played.state(),
             "dataset": self.demonstrated.state(),
             "watcher": self.watcher.state(),
             "unrolls": self.unrolls,
@@ -105,7 +105,7 @@ class Reinforcement:
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         self.agent.load_state_dict(weights)
         self.learner.load_state(state["learner"])
-        self.played.load_state(state)
+        self.played.load_state(state["rollout"])
         self.demonstrated.load_state(state["dataset"])
         self.watcher.load_state(state["watcher"])
         self.steps, self.unrolls = state["steps"], state["unrolls"]

@@ -14,10 +14,9 @@ from interplay.agent.weights import Weights, export_weights, load_weights
 from interplay.learner.agents import build_agent, check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.learner.device import find_device
+from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.local_scorer import LocalScorer, ReadVersion
 from interplay.reward.reward_server import Scorer, serve
-from interplay.reward.scoring_model import ScoringModel
-from interplay.reward.service import RewardService
 from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
@@ -63,7 +62,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
 
 def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion) -> AbstractContextManager[Scorer]:
     if run.config.runtime.kind == "in_process":
-        return nullcontext(LocalScorer(_scoring_model(model, found.step), read_version))
+        return nullcontext(LocalScorer(_learned_reward(model, found.step), read_version))
     set_cluster_token(run.config.runtime.address)
     # Ray takes half a second to import; only who asks for it waits for that.
     from interplay.runtime.ray.replicated_scorer import replicated
@@ -73,8 +72,8 @@ def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 
-def _scoring_model(model: Agent, version: int) -> ScoringModel:
-    return ScoringModel(service=RewardService(model.to(find_device("auto"))), reference=None, version=version)
+def _learned_reward(model: Agent, version: int) -> LearnedReward:
+    return LearnedReward(model.to(find_device("auto")), version)
 
 
 def _scoring_replica(
@@ -82,7 +81,7 @@ def _scoring_replica(
 ) -> ScoringReplica:
     model, _ = build_agent(description)
     load_weights(model, weights)
-    scoring = _scoring_model(model, version)
+    function = _learned_reward(model, version)
     if newer is not None:
-        scoring.load_version(newer, number)
-    return ScoringReplica(scoring)
+        function.load_version(newer, number)
+    return ScoringReplica(function)

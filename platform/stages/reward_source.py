@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from interplay.agent.weights import Weights
+import torch
+
+from interplay.agent.weights import Weights, load_weights
 from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, check_same_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.device import find_device
-from interplay.reward.reward_functions import EnvironmentReward, LearnedReward, ProgressReward, RewardFunction
-from interplay.reward.service import RewardService
+from interplay.reward.learned_reward import LearnedReward
+from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction
 from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
 
@@ -35,40 +37,43 @@ class RewardModel:
     version: int
 
 
-class RewardSource:
-    """What pays in this stage, as the learner's process knows it.
+def build_reward_function(run: Run, model: RewardModel | None, device: torch.device) -> RewardFunction:
+    """The reward function of the run's reinforce stage; `model` where it is learned."""
+    if model is None:
+        return ProgressReward() if run.config.reinforce.reward == "scripted" else EnvironmentReward()
+    agent, _ = build_agent(model.description)
+    load_weights(agent, model.weights)
+    return LearnedReward(agent.to(device), model.version)
 
-    The reward model is read once: what is played to be learned from, and what is played to be measured, is paid by the
-    same one, whatever the reward stage has come to meanwhile. Where newer ones are followed, it is the newest taken up.
+
+class RewardSource:
+    """The reward of the reinforce stage, in the learner's process.
+
+    The reward model is read once, so that rollouts and held-out episodes are scored with the same one, even if the
+    reward stage goes on training. Where newer models are followed, it is the newest that was taken up.
     """
 
-    def __init__(self, run: Run, model: RewardModel | None, newer: PollNewer) -> None:
-        self.model = model  # None where no model pays
+    def __init__(self, run: Run, model: RewardModel | None, poll_newer: PollNewer) -> None:
+        self.model = model  # None without a reward model
         self._run = run
-        self._newer = newer
-        self._present = None if model is None else (model.weights, model.version)
-        self._service: RewardService | None = None  # in this process
-        self._serves: int | None = None  # the version that it pays by
+        self._poll_newer = poll_newer
+        self._newest: tuple[Weights, int] | None = None  # taken up since
+        self._function: RewardFunction | None = None  # in this process
 
     def newer(self) -> tuple[Weights, int] | None:
-        """A newer reward model to take up, told once; from then on it pays here, too. Called from any thread."""
-        told = self._newer()
-        if told is not None:
-            self._present = told
-        return told
+        """A newer reward model to take up, returned once; `function` scores with it from then on. Thread-safe."""
+        newest = self._poll_newer()
+        self._newest = newest or self._newest
+        return newest
 
-    def payment(self, lanes: int) -> RewardFunction:
-        """Pays so many lanes in this process. Where a model pays, it is the one that does now, until asked again."""
-        if self.model is None or self._present is None:
-            return ProgressReward() if self._run.config.reinforce.reward == "scripted" else EnvironmentReward()
-        weights, version = self._present
-        if self._service is None:
-            agent, _ = build_agent(self.model.description)
-            self._service = RewardService(agent.to(find_device(self._run.config.reinforce.learner.device)))
-        if self._serves != version:
-            self._service.load_weights(weights)
-            self._serves = version
-        return LearnedReward(self._service, lanes, version)
+    def function(self) -> RewardFunction:
+        """The reward function in this process, with the newest reward model that was taken up."""
+        if self._function is None:
+            device = find_device(self._run.config.reinforce.learner.device)
+            self._function = build_reward_function(self._run, self.model, device)
+        if self._newest is not None and self._newest[1] != self._function.version:
+            self._function.load_version(*self._newest)
+        return self._function
 
 
 def reward_source(run: Run) -> RewardSource:

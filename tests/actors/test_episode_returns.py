@@ -25,7 +25,8 @@ def unrolls_of(rng: np.random.Generator, count: int) -> list[tuple[Unroll, np.nd
         arrays = allocate_rollout(LAYOUT, STEPS, LANES)
         window = slice(number * STEPS, number * STEPS + STEPS + 1)
         arrays["last"], arrays["success"] = last[window], success[window]
-        made.append((Unroll(arrays, {}), reward[number * STEPS : (number + 1) * STEPS]))
+        arrays["reward"] = reward[number * STEPS : (number + 1) * STEPS]
+        made.append(Unroll(arrays))
     return made
 
 
@@ -33,17 +34,18 @@ def unrolls_of(rng: np.random.Generator, count: int) -> list[tuple[Unroll, np.nd
 def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
     made = unrolls_of(np.random.default_rng(0), 9)
     returns, found = EpisodeReturns(LANES), []
-    for number, (unroll, reward) in enumerate(made):
+    for number, unroll in enumerate(made):
         if number == saved_after:
             state = returns.state()
-            returns.add(unroll, reward)  # what goes on after a save leaves it alone
+            returns.add(unroll)  # what goes on after a save leaves it alone
             returns = EpisodeReturns(LANES)
             returns.load_state(state)
-        ended = returns.add(unroll, reward)
+        ended = returns.add(unroll)
         found += list(zip(ended.returns.tolist(), ended.success.tolist(), strict=True))
 
     expected, sums = [], [0.0] * LANES
-    for unroll, reward in made:
+    for unroll in made:
+        reward = unroll.arrays["reward"]
         for t in range(STEPS):
             for lane in range(LANES):
                 if unroll.arrays["last"][t, lane]:

@@ -20,7 +20,6 @@ from interplay.actors.seats import ScriptedSeat
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
-from interplay.agent.recurrent import state_from_arrays
 from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.agent.weights import export_weights
 from interplay.env import registry
@@ -28,7 +27,7 @@ from interplay.env.world import Action, Start, World
 from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
-from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.learner import Learner, LearnerConfig
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import SolverConfig
 
@@ -127,7 +126,7 @@ def assert_on_policy(agent: Agent, unroll: Unroll) -> None:
     arrays = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
     observations = {key: arrays[key] for key in agent.layout.observations(0, 0)}
     with torch.no_grad():
-        output, _ = agent(observations, state_from_arrays([unroll.state["hidden"], unroll.state["cell"]]))
+        output, _ = agent(observations, unroll.state.to_tensors())
         assert output.movement is not None and output.gate is not None and agent.language is not None
         movement = movement_log_probs(output.movement, arrays["movement"]).sum((-1, -2))
         words = agent.language.utterance_log_probs(output.core, arrays["spoke"], arrays["tokens"])
@@ -172,7 +171,7 @@ def test_it_goes_on_bit_for_bit_from_what_was_saved(snapshot: Snapshot, before: 
     for _ in range(4):
         one, other = straight.unroll(), resumed.unroll()
         assert_same_arrays(one.arrays, other.arrays)
-        assert_same_arrays(one.state, other.state)
+        assert_same_arrays(one.state._asdict(), other.state._asdict())
         assert (one.episodes, one.version) == (other.episodes, other.version)
 
 
@@ -304,8 +303,10 @@ def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
     actor.unroll()
     unroll = actor.unroll()
     metrics = Learner(agent, LearnerConfig(), dataset_lanes=2, generator=torch.Generator()).update(
-        demonstrated=Unroll(allocate_demonstration(agent.layout, CONFIG.steps, 2), {}),
-        played=Played(unroll, np.ones((CONFIG.steps, CONFIG.lanes), np.float32), None),
+        demonstrated=Unroll(allocate_demonstration(agent.layout, CONFIG.steps, 2)),
+        rollout=dataclasses.replace(
+            unroll, arrays=unroll.arrays | {"reward": np.ones((CONFIG.steps, CONFIG.lanes), np.float32)}
+        ),
     )
     for head, without in (("movement", "movement"), ("language", "utterances")):
         assert (f"{head}_ratio" in metrics) == (without not in parts)
@@ -368,6 +369,6 @@ def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
     for _ in range(2):
         one, other = straight.unroll(), resumed.unroll()
         assert_same_arrays(one.arrays, other.arrays)
-        assert_same_arrays(one.state, other.state)
+        assert_same_arrays(one.state._asdict(), other.state._asdict())
         assert_on_policy(agent, one)
         assert not np.isnan(one.arrays["progress"]).any()

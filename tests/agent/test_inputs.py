@@ -38,7 +38,7 @@ def test_what_was_done_is_remembered_until_the_next_episode() -> None:
 
 
 def test_what_agents_make_up_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interplay.agent.inputs.MOST", 3)
+    monkeypatch.setattr("interplay.agent.inputs.MAX_CACHED_TEXTS", 3)
     inputs = LaneInputs(Layout(WORLD, 4, 2), VOCABULARY, 1)
     for number in range(20):
         inputs.observe(0, view(0, heard="red ball", said="red" if number % 2 else f"ball {number}"))

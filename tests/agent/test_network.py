@@ -10,7 +10,6 @@ from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
 from interplay.agent.policy import act
-from interplay.agent.recurrent import state_from_arrays, state_to_arrays
 from interplay.agent.sizes import SIZES, AgentConfig
 from interplay.agent.transformer import IMPOSSIBLE_LOGIT
 from interplay.agent.weights import export_weights, load_weights
@@ -106,7 +105,7 @@ def test_nano_is_small(image: tuple[int, int, int]) -> None:
 def test_an_unroll_equals_its_steps(world: str, config: AgentConfig) -> None:
     agent = agent_of(WORLDS[world], config, utility=True)
     observations = observations_of(agent.layout, 7, 3)
-    start = state_from_arrays(state_to_arrays(agent.initial_state(3)))
+    start = agent.initial_state(3).to_arrays().to_tensors()
     whole, end = agent(observations, start)
     state = start
     for t in range(7):

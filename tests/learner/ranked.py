@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from street import Street, tiny_agent
-from test_learner import demonstrated, played
+from test_learner import demonstrated, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
 from interplay.learner.distributed import RankLost, join
-from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.learner import Learner, LearnerConfig
 from interplay.learner.process_group import ProcessGroup
 
 LANES, UPDATES = 4, 3  # of all ranks
@@ -34,16 +34,16 @@ def shown(agent: Agent, number: int) -> Unroll:
     return unroll
 
 
-def earned(agent: Agent, number: int) -> Played:
+def earned(agent: Agent, number: int) -> Unroll:
     """Played rows of all lanes; the first half ends an episode in every other row."""
-    made = played(agent, number, LANES)
-    made.unroll.arrays["last"][::2, : LANES // 2] = True
+    made = rollout(agent, number, LANES)
+    made.arrays["last"][::2, : LANES // 2] = True
     return made
 
 
 def lanes_of(unroll: Unroll, lanes: slice) -> Unroll:
-    arrays = {key: np.ascontiguousarray(array[:, lanes]) for key, array in unroll.arrays.items()}
-    return Unroll(arrays, {key: np.ascontiguousarray(array[lanes]) for key, array in unroll.state.items()})
+    own = unroll.select(lanes)
+    return Unroll({key: np.ascontiguousarray(array) for key, array in own.arrays.items()}, own.state)
 
 
 def learner(agent: Agent, lanes: int, peers: ProcessGroup | None = None) -> Learner:
@@ -56,10 +56,8 @@ def main(rank: int, size: int, address: str, folder: Path) -> None:
     mine, told = learner(agent, LANES // size, peers), {}
     own = slice(rank * LANES // size, (rank + 1) * LANES // size)
     for number in range(UPDATES):
-        made = earned(agent, number)
-        assert made.reference_gate is not None
-        given = Played(lanes_of(made.unroll, own), made.reward[:, own], made.reference_gate[:, own])
-        metrics = mine.update(demonstrated=lanes_of(shown(agent, number), own), played=given)
+        given = lanes_of(earned(agent, number), own)
+        metrics = mine.update(demonstrated=lanes_of(shown(agent, number), own), rollout=given)
         told[f"metrics {number}"] = metrics
         if number == 0:
             told["gradients"] = {name: parameter.grad.clone() for name, parameter in agent.named_parameters()}  # type: ignore[union-attr]

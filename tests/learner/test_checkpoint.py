@@ -121,7 +121,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path, 5)
     (path / "checkpoint.json").write_text(json.dumps({"format": FORMAT_VERSION + 1, "step": 5}))
     with pytest.raises(
-        CheckpointError, match=f"format {FORMAT_VERSION + 1}; this version of interplay reads {FORMAT_VERSION}"
+        CheckpointError, match=f"format {FORMAT_VERSION + 1}; this version of interplay reads 2 and {FORMAT_VERSION}"
     ):
         checkpoint.read(tmp_path)
 

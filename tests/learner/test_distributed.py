@@ -54,7 +54,7 @@ def alone() -> tuple[Learner, list[dict[str, float]], dict[str, torch.Tensor]]:
     agent = tiny_agent(Street(), utility=True)
     one, metrics, gradients = learner(agent, LANES), [], {}
     for number in range(UPDATES):
-        metrics.append(one.update(demonstrated=shown(agent, number), played=earned(agent, number)))
+        metrics.append(one.update(demonstrated=shown(agent, number), rollout=earned(agent, number)))
         if number == 0:
             gradients = {name: parameter.grad.clone() for name, parameter in agent.named_parameters()}  # type: ignore[union-attr]
     return one, metrics, gradients
@@ -105,7 +105,7 @@ def test_what_ranks_saved_goes_on_alone(ranks: Any, alone: Any) -> None:
     resumed = learner(agent, LANES)
     resumed.load_state(saved)
     assert resumed.updates == UPDATES
-    assert resumed.update(demonstrated=shown(agent, 7), played=earned(agent, 7))["loss"] > 0
+    assert resumed.update(demonstrated=shown(agent, 7), rollout=earned(agent, 7))["loss"] > 0
     with pytest.raises(ValueError, match=r"of 4 dataset lanes, here are 1 x 3"):
         learner(agent, 3).load_state(saved)
 

@@ -13,8 +13,9 @@ from street import TINY, Street, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
+from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
-from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.learner import Learner, LearnerConfig
 from interplay.learner.objective import LossWeights, ObjectiveConfig
 
 STEPS, LANES = 6, 3
@@ -49,19 +50,20 @@ def demonstrated(agent: Agent, seed: int = 0, lanes: int = LANES) -> Unroll:
     fill(arrays, agent, rng)
     arrays["cloned"][:] = rng.random(arrays["cloned"].shape) < 0.9
     arrays["positive"][:] = rng.random(arrays["cloned"].shape) < 0.3
-    return Unroll(arrays, {})
+    return Unroll(arrays)
 
 
-def played(agent: Agent, seed: int = 0, lanes: int = 2) -> Played:
+def rollout(agent: Agent, seed: int = 0, lanes: int = 2) -> Unroll:
     rng = np.random.default_rng(100 + seed)
     arrays = allocate_rollout(agent.layout, STEPS, lanes)
     fill(arrays, agent, rng)
     for key in ("movement_log_prob", "language_log_prob"):
         arrays[key][:] = rng.normal(-2, 0.5, size=arrays[key].shape)
-    state = {name: rng.normal(size=(lanes, TINY.lstm)).astype(np.float32) for name in ("hidden", "cell")}
-    reward = rng.normal(size=(STEPS, lanes)).astype(np.float32)
-    gate = rng.normal(size=(STEPS + 1, lanes)).astype(np.float32) if agent.language is not None else None
-    return Played(Unroll(arrays, state), reward, gate)
+    state = RecurrentState(*(rng.normal(size=(lanes, TINY.lstm)).astype(np.float32) for _ in range(2)))
+    arrays["reward"] = rng.normal(size=(STEPS, lanes)).astype(np.float32)
+    if agent.language is not None:
+        arrays["reference_gate"] = rng.normal(size=(STEPS + 1, lanes)).astype(np.float32)
+    return Unroll(arrays, state)
 
 
 def learner_of(agent: Agent, config: LearnerConfig = CONFIG, seed: int = 0) -> Learner:
@@ -93,7 +95,7 @@ WORLDS: dict[str, tuple[dict[str, Any], set[str]]] = {
 def test_the_terms_are_those_of_the_worlds_parts(name: str, utility: bool) -> None:
     parts, expected = WORLDS[name]
     agent = tiny_agent(Street(**parts), utility=utility)
-    metrics = learner_of(agent).update(demonstrated=demonstrated(agent), played=played(agent))
+    metrics = learner_of(agent).update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     terms = set(metrics) & (CLONING | PLAYING | {"ibt"})
     assert terms == expected | ({"ibt"} if utility else set())
     assert all(np.isfinite(value) for value in metrics.values())
@@ -106,7 +108,7 @@ def test_the_terms_are_those_of_the_worlds_parts(name: str, utility: bool) -> No
 def test_one_update_changes_every_weight_that_has_a_term() -> None:
     agent = tiny_agent(Street(), utility=True)
     before, learner = weights_of(agent), learner_of(agent)
-    learner.update(demonstrated=demonstrated(agent), played=played(agent))
+    learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     # IBT sees differences of utility only, so a constant added to it has no gradient but rounding.
     constant = {"utility.layers.2.bias"}
     assert changed(agent, before) - constant == {name for name, _ in agent.named_parameters()} - constant
@@ -117,7 +119,7 @@ def test_a_term_of_weight_0_is_left_out() -> None:
     agent = tiny_agent(Street())
     before = weights_of(agent)
     silent = learner_of(agent, weighing(css=0, language_policy=0, gate_kl=0, language_cloning=0))
-    metrics = silent.update(demonstrated=demonstrated(agent), played=played(agent))
+    metrics = silent.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     assert set(metrics) & (CLONING | PLAYING) == {"movement_cloning", "movement_policy", "value"}
     assert not any(name.startswith(("css", "language")) for name in changed(agent, before))
     with pytest.raises(ValueError, match=r"at least 0, got css=-1"):
@@ -131,21 +133,21 @@ def test_weights_for_nothing_that_is_learned_are_refused() -> None:
     learner = learner_of(agent, weighing(movement_cloning=0, language_cloning=0, css=0))
     with pytest.raises(ValueError, match=r"none of the losses .*value=1.* is shown episodes and does not play"):
         learner.update(demonstrated=demonstrated(agent))
-    assert "value" in learner.update(demonstrated=demonstrated(agent), played=played(agent))
+    assert "value" in learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
 
 
 @pytest.mark.parametrize("broken", ["reward", "weight"])
 def test_a_loss_that_is_not_finite_is_refused(broken: str) -> None:
     agent = tiny_agent(Street())
-    earned = played(agent)
+    earned = rollout(agent)
     if broken == "reward":
-        earned.reward[2, 1] = np.inf
+        earned.arrays["reward"][2, 1] = np.inf
     else:
         with torch.no_grad():
             agent.value.layers[2].bias.fill_(float("nan"))  # type: ignore[union-attr]
     before, learner = weights_of(agent), learner_of(agent)
     with pytest.raises(FloatingPointError, match=r"update 0 is .*value=(inf|nan)"):
-        learner.update(demonstrated=demonstrated(agent), played=earned)
+        learner.update(demonstrated=demonstrated(agent), rollout=earned)
     assert all(torch.equal(a.nan_to_num(9), before[name].nan_to_num(9)) for name, a in agent.state_dict().items())
     assert learner.updates == 0
 
@@ -156,7 +158,7 @@ def test_a_gradient_that_is_not_finite_is_refused() -> None:
     before, learner = weights_of(agent), learner_of(agent)
     agent.value.layers[2].bias.register_hook(lambda gradient: gradient * float("inf"))  # type: ignore[union-attr]
     with pytest.raises(FloatingPointError, match="gradient of update 0"):
-        learner.update(demonstrated=demonstrated(agent), played=played(agent))
+        learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     assert not changed(agent, before)
 
 
@@ -164,7 +166,7 @@ def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
     agent = tiny_agent(Street(), utility=True)
     straight = learner_of(agent, LearnerConfig(learning_rate=1e-3, warm_up=5, gradient_clip=1.0))
     for number in range(3):
-        straight.update(demonstrated=demonstrated(agent, number), played=played(agent, number))
+        straight.update(demonstrated=demonstrated(agent, number), rollout=rollout(agent, number))
     file = io.BytesIO()
     torch.save(straight.state(), file)
     other = tiny_agent(Street(), seed=1, utility=True)
@@ -173,8 +175,8 @@ def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
     file.seek(0)
     resumed.load_state(torch.load(file, weights_only=True))
     for number in range(3, 6):
-        rows, earned = demonstrated(agent, number), played(agent, number)
-        assert straight.update(demonstrated=rows, played=earned) == resumed.update(demonstrated=rows, played=earned)
+        rows, earned = demonstrated(agent, number), rollout(agent, number)
+        assert straight.update(demonstrated=rows, rollout=earned) == resumed.update(demonstrated=rows, rollout=earned)
     assert not changed(other, weights_of(agent))
     assert resumed.updates == straight.updates == 6
 
@@ -191,26 +193,26 @@ def test_dataset_lanes_remember_from_one_unroll_to_the_next() -> None:
     learner = learner_of(agent, config)
     parts = [learner.update(demonstrated=unroll)["movement_cloning"] for unroll in made]
     counts = [int((unroll.arrays["cloned"] & ~unroll.arrays["last"]).sum()) for unroll in made]
-    whole = learner_of(agent, config).update(demonstrated=Unroll(long, {}))["movement_cloning"]
+    whole = learner_of(agent, config).update(demonstrated=Unroll(long))["movement_cloning"]
     assert np.dot(parts, counts) / sum(counts) == pytest.approx(whole, rel=1e-5)
     forgetful = learner_of(agent, config).update(demonstrated=made[2])["movement_cloning"]
     assert abs(forgetful - parts[2]) > 1e-4
 
 
 def test_joined_lanes_learn_as_separate_ones_do() -> None:
-    """The terms of played and demonstrated lanes in one forward are those of each alone, and their state, too."""
+    """The terms of rollout and demonstrated lanes in one forward are those of each alone, and their state, too."""
     agent = tiny_agent(Street())
     config = LearnerConfig(learning_rate=1e-30)
-    rows, earned = demonstrated(agent), played(agent)
+    rows, earned = demonstrated(agent), rollout(agent)
     joined = learner_of(agent, config)
-    metrics = joined.update(demonstrated=rows, played=earned)
+    metrics = joined.update(demonstrated=rows, rollout=earned)
     alone = learner_of(agent, config)
     cloned = alone.update(demonstrated=rows)
     for name in set(cloned) - {"loss", "gradient_norm"}:
         assert metrics[name] == pytest.approx(cloned[name], rel=1e-4), name
     for one, other in zip(joined.state()["dataset_state"], alone.state()["dataset_state"], strict=True):
         torch.testing.assert_close(one, other)
-    other_rows = learner_of(agent, config).update(demonstrated=demonstrated(agent, 5), played=earned)
+    other_rows = learner_of(agent, config).update(demonstrated=demonstrated(agent, 5), rollout=earned)
     for name in PLAYING | {"ratio", "movement_ratio", "language_clipped", "value_mean"}:
         assert metrics[name] == pytest.approx(other_rows[name], rel=1e-4), name
 
@@ -267,6 +269,6 @@ def test_without_demonstrations_only_what_was_played_is_learned_from() -> None:
     for lanes in (LANES, 0):
         agent = tiny_agent(Street())
         learner = Learner(agent, config, dataset_lanes=lanes, generator=torch.Generator())
-        told.append(learner.update(demonstrated=demonstrated(agent) if lanes else None, played=played(agent)))
+        told.append(learner.update(demonstrated=demonstrated(agent) if lanes else None, rollout=rollout(agent)))
     assert PLAYING - {"gate_kl"} <= set(told[1]) and not CLONING & set(told[1])
     assert told[1] == pytest.approx(told[0], rel=1e-4)  # the norm of the gradient among them

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from street import Street, tiny_agent
-from test_learner import demonstrated, learner_of, played
+from test_learner import demonstrated, learner_of, rollout
 
 from interplay.learner import forward, learner
 
@@ -37,7 +37,7 @@ def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[M
     plain = tiny_agent(Street(**parts), utility=True)
     one = learner_of(plain)
     for _ in range(2):
-        one.update(demonstrated=demonstrated(plain), played=played(plain))
+        one.update(demonstrated=demonstrated(plain), rollout=rollout(plain))
     one.update(demonstrated=demonstrated(plain))
     assert len(elsewhere) == 3
     assert {"loss", "gradient_norm", "value", "ibt"} <= set(elsewhere[0])
@@ -47,9 +47,9 @@ def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[M
 
 def test_marks_and_what_only_the_host_reads_stay_there(elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
     agent = tiny_agent(Street(), utility=True)
-    batch = learner_of(agent).load(demonstrated=demonstrated(agent), played=played(agent))
-    assert batch.played is not None
-    for rows in (batch.demonstrated, batch.played.rows):
+    batch = learner_of(agent).load(demonstrated=demonstrated(agent), rollout=rollout(agent))
+    assert batch.rollout is not None
+    for rows in (batch.demonstrated, batch.rollout):
         assert {tensor.device for tensor in rows.host.values()} == {torch.device("cpu")}
         assert {tensor.device for tensor in rows.device.values()} == {META}
         assert "image" in rows.device

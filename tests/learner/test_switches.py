@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from street import Street, tiny_agent
-from test_learner import LANES, demonstrated, learner_of, played
+from test_learner import LANES, demonstrated, learner_of, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.policy import tensors
@@ -34,7 +34,7 @@ def update(**switches: Any) -> Told:
     """Metrics and the whole gradient of one update."""
     agent = tiny_agent(Street(), utility=True)
     learner = learner_of(agent, LearnerConfig(learning_rate=1e-3, **switches))
-    metrics = learner.update(demonstrated=demonstrated(agent), played=played(agent))
+    metrics = learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
     return metrics, torch.cat([gradient.reshape(-1) for gradient in gradients])
 
@@ -133,9 +133,9 @@ def test_it_goes_on_from_another_devices_optimizer() -> None:
 def test_what_was_loaded_ahead_is_learned_as_it_is_otherwise() -> None:
     ahead, at_once = (tiny_agent(Street()) for _ in range(2))
     one, other = learner_of(ahead), learner_of(at_once)
-    batches = [one.load(demonstrated=demonstrated(ahead, n), played=played(ahead, n)) for n in range(3)]
+    batches = [one.load(demonstrated=demonstrated(ahead, n), rollout=rollout(ahead, n)) for n in range(3)]
     for number, batch in enumerate(batches):
-        update = other.update(demonstrated=demonstrated(at_once, number), played=played(at_once, number))
+        update = other.update(demonstrated=demonstrated(at_once, number), rollout=rollout(at_once, number))
         assert one.learn(batch) == pytest.approx(update, rel=1e-3, abs=1e-4)
 
 

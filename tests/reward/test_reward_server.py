@@ -21,10 +21,11 @@ from street import TINY, Street, tiny_agent
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_rollout
 from interplay.agent.weights import export_weights
+from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.local_scorer import LocalScorer
+from interplay.reward.reference_gate import WithReferenceGate
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.reward.reward_server import STATE, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
-from interplay.reward.scoring_model import LaneState, ScoredUnroll, ScoringModel
-from interplay.reward.service import RewardService
 
 LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
@@ -76,8 +77,7 @@ def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    model = ScoringModel(service=RewardService(tiny_agent(Street(), utility=True)), reference=None, version=3)
-    with running(LocalScorer(model, read)) as (_, asks):
+    with running(LocalScorer(LearnedReward(tiny_agent(Street(), utility=True), version=3), read)) as (_, asks):
         yield asks
 
 
@@ -102,9 +102,9 @@ def unroll(seed: int = 0) -> Arrays:
 
 
 def test_it_answers_what_the_model_says_and_goes_on_with_its_lanes(client: Client) -> None:
-    service = RewardService(tiny_agent(Street(), utility=True))
-    first = service.score(unroll(0), service.initial_state(LANES))
-    second = service.score(unroll(1), first.state)
+    function = LearnedReward(tiny_agent(Street(), utility=True), version=3)
+    first = function.score(unroll(0), LaneState())
+    second = function.score(unroll(1), first.lane_state)
     answer, version = client.score(unroll(0))
     np.testing.assert_array_equal(answer["reward"], first.reward)
     np.testing.assert_array_equal(answer["utility"], first.utility)
@@ -187,7 +187,7 @@ class Gone:
 
     version = 3
 
-    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         raise ServiceEnded("no replica is left that scores: the GPU is full")
 
     def load(self, checkpoint: str) -> int:
@@ -206,18 +206,16 @@ def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> 
     assert str(server.ended_by) == said
 
 
-def test_a_judge_keeps_nothing_between_requests() -> None:
-    model = ScoringModel(
-        service=RewardService(tiny_agent(Street(), utility=True)), reference=tiny_agent(Street()), version=1
-    )
-    first = model.score(unroll(0), LaneState())
-    model.score(unroll(1), first.states)
-    again = model.score(unroll(0), LaneState())
-    np.testing.assert_array_equal(first.reward, again.reward)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(first.gate, again.gate)  # type: ignore[arg-type]
-    assert first.gate is not None and first.gate.shape == (STEPS + 1, LANES)
+def test_a_reward_function_keeps_nothing_between_requests() -> None:
+    function = WithReferenceGate(LearnedReward(tiny_agent(Street(), utility=True), 1), tiny_agent(Street()))
+    first = function.score(unroll(0), LaneState())
+    function.score(unroll(1), first.lane_state)
+    again = function.score(unroll(0), LaneState())
+    np.testing.assert_array_equal(first.reward, again.reward)
+    np.testing.assert_array_equal(first.reference_gate, again.reference_gate)  # type: ignore[arg-type]
+    assert first.reference_gate is not None and first.reference_gate.shape == (STEPS + 1, LANES)
     with pytest.raises(ValueError, match="no utility head"):
-        model.load_version(export_weights(tiny_agent(Street())), 2)
+        function.load_version(export_weights(tiny_agent(Street())), 2)
 
 
 def test_the_request_that_the_page_about_clusters_shows_is_answered(client: Client) -> None:

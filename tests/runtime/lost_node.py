@@ -22,7 +22,7 @@ from clusters import START_LIMIT
 from lines import LONG, beat, calls, line_of
 from ray.cluster_utils import Cluster
 
-from interplay.reward.scoring_model import LaneState, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
@@ -92,11 +92,11 @@ def main(folder: Path) -> None:
         if call is None:
             (call,) = calls(line, 1)
         answer = scored(replicas, call, states)
-        assert answer.reward is not None and answer.states.payment is not None
+        assert answer.reward is not None and answer.lane_state.reward is not None
         numbers.append(call.number)
         paid.append(float(answer.reward.max()))
-        states = answer.states
-    counted = int(answer.states.payment["count"])
+        states = answer.lane_state
+    counted = int(answer.lane_state.reward.hidden)
     restarts = {worker.name: worker.restarts for worker in (line.worker, *replicas.workers)}
     came_of_it = {"numbers": numbers, "paid": paid, "counted": counted, "restarts": restarts}
     (folder / "found.json").write_text(json.dumps(came_of_it))  # stdout is Ray's, too

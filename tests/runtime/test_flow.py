@@ -11,17 +11,18 @@ import torch
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.serialization import from_bytes, to_bytes
+from interplay.agent.recurrent import RecurrentState
 from interplay.env.settings import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
-from interplay.reward.scoring_model import LaneState
+from interplay.reward.reward_functions import LaneState
 from interplay.runtime.batch_buffers import BatchBuffers
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.flow_metrics import FlowMetrics, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
-from interplay.runtime.lane_records import LaneRecord, merged, split
+from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll, Ledger, read_ledger
 from interplay.stages.training import _Averages
 
@@ -107,26 +108,26 @@ def test_batches_are_joined_in_buffers_that_are_used_again() -> None:
 def record(number: int, lanes: int) -> LaneRecord:
     sums = EpisodeReturns(lanes)
     sums.load_state(torch.full((lanes,), float(number)))
-    state = {name: np.full((lanes, 4), number, np.float32) for name in ("hidden", "cell")}
+    state = RecurrentState(*(np.full((lanes, 4), value, np.float32) for value in (number, -number)))
     return LaneRecord(number, to_bytes({"turn": number}), LaneState(state, state), sums)
 
 
 @pytest.mark.parametrize("actors", [1, 3])
 def test_the_states_of_lanes_go_through_a_checkpoint(actors: int) -> None:
     gate = {"weight": np.arange(3.0)}
-    saved = from_bytes(to_bytes(merged([record(index + 1, 2) for index in range(actors)], gate)))
-    loaded = split(saved, actors, 2)
+    saved = from_bytes(to_bytes(save_records([record(index + 1, 2) for index in range(actors)], gate)))
+    loaded = load_records(saved, actors, 2)
     assert [each.number for each in loaded] == [index + 1 for index in range(actors)]
-    again = merged(loaded, gate)
+    again = save_records(loaded, gate)
     assert str(again) == str(saved)
     with pytest.raises(CheckpointError, match=f"is of {actors} actors with 2 lanes each, this run has 5 with 2"):
-        split(saved, 5, 2)
+        load_records(saved, 5, 2)
 
 
 def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
-    saved = from_bytes(to_bytes(merged([record(1, 2), LaneRecord.fresh(2)], None)))
-    _, fresh = split(saved, 2, 2)
-    assert (fresh.number, fresh.after, fresh.states) == (0, None, LaneState())
+    saved = from_bytes(to_bytes(save_records([record(1, 2), LaneRecord.initial(2)], None)))
+    _, fresh = load_records(saved, 2, 2)
+    assert (fresh.number, fresh.actor, fresh.lane_state) == (0, None, LaneState())
 
 
 def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -143,12 +144,12 @@ class OfOne:
     lanes = 2
 
 
-@pytest.mark.parametrize("state", [{"actor": [{}, {}]}, {"readers": [{}, {}]}], ids=["played", "demonstrated"])
+@pytest.mark.parametrize("state", [{"lanes": [{}, {}]}, {"readers": [{}, {}]}], ids=["played", "demonstrated"])
 def test_what_several_have_made_does_not_go_on_in_process(state: dict[str, Any]) -> None:
     one: Any = OfOne()
-    played = InlineRollouts(actor=one, payment=one, gate=None, overlap=False)
-    source = played if "actor" in state else InlineDemonstrations(one, overlap=False)
-    kind = "actors" if "actor" in state else "datasets"
+    played = InlineRollouts(actor=one, function=one, reference=None, overlap=False)
+    source = played if "lanes" in state else InlineDemonstrations(one, overlap=False)
+    kind = "actors" if "lanes" in state else "datasets"
     with pytest.raises(CheckpointError, match=rf"go on with runtime=ray runtime\.{kind}=2"):
         source.load_state(state)
 

@@ -10,6 +10,7 @@ import torch
 from street import Street, tiny_agent
 
 from interplay.agent.network import Agent
+from interplay.agent.recurrent import RecurrentState
 from interplay.agent.remote_policy import DECISION_FIELDS, DecisionRequest, DecisionResponse
 from interplay.agent.weights import Weights, export_weights
 from interplay.runtime.inference_model import InferenceModel, VersionGone
@@ -38,7 +39,7 @@ def request(agent: Agent, seed: int, lanes: int, version: int = 1, greedy: bool 
             array[:] = rng.integers(0, 256, array.shape)
     hidden, cell = rng.normal(size=(2, lanes, agent.config.lstm)).astype(np.float32)
     random = torch.Generator().manual_seed(seed).get_state().numpy()
-    return DecisionRequest(observations, hidden, cell, random, version, greedy)
+    return DecisionRequest(observations, RecurrentState(hidden, cell), random, version, greedy)
 
 
 def alike(one: DecisionResponse, other: DecisionResponse) -> None:
@@ -50,8 +51,8 @@ def alike(one: DecisionResponse, other: DecisionResponse) -> None:
         else:
             np.testing.assert_array_equal(mine, theirs, err_msg=name)
     np.testing.assert_array_equal(one.random, other.random)
-    np.testing.assert_allclose(one.hidden, other.hidden, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(one.cell, other.cell, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(one.state.hidden, other.state.hidden, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(one.state.cell, other.state.cell, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("greedy", [False, True])
@@ -64,7 +65,7 @@ def test_joined_requests_are_answered_as_each_alone(greedy: bool) -> None:
     for each, answer in zip(requests, answers, strict=True):
         (alone,) = service.decide([each])
         alike(answer, alone)
-        assert answer.hidden.shape == (each.lanes, agent.config.lstm)
+        assert answer.state.hidden.shape == (each.lanes, agent.config.lstm)
         spoke += int(answer.decided["speak"].sum())
         assert np.array_equal(answer.random, each.random) == greedy  # who draws nothing keeps its state
     assert spoke > 0 or greedy

@@ -27,8 +27,8 @@ from ray.exceptions import (
 
 from interplay.agent.weights import Weights
 from interplay.learner.distributed import RankLost
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.reward.reward_server import ServiceEnded
-from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
@@ -191,8 +191,8 @@ def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
         answer = answered(replicas, replicas.ask(call.reference, states))
         assert answer.reward is not None and (answer.reward == 2 * number).all()
         assert answer.version == (9 if number >= 4 else 0)
-        states = answer.states
-        assert states.payment is not None and states.payment["count"] == number + 1
+        states = answer.lane_state
+        assert states.reward is not None and (states.reward.hidden == number + 1).all()
     assert [worker.restarts for worker in workers] == [1, 0]
 
 

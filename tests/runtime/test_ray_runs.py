@@ -26,7 +26,8 @@ from interplay.launch import cli
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
-from interplay.reward.service import RewardService
+from interplay.reward.learned_reward import LearnedReward
+from interplay.reward.reward_functions import LaneState
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.worker_log import MAX_LOG_BYTES
@@ -311,8 +312,7 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     shutil.rmtree(run.stage("reward").checkpoints)  # as when newer ones have been saved: replicas need it no more
 
     def paid_by(told: str) -> None:
-        service = RewardService(model)
-        expected = service.score(arrays, service.initial_state(2))
+        expected = LearnedReward(model, 0).score(arrays, LaneState())
         for _ in range(2):  # by either replica
             status, version, answer = score(ports[0], arrays)
             with np.load(io.BytesIO(answer)) as scored:

@@ -16,8 +16,9 @@ import numpy as np
 import ray
 import torch
 
+from interplay.agent.recurrent import RecurrentState
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
-from interplay.reward.scoring_model import LaneState, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.messages import UnrollMessage
 
@@ -103,7 +104,7 @@ class Owner:
     """Puts an unroll into the object store, which is lost with the owner."""
 
     def put(self) -> list[Any]:
-        return [ray.put(UnrollMessage(1, {"row": np.ones((200, 300))}, {}, 0, [], b""))]
+        return [ray.put(UnrollMessage(1, {"row": np.ones((200, 300))}, None, 0, [], b""))]
 
 
 def no_judge(*_: object) -> None:
@@ -119,12 +120,12 @@ class Doubler:
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
 
-    def score(self, message: UnrollMessage, states: LaneState) -> ScoredUnroll:
+    def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
-        before = 0 if states.payment is None else int(states.payment["count"])
-        counted = LaneState({"count": np.array(before + 1)})
-        return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), None, counted, self._version)
+        count = np.float32(1) if lane_state.reward is None else lane_state.reward.hidden + 1
+        counted = LaneState(RecurrentState(np.array(count), np.array(count)))
+        return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), counted, self._version)
 
     def load_version(self, weights: object, version: int) -> None:
         if version < 0:
@@ -142,7 +143,7 @@ class TwoWords(Exception):
 class Speaker:
     """A reward replica that raises over every unroll."""
 
-    def score(self, message: UnrollMessage, states: LaneState) -> ScoredUnroll:
+    def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
         raise TwoWords("speaker", "no")
 
 
@@ -164,10 +165,7 @@ class Decider:
             self._changed.notify_all()
 
     def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
-        return [
-            DecisionResponse({"row": np.full(3, each.version)}, each.hidden, each.cell, each.random)
-            for each in requests
-        ]
+        return [DecisionResponse({"row": np.full(3, each.version)}, each.state, each.random) for each in requests]
 
 
 class Unable(Decider):
@@ -203,5 +201,5 @@ class Asker(Counter):
 
     def unroll(self, number: int, version: int) -> UnrollMessage:
         completed, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
-        answer = self._ask(DecisionRequest({}, nothing, nothing, np.zeros(1, np.uint8), version, False))
+        answer = self._ask(DecisionRequest({}, RecurrentState(nothing, nothing), np.zeros(1, np.uint8), version, False))
         return replace(completed, arrays={"row": answer.decided["row"]}, version=version)

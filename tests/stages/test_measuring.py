@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from street import Street, frozen, numbered, play, playing, tiny_agent
 from tiny_runs import copied, opened, tiny
 
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
+from interplay.agent.network import Agent
+from interplay.agent.observation import Arrays
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights, export_weights
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
-from interplay.reward.reward_functions import LearnedReward
-from interplay.reward.service import RewardService
+from interplay.reward.learned_reward import LearnedReward
+from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.heartbeat import Heartbeat
 from interplay.runtime.ray.learner_context import LearnerContext
@@ -57,15 +58,15 @@ class Heard(Heartbeat):
 
 
 class Noted(LearnedReward):
-    """Notes how many steps it is asked to pay at once."""
+    """Notes how many steps it scores at once."""
 
-    def __init__(self, service: RewardService, lanes: int) -> None:
-        super().__init__(service, lanes, version=1)
+    def __init__(self, model: Agent) -> None:
+        super().__init__(model, version=1)
         self.asked: list[int] = []
 
-    def pay(self, unroll: Unroll) -> NDArray[np.float32]:
-        self.asked.append(unroll.steps)
-        return super().pay(unroll)
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        self.asked.append(len(arrays["first"]) - 1)
+        return super().score(arrays, lane_state)
 
 
 def watched(run: Run, doing: str) -> tuple[Run, Heard]:
@@ -108,8 +109,8 @@ def street_of(snapshot: Snapshot, steps: int) -> SetterReplayActor:
 @pytest.mark.parametrize("steps", [1, 3, 4, 50])
 def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
     snapshot = frozen(tmp_path, [numbered(play(Street(), seed, steps=9)[0], seed) for seed in range(4)])
-    service = RewardService(tiny_agent(Street(), utility=True))
-    whole, pieces = Noted(service, 3), Noted(service, 3)
+    model = tiny_agent(Street(), utility=True)
+    whole, pieces = Noted(model), Noted(model)
     expected = earned(street_of(snapshot, EPISODE + 1), whole, EPISODE + 1, lambda what: None)
     told: list[str] = []
     found = earned(street_of(snapshot, steps), pieces, EPISODE + 1, told.append)
@@ -131,17 +132,16 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
         lanes = 2
 
         def unroll(self, steps: int, beat: object) -> Unroll:
-            return Unroll({"last": sent[0], "first": sent.pop(0)}, {})
+            return Unroll({"last": sent[0], "first": sent.pop(0)})
 
-    class One:
+    class One(RewardFunction):
         """Pays 1 a step."""
 
-        def pay(self, unroll: Unroll) -> NDArray[np.float32]:
-            return np.ones((unroll.steps, 2), np.float32)
+        def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+            return ScoredUnroll(np.ones((len(arrays["first"]) - 1, 2), np.float32))
 
     actor: Any = Two()
-    payment: Any = One()
-    assert earned(actor, payment, 6, lambda what: None) == [1.0, 5.0]
+    assert earned(actor, One(), 6, lambda what: None) == [1.0, 5.0]
 
 
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:

@@ -127,6 +127,6 @@ class DemonstrationStream:
     def _fill_batch(self) -> _FilledBatch:
         messages = [arrived.popleft() for arrived in self._arrived]
         buffer, arrays = self._buffers.join([message.arrays for message in messages])
-        unroll = Unroll(arrays, {}, 0, [episode for message in messages for episode in message.episodes])
+        unroll = Unroll(arrays, episodes=[episode for message in messages for episode in message.episodes])
         taken = tuple(ConsumedUnroll(index, message.number) for index, message in enumerate(messages))
         return _FilledBatch(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
 from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
-from interplay.learner.learner import Learner, LearnerConfig, Played
+from interplay.learner.learner import Learner, LearnerConfig
 from interplay.runtime.rank_worker import RankWorker
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
@@ -138,9 +139,10 @@ class RankZeroLearner(Learner):
         super().__init__(agent, config, dataset_lanes=dataset_lanes, generator=generator, peers=peers)
         self._followers = followers
 
-    def update(self, *, demonstrated: Unroll | None, played: Played | None = None) -> dict[str, float]:
-        own, *others = [_share(demonstrated, played, rank, self.peers.size) for rank in range(self.peers.size)]
-        learn = partial(super().update, demonstrated=own[0], played=own[1])
+    def update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> dict[str, float]:
+        size = self.peers.size
+        own, *others = [(_share(demonstrated, rank, size), _share(rollout, rank, size)) for rank in range(size)]
+        learn = partial(super().update, demonstrated=own[0], rollout=own[1])
         return self._followers.together("update", "learns", others, learn)
 
     def state(self) -> dict[str, Any]:
@@ -152,29 +154,15 @@ class RankZeroLearner(Learner):
         self._followers.together("load", "loads", others, partial(super().load_state, state))
 
 
-def _share(
-    demonstrated: Unroll | None, played: Played | None, rank: int, size: int
-) -> tuple[Unroll | None, Played | None]:
-    """The lanes of one rank."""
-    shown = None if demonstrated is None else _lanes_of(demonstrated, rank, size)
-    if played is None:
-        return shown, None
-    own, gate = _slice_of(played.unroll.lanes, rank, size), played.reference_gate
-    reward = np.ascontiguousarray(played.reward[:, own])
-    gate = None if gate is None else np.ascontiguousarray(gate[:, own])
-    return shown, Played(_lanes_of(played.unroll, rank, size), reward, gate)
-
-
-def _lanes_of(unroll: Unroll, rank: int, size: int) -> Unroll:
-    own = _slice_of(unroll.lanes, rank, size)
-    arrays = {key: np.ascontiguousarray(array[:, own]) for key, array in unroll.arrays.items()}
-    state = {key: np.ascontiguousarray(array[own]) for key, array in unroll.state.items()}
-    return Unroll(arrays, state, unroll.version, unroll.episodes)
-
-
-def _slice_of(lanes: int, rank: int, size: int) -> slice:
-    assert lanes % size == 0, f"{size} ranks can't share {lanes} lanes"  # which the configuration refuses
-    return slice(rank * lanes // size, (rank + 1) * lanes // size)
+def _share(unroll: Unroll | None, rank: int, size: int) -> Unroll | None:
+    """The lanes of one rank, contiguous."""
+    if unroll is None:
+        return None
+    lanes = unroll.lanes
+    assert lanes % size == 0, f"{size} ranks can't share {lanes} lanes"  # the configuration refuses that
+    own = unroll.select(slice(rank * lanes // size, (rank + 1) * lanes // size))
+    arrays = {key: np.ascontiguousarray(array) for key, array in own.arrays.items()}
+    return replace(own, arrays=arrays, episodes=unroll.episodes)
 
 
 def _free_address() -> str:

@@ -13,7 +13,7 @@ from ray import ObjectRef
 from ray.exceptions import ObjectLostError, RayError, RayTaskError, UnserializableException
 
 from interplay.agent.weights import Weights
-from interplay.reward.scoring_model import LaneState, ScoredUnroll
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.ray.worker import WorkerHandle, lost_before_start
 
@@ -34,7 +34,7 @@ class ScoreRequest:
     incarnation: int  # of the replica: which of its processes was asked
     reference: ObjectRef[Any]
     unroll: ObjectRef[Any]
-    states: LaneState
+    lane_state: LaneState
     tries: int = 1
 
 
@@ -62,7 +62,7 @@ class Replicas:
         for worker in self.workers:
             worker.start(*self._weights)
 
-    def ask(self, unroll: ObjectRef[Any], states: LaneState) -> ScoreRequest:
+    def ask(self, unroll: ObjectRef[Any], lane_state: LaneState) -> ScoreRequest:
         """Asks for the judgment of an unroll; `unroll` refers to its message.
 
         Raises:
@@ -76,7 +76,9 @@ class Replicas:
             self._moved[replica] = time.monotonic()
         self._load[replica] += 1
         worker = self.workers[replica]
-        return ScoreRequest(replica, worker.incarnation, worker.ask("score", SCORES, unroll, states), unroll, states)
+        return ScoreRequest(
+            replica, worker.incarnation, worker.ask("score", SCORES, unroll, lane_state), unroll, lane_state
+        )
 
     def answer(self, asked: ScoreRequest) -> ScoredUnroll | ScoreRequest:
         """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
@@ -110,7 +112,7 @@ class Replicas:
                     f"{asked.tries} replicas went down over one unroll, more than runtime.reward.retries="
                     f"{self._retries} allows. The last one, {worker.name}:\n{error}"
                 ) from error
-            again = self.ask(asked.unroll, asked.states)
+            again = self.ask(asked.unroll, asked.lane_state)
             again.tries = asked.tries + lost
             return again
         self._settle(asked)

@@ -12,8 +12,8 @@ import ray
 
 from interplay.agent.observation import Arrays
 from interplay.reward.local_scorer import ReadVersion
+from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.reward.reward_server import ServiceEnded
-from interplay.reward.scoring_model import LaneState, ScoredUnroll
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
@@ -40,8 +40,8 @@ class ReplicatedScorer:
         self._limit = time_limit
         self._lock = threading.Lock()  # of the replicas' books; nobody holds it while a replica works
 
-    def score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
-        """See `ScoringModel.score`.
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        """See `RewardFunction.score`.
 
         Raises:
             ServiceEnded: no replica is left.
@@ -50,14 +50,14 @@ class ReplicatedScorer:
             Exception: what a replica raised over it.
         """
         try:
-            return self._score(arrays, states)
+            return self._score(arrays, lane_state)
         except NoReplicaLeft as failed:
             raise ServiceEnded(f"no replica is left that scores: {failed}") from failed
 
-    def _score(self, arrays: Arrays, states: LaneState) -> ScoredUnroll:
-        unroll = ray.put(UnrollMessage(0, arrays, {}, 0, [], b""))
+    def _score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        unroll = ray.put(UnrollMessage(0, arrays, None, 0, [], b""))
         with self._lock:
-            answer: ScoredUnroll | ScoreRequest = self._replicas.ask(unroll, states)
+            answer: ScoredUnroll | ScoreRequest = self._replicas.ask(unroll, lane_state)
         ends = time.monotonic() + self._limit + PAST
         while isinstance(answer, ScoreRequest):
             if not ray.wait([answer.reference], timeout=max(0.0, ends - time.monotonic()))[0]:

@@ -15,21 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import ray
 from ray import ObjectRef
 
 from interplay.actors.episode_returns import concatenate_finished
-from interplay.agent.observation import Arrays
+from interplay.agent.recurrent import concatenate_states
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
-from interplay.learner.learner import Played
-from interplay.reward.scoring_model import LaneState
+from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import can_request, select_batch
 from interplay.runtime.batch_buffers import BatchBuffers
 from interplay.runtime.batch_sources import RolloutBatch
 from interplay.runtime.flow_metrics import SourceStats
-from interplay.runtime.lane_records import LaneRecord, merged, split
+from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
 from interplay.runtime.ray.inference_server import InferenceServer
@@ -49,13 +47,13 @@ class _BatchItem(NamedTuple):
     pipeline: int
     taken: ConsumedUnroll
     after: bytes
-    states: LaneState
+    lane_state: LaneState
 
 
 class _FilledBatch(NamedTuple):
     buffer: int
-    played: Played
-    workers: list[_BatchItem]
+    unroll: Unroll
+    items: list[_BatchItem]
     reward_version: int
 
 
@@ -68,7 +66,7 @@ class RolloutStream:
         workers: Sequence[WorkerHandle],
         scoring: ScoringPool,
         inference: InferenceServer | None,
-        gate: Weights | None,
+        reference: Weights | None,
         newer: Callable[[], tuple[Weights, int] | None],
         lanes: int,
         context: LearnerContext,
@@ -76,22 +74,22 @@ class RolloutStream:
     ) -> None:
         """
         Args:
-            judging: pays unrolls.
+            scoring: scores unrolls.
             inference: decides for the actors; None where they do so themselves.
-            gate: the weights of the frozen gate, which the checkpoints keep.
+            reference: the weights of the reference policy, which checkpoints hold.
             newer: the weights and the number of a newer reward model, where there is one to take up.
             lanes: of one actor.
         """
         self._workers = list(workers)
         self._scoring = scoring
         self._inference = inference
-        self._gate = gate
+        self._reference = reference
         self._newer = newer
         self._lanes = lanes
         self._context = context
         self._config = context.config
         self._pipelines: list[ActorPipeline] = []
-        self._records = [LaneRecord.fresh(lanes) for _ in self._workers]  # after what was learned from last
+        self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # after what was learned from last
         self._outstanding: list[OutstandingUnroll] = []  # in the order in which they were asked for
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
@@ -131,10 +129,10 @@ class RolloutStream:
         )
 
     def state(self) -> dict[str, Any]:
-        return merged(self._records, self._gate)
+        return save_records(self._records, self._reference)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self._records = split(state, len(self._workers), self._lanes)
+        self._records = load_records(state, len(self._workers), self._lanes)
 
     def close(self) -> None:
         self._prefetch.close()
@@ -150,15 +148,14 @@ class RolloutStream:
 
     def _taken(self, filled: _FilledBatch) -> RolloutBatch:
         """What the learner takes is what a resume goes on after."""
-        ended, arrays = [], filled.played.unroll.arrays
-        for index, worker in enumerate(filled.workers):
-            lanes = slice(index * self._lanes, (index + 1) * self._lanes)
-            record = self._records[worker.pipeline]
-            unroll = Unroll({key: value[:, lanes] for key, value in arrays.items()}, {})
-            ended.append(record.returns.add(unroll, filled.played.reward[:, lanes]))
-            record.after, record.states, record.number = worker.after, worker.states, worker.taken.number + 1
-        taken = tuple(worker.taken for worker in filled.workers)
-        return RolloutBatch(filled.played, concatenate_finished(ended), taken, filled.reward_version)
+        ended = []
+        for index, item in enumerate(filled.items):
+            record = self._records[item.pipeline]
+            own = filled.unroll.select(slice(index * self._lanes, (index + 1) * self._lanes))
+            ended.append(record.returns.add(own))
+            record.actor, record.lane_state, record.number = item.after, item.lane_state, item.taken.number + 1
+        taken = tuple(item.taken for item in filled.items)
+        return RolloutBatch(filled.unroll, concatenate_finished(ended), taken, filled.reward_version)
 
     # What follows runs in the thread of `_prefetch`.
 
@@ -184,10 +181,10 @@ class RolloutStream:
         if self._inference is not None:
             self._inference.start()
         for index, (worker, record) in enumerate(zip(self._workers, self._records, strict=True)):
-            pipeline = ActorPipeline(index, worker, number=record.number, after=record.after)
+            pipeline = ActorPipeline(index, worker, number=record.number, after=record.actor)
             pipeline.start()
             self._pipelines.append(pipeline)
-        self._scoring.start([record.states for record in self._records])
+        self._scoring.start([record.lane_state for record in self._records])
 
     def _excuse_stalls(self, inference: InferenceServer) -> None:
         """An actor whose time is up while it waits for a decision is not to blame."""
@@ -275,21 +272,18 @@ def _joined(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledB
     """Copies unrolls side by side into a buffer."""
     messages = [each.pending.message for each in unrolls if each.pending.message is not None]
     scored = [each.scored for each in unrolls if each.scored is not None]
-    buffer, arrays = buffers.join([message.arrays for message in messages])
-    state: Arrays = {name: np.concatenate([message.state[name] for message in messages]) for name in messages[0].state}
-    rewards = [each.reward for each in scored if each.reward is not None]
-    gates = [each.gate for each in scored if each.gate is not None]
+    blocks = [message.arrays | score.arrays() for message, score in zip(messages, scored, strict=True)]
+    buffer, arrays = buffers.join(blocks)
+    state = concatenate_states([message.state for message in messages if message.state is not None])
     version = min(message.version for message in messages)
     episodes = [episode for message in messages for episode in message.episodes]
-    gate = np.concatenate(gates, axis=1) if gates else None
-    played = Played(Unroll(arrays, state, version, episodes), np.concatenate(rewards, axis=1), gate)
-    workers = [
+    items = [
         _BatchItem(
             each.pending.pipeline,
             ConsumedUnroll(each.pending.pipeline, message.number, message.version),
             message.after,
-            answer.states,
+            score.lane_state,
         )
-        for each, message, answer in zip(unrolls, messages, scored, strict=True)
+        for each, message, score in zip(unrolls, messages, scored, strict=True)
     ]
-    return _FilledBatch(buffer, played, workers, max(each.version for each in scored))
+    return _FilledBatch(buffer, Unroll(arrays, state, version, episodes), items, max(each.version for each in scored))

@@ -1,4 +1,4 @@
-"""The reward service: unroll after unroll it says what one long forward would, and an episode earns its rise."""
+"""The reward function: unroll after unroll it says what one long forward would, and an episode earns its rise."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from street import Street, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
-from interplay.agent.unroll import Unroll, allocate_rollout
-from interplay.reward.reference_gate import ReferenceGate
-from interplay.reward.service import RewardService
+from interplay.agent.unroll import allocate_rollout
+from interplay.reward.learned_reward import LearnedReward
+from interplay.reward.reference_gate import WithReferenceGate
+from interplay.reward.reward_functions import EnvironmentReward, LaneState
 
 STEPS, LANES, UNROLLS = 5, 3, 4
 
@@ -42,24 +43,25 @@ def cut(arrays: Arrays) -> list[Arrays]:
 
 
 def test_unroll_after_unroll_is_one_long_forward(model: Agent) -> None:
-    service, rows = RewardService(model), long_rows(model)
-    whole = service.score(rows, service.initial_state(LANES))
-    state = service.initial_state(LANES)
+    function, rows = LearnedReward(model, 0), long_rows(model)
+    whole = function.score(rows, LaneState())
+    state = LaneState()
     for number, unroll in enumerate(cut(rows)):
-        scored = service.score(unroll, state)
-        state = scored.state
+        scored = function.score(unroll, state)
+        state = scored.lane_state
         here = slice(number * STEPS, (number + 1) * STEPS)
         np.testing.assert_allclose(scored.reward, whole.reward[here], atol=1e-5)
         np.testing.assert_allclose(scored.utility[:-1], whole.utility[here], atol=1e-5)
         assert scored.reward.shape == (STEPS, LANES)
         assert scored.utility.dtype == scored.reward.dtype == np.float32
-    np.testing.assert_allclose(state["hidden"], whole.state["hidden"], atol=1e-5)
-    np.testing.assert_allclose(state["cell"], whole.state["cell"], atol=1e-5)
+    assert state.reward is not None and whole.lane_state.reward is not None
+    np.testing.assert_allclose(state.reward.hidden, whole.lane_state.reward.hidden, atol=1e-5)
+    np.testing.assert_allclose(state.reward.cell, whole.lane_state.reward.cell, atol=1e-5)
 
 
 def test_the_utility_is_the_models(model: Agent) -> None:
     rows = long_rows(model)
-    scored = RewardService(model).score(rows, RewardService(model).initial_state(LANES))
+    scored = LearnedReward(model, 0).score(rows, LaneState())
     observations = {key: torch.from_numpy(rows[key]) for key in model.layout.observations(0, 0)}
     with torch.no_grad():
         output, _ = model(observations, model.initial_state(LANES))
@@ -68,8 +70,8 @@ def test_the_utility_is_the_models(model: Agent) -> None:
 
 
 def test_an_episode_earns_its_rise_of_utility(model: Agent) -> None:
-    service, rows = RewardService(model), long_rows(model)
-    scored = service.score(rows, service.initial_state(LANES))
+    function, rows = LearnedReward(model, 0), long_rows(model)
+    scored = function.score(rows, LaneState())
     whole = 0
     for lane in range(LANES):
         for start in np.flatnonzero(rows["first"][:, lane]):
@@ -83,44 +85,48 @@ def test_an_episode_earns_its_rise_of_utility(model: Agent) -> None:
 
 
 def test_a_request_can_be_repeated_and_asked_of_another_replica(model: Agent) -> None:
-    replicas = [RewardService(model), RewardService(copy.deepcopy(model))]
+    replicas = [LearnedReward(model, 0), LearnedReward(copy.deepcopy(model), 0)]
     first, second, *_ = cut(long_rows(model))
-    state = replicas[0].score(first, replicas[0].initial_state(LANES)).state
-    kept = {name: array.copy() for name, array in state.items()}
+    state = replicas[0].score(first, LaneState()).lane_state
+    assert state.reward is not None
+    kept = [part.copy() for part in state.reward]
     answers = [replica.score(second, state) for replica in (replicas[0], replicas[0], replicas[1])]
     for answer in answers[1:]:
         np.testing.assert_array_equal(answer.utility, answers[0].utility)
         np.testing.assert_array_equal(answer.reward, answers[0].reward)
-    assert all(np.array_equal(state[name], kept[name]) for name in kept)
+    assert all(map(np.array_equal, state.reward, kept))
 
 
 def test_what_is_missing_is_named(model: Agent) -> None:
-    service, rows = RewardService(model), long_rows(model)
+    function, rows = LearnedReward(model, 0), long_rows(model)
     for key in ("heard", "last"):
         with pytest.raises(ValueError, match=f"the unroll lacks {key}; it has "):
-            service.score({name: a for name, a in rows.items() if name != key}, service.initial_state(LANES))
+            function.score({name: a for name, a in rows.items() if name != key}, LaneState())
 
 
 def test_a_policy_is_no_reward_model() -> None:
     with pytest.raises(ValueError, match="no utility head: give a checkpoint of the reward stage"):
-        RewardService(tiny_agent(Street()))
+        LearnedReward(tiny_agent(Street()), 0)
 
 
-def test_the_frozen_gate_follows_its_lanes_and_resumes() -> None:
+def test_the_reference_gate_follows_its_lanes_and_keeps_nothing_itself() -> None:
     agent = tiny_agent(Street())
     rows = long_rows(agent)
-    gate, resumed = ReferenceGate(agent, LANES), ReferenceGate(tiny_agent(Street(), seed=3), LANES)
+    functions = [WithReferenceGate(EnvironmentReward(), tiny_agent(Street())) for _ in range(2)]
     with torch.no_grad():
         observations = {key: torch.from_numpy(rows[key]) for key in agent.layout.observations(0, 0)}
         output, _ = agent(observations, agent.initial_state(LANES))
     assert output.gate is not None
+    state = LaneState()
     for number, arrays in enumerate(cut(rows)):
-        if number == 2:
-            resumed.load_state(gate.state())
-        logits = gate.logits(Unroll(arrays, {}))
+        scored, other = (function.score(arrays, state) for function in functions)
+        assert scored.reference_gate is not None and other.reference_gate is not None
         expected = output.gate[number * STEPS : (number + 1) * STEPS + 1].numpy()
-        np.testing.assert_allclose(logits, expected, atol=1e-5)
-        if number >= 2:
-            np.testing.assert_array_equal(resumed.logits(Unroll(arrays, {})), logits)
+        np.testing.assert_allclose(scored.reference_gate, expected, atol=1e-5)
+        np.testing.assert_array_equal(other.reference_gate, scored.reference_gate)
+        assert set(scored.arrays()) == {"reward", "reference_gate"} and scored.lane_state.reward is None
+        state = scored.lane_state
     mute = tiny_agent(Street(utterances=False))
-    assert ReferenceGate(mute, LANES).logits(Unroll(cut(allocate_rollout(mute.layout, 20, LANES))[0], {})) is None
+    silent = WithReferenceGate(EnvironmentReward(), mute)
+    scored = silent.score(cut(allocate_rollout(mute.layout, 20, LANES))[0], LaneState())
+    assert scored.reference_gate is None and set(scored.arrays()) == {"reward"}
