@@ -34,12 +34,12 @@ from interplay.runtime.allocator import retain_freed_memory
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.stages.config import Config
-from interplay.stages.replaying import replay
-from interplay.stages.reporting import report
+from interplay.stages.replay_stage import replay
+from interplay.stages.report_stage import report
 from interplay.stages.reward_service import serve_reward
 from interplay.stages.run import Run, open_run
 from interplay.stages.stage_folder import StageConflict
-from interplay.stages.training import Diverged
+from interplay.stages.training_loop import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.cloning import clone
-from interplay.stages.collecting import collect
-from interplay.stages.evaluating import evaluate
-from interplay.stages.marking import mark
+from interplay.stages.clone_stage import clone
+from interplay.stages.collect_stage import collect
+from interplay.stages.evaluate_stage import evaluate
+from interplay.stages.mark_stage import mark
 from interplay.stages.placing import placed
-from interplay.stages.reinforcing import reinforce
-from interplay.stages.reporting import report
-from interplay.stages.rewarding import train_reward
+from interplay.stages.reinforce_stage import reinforce
+from interplay.stages.report_stage import report
+from interplay.stages.reward_stage import train_reward
 from interplay.stages.run import Run
 
 logger = logging.getLogger(__name__)

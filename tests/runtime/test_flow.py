@@ -24,7 +24,7 @@ from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll, Ledger, read_ledger
-from interplay.stages.training import _Averages
+from interplay.stages.training_loop import _Averages
 
 
 class Clock:

@@ -15,7 +15,7 @@ from interplay.env.world import Action
 from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
-from interplay.stages import collecting, marking
+from interplay.stages import mark_stage
 from interplay.stages.probe_files import read_films, read_results
 from interplay.stages.stage_folder import WORK_LOCK
 
@@ -116,10 +116,10 @@ def test_raters_never_share_their_draws(straight: list[str]) -> None:
     with run.store() as store:
         for identifier in store.ids():
             episode = store.read(identifier)
-            once, again = (list(marking._rated(run, world, episode, "ann", config)) for _ in range(2))
+            once, again = (list(mark_stage._rated(run, world, episode, "ann", config)) for _ in range(2))
             assert [mark.id for mark in once] == [mark.id for mark in again]
             assert [mark.frame for mark in once] == [mark.frame for mark in again]
-            other = list(marking._rated(run, world, episode, "bob", config))
+            other = list(mark_stage._rated(run, world, episode, "bob", config))
             assert not {mark.id for mark in once} & {mark.id for mark in other}
 
 
@@ -158,7 +158,7 @@ def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Pat
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
         interplay(verb, settings)
-    kept = Moment("interplay.stages.evaluating:write_films", 1)
+    kept = Moment("interplay.stages.evaluate_stage:write_films", 1)
     ended = strike(["evaluate", *settings], signal.SIGKILL, kept, tmp_path / "log")
     assert ended.code == -signal.SIGKILL, ended.said
     folder = opened(settings).stage("evaluate")

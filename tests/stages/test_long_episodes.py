@@ -15,7 +15,7 @@ from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode, Mark
 from interplay.players.rater import RaterConfig
 from interplay.players.rater_traits import RaterPopulation
-from interplay.stages.marking import _rated
+from interplay.stages.mark_stage import _rated
 
 pytestmark = pytest.mark.slow
 STEPS = 260

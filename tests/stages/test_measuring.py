@@ -28,18 +28,18 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.heartbeat import Heartbeat
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker_placement import WorkerPlacement
-from interplay.stages.cloning import _vocabulary
-from interplay.stages.cloning import build as clone_of
+from interplay.stages.clone_stage import _vocabulary
+from interplay.stages.clone_stage import build as clone_of
 from interplay.stages.heldout_episodes import read_heldout
 from interplay.stages.heldout_returns import earned, heldout_returns
 from interplay.stages.parts import start_from
 from interplay.stages.playing import STAGE
-from interplay.stages.reinforcing import build
+from interplay.stages.reinforce_stage import build
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
-from interplay.stages.rewarding import _measured
+from interplay.stages.reward_stage import _measured
 from interplay.stages.run import Run
-from interplay.stages.snapshots import freeze_once
+from interplay.stages.stage_snapshot import freeze_once
 
 EPISODE = 7
 FOLLOWS = ("runtime=ray", "runtime.reward.follow=true")

@@ -16,7 +16,7 @@ from struck import Moment, strike
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
-from interplay.stages.evaluating import stages_of
+from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.parts import checkpoint_of, start_from
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -51,7 +51,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wish_to_stop_that_comes_too_late_for_its_stage_stops_the_demo(tmp_path: Path) -> None:
-    saved = Moment("interplay.stages.training:save", 2)  # of the clone, for the last time
+    saved = Moment("interplay.stages.training_loop:save", 2)  # of the clone, for the last time
     ended = strike(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
     assert ended.code == 130, ended.said
     assert "clone is done, and the same command goes on with what follows" in ended.said

@@ -27,8 +27,8 @@ from interplay.replay.timeline import EpisodeTimeline, build_timeline
 from interplay.replay.video import rate, require_encoder, write_video
 from interplay.reward.diagnostics import utilities
 from interplay.stages.config import Config
+from interplay.stages.episode_lookup import find_episode
 from interplay.stages.parts import checkpoint_of
-from interplay.stages.recordings import find_recording
 from interplay.stages.run import Run
 from interplay.tracking.progress import Progress
 
@@ -49,7 +49,7 @@ def replay(config: Config) -> Path:
         EncoderFailed: the encoder's process ended before the video was whole.
     """
     require_encoder()
-    found = find_recording(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
+    found = find_episode(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
     episode = found.episode
     recorded = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
     run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))

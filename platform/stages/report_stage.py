@@ -28,7 +28,7 @@ from interplay.evaluation.report_data import (
     StageRecord,
     StageThroughput,
 )
-from interplay.stages import evaluating
+from interplay.stages import evaluate_stage
 from interplay.stages.probe_files import read_chance, read_films, read_results
 from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_examination import Examination, examine
@@ -36,7 +36,7 @@ from interplay.stages.run import Run
 
 STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")
 COUNTS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
-NAMES = {"bc": "BC", evaluating.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
+NAMES = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
@@ -117,7 +117,7 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
-    folder = run.stage(evaluating.STAGE)
+    folder = run.stage(evaluate_stage.STAGE)
     found = {name: read_results(folder, name) for name in NAMES}
     played = {NAMES[name]: success_steps(results) for name, results in found.items() if results}
     if not played:
@@ -135,7 +135,7 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
 
 def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
     """For each agent, one solved and one failed probe, of an instruction to act where there is one."""
-    folder, strips = run.stage(evaluating.STAGE), []
+    folder, strips = run.stage(evaluate_stage.STAGE), []
     for name in ("bc_rl", "bc"):
         films = read_films(folder, name, read_results(folder, name))
         for solved in (True, False):

@@ -21,7 +21,7 @@ Measure = Callable[[], Mapping[str, float]]
 LEARNS, SAVES = "learns", "saves"  # what a learner says that it does; it learns once a batch is taken
 
 
-class Imitation:
+class ImitationTrainee:
     """One learner fed with demonstrations; now and then it measures itself."""
 
     def __init__(

@@ -24,7 +24,7 @@ from interplay.learner.learner import Learner
 from interplay.runtime.batch_sources import DemonstrationSource, RolloutSource
 from interplay.runtime.flow_metrics import FlowMetrics
 from interplay.runtime.ledger import ConsumedUnroll, Ledger
-from interplay.stages.imitation import LEARNS, SAVES
+from interplay.stages.imitation_trainee import LEARNS, SAVES
 from interplay.stages.run import ReportActivity
 
 
@@ -38,7 +38,7 @@ class Watcher(Protocol):
     def load_state(self, state: Mapping[str, Any]) -> None: ...
 
 
-class Reinforcement:
+class ReinforcementTrainee:
     """What the reinforce stage puts into the training loop."""
 
     def __init__(

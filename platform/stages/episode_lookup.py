@@ -16,7 +16,7 @@ SHOWN = 8  # episodes that are named where none or several are meant
 
 
 @dataclass(frozen=True)
-class Recording:
+class FoundEpisode:
     """An episode, its marks, and the folder of the run that it belongs to."""
 
     episode: Episode
@@ -24,7 +24,7 @@ class Recording:
     root: Path
 
 
-def find_recording(run: Run, named: str) -> Recording:
+def find_episode(run: Run, named: str) -> FoundEpisode:
     """The episode that is meant. A file within the store of another run is that run's; one elsewhere has no marks.
 
     Raises:
@@ -41,17 +41,17 @@ def find_recording(run: Run, named: str) -> Recording:
         )
     with EpisodeStore(root) as store:
         chosen = _chosen(store, named)
-        return Recording(store.read(chosen), store.marks([chosen]), run.root)
+        return FoundEpisode(store.read(chosen), store.marks([chosen]), run.root)
 
 
-def _at(run: Run, path: Path) -> Recording:
+def _at(run: Run, path: Path) -> FoundEpisode:
     episode = load(path)
     folders = path.resolve().parents
     store = folders[2] if len(folders) > 3 and folders[1].name == "episodes" else None
     if store is None or not (store / "catalogue.db").exists():
-        return Recording(episode, (), run.root)
+        return FoundEpisode(episode, (), run.root)
     with EpisodeStore(store) as opened:
-        return Recording(episode, opened.marks([episode.meta.id]), store.parent)
+        return FoundEpisode(episode, opened.marks([episode.meta.id]), store.parent)
 
 
 def _chosen(store: EpisodeStore, named: str) -> str:

@@ -12,12 +12,12 @@ from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.playing import SETTERS, STAGE, played_source
-from interplay.stages.reinforcement import Reinforcement
+from interplay.stages.reinforcement_trainee import ReinforcementTrainee
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.run import Run
-from interplay.stages.snapshots import freeze_once
-from interplay.stages.training import train_stage
+from interplay.stages.stage_snapshot import freeze_once
+from interplay.stages.training_loop import train_stage
 
 
 def reinforce(run: Run) -> None:
@@ -45,13 +45,13 @@ def reinforce(run: Run) -> None:
     clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))
 
 
-def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> Reinforcement:
+def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> ReinforcementTrainee:
     """The agent from where it starts, and everything around it."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
     shown, where = config.learner.objective.weights.needs_demonstrations, EpisodeFilter(split="train", kinds=PEOPLE)
     what = Demonstrations(STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, where)
-    return Reinforcement(
+    return ReinforcementTrainee(
         agent=agent,
         vocabulary=vocabulary,
         learner=placed_learner(run, STAGE, agent, config.dataset.lanes if shown else 0),

@@ -9,12 +9,12 @@ from functools import partial
 from interplay.agent.network import Agent
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
-from interplay.stages.imitation import Imitation
+from interplay.stages.imitation_trainee import ImitationTrainee
 from interplay.stages.parts import checkpoint_of, start_from
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.run import Run
-from interplay.stages.snapshots import freeze_once
-from interplay.stages.training import train_stage
+from interplay.stages.stage_snapshot import freeze_once
+from interplay.stages.training_loop import train_stage
 
 STAGE = "reward"
 
@@ -47,7 +47,7 @@ def train_reward(run: Run) -> None:
     ids = snapshot.select(EpisodeFilter(split="heldout", marked=True))[: config.heldout_episodes]
     with run.busy("reads held-out episodes") as beat:
         heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat)
-    trainee = Imitation(
+    trainee = ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
         learner=placed_learner(run, STAGE, agent, config.dataset.lanes),

@@ -15,12 +15,12 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.imitation import Imitation
+from interplay.stages.imitation_trainee import ImitationTrainee
 from interplay.stages.parts import PEOPLE
 from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
 from interplay.stages.run import ReportActivity, Run
-from interplay.stages.snapshots import freeze_once
-from interplay.stages.training import train_stage
+from interplay.stages.stage_snapshot import freeze_once
+from interplay.stages.training_loop import train_stage
 
 STAGE = "clone"
 
@@ -43,7 +43,7 @@ def clone(run: Run) -> None:
     clock.finish(episodes=len(snapshot), vocabulary=len(trainee.vocabulary))
 
 
-def build(run: Run, snapshot: Snapshot) -> Imitation:
+def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
     """A new agent, its vocabulary from the data, and what feeds it."""
     config, world = run.config.clone, run.make_world()
     vocabulary = _vocabulary(run, snapshot)
@@ -51,7 +51,7 @@ def build(run: Run, snapshot: Snapshot) -> Imitation:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(run.seed, STAGE, "weights"))
         agent = Agent(run.config.agent, layout, len(vocabulary))
-    return Imitation(
+    return ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
         learner=placed_learner(run, STAGE, agent, config.dataset.lanes),
