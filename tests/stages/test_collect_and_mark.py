@@ -134,7 +134,7 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
         if len(taken) == 5:
             StopRequest.ask()
 
-    monkeypatch.setattr(collecting, "LAST_SECONDS", 0.0)
+    monkeypatch.setattr(collect_stage, "LAST_SECONDS", 0.0)
     monkeypatch.setattr(EpisodeCollector, "_step", asks)
     assert main(["collect", *settings]) == 130
     assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []
