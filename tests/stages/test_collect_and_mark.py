@@ -15,7 +15,7 @@ from interplay.env.world import Action
 from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
-from interplay.stages import mark_stage
+from interplay.stages import collect_stage, mark_stage
 from interplay.stages.probe_files import read_films, read_results
 from interplay.stages.stage_folder import WORK_LOCK
 
