@@ -1,4 +1,4 @@
-# Everything a developer types: `make setup`, then `make demo`, `make test`, `make lint`, `make types`, `make bench`.
+# Everything a developer types: `make setup`, then `make demo`, `make test`, `make lint`, `make types`, `make docs`, ...
 # PYTHON picks the interpreter that .venv is made with: make setup PYTHON=python3.12
 
 PYTHON ?= python3
@@ -9,7 +9,7 @@ STAMP := .venv/.installed-$(shell cat setup.cfg pyproject.toml | cksum | cut -d'
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow renderer lint types bench typing clean
+.PHONY: help setup demo test test-slow renderer lint types docs bench typing clean
 
 help: ## what can be typed here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -18,7 +18,7 @@ setup: $(STAMP) ## .venv with everything pinned (minutes the first time, nothing
 
 $(STAMP): | .venv/bin/python
 	@echo "setup: installing the pinned packages of setup.cfg into .venv (the first time: minutes, about 3 GB)"
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[gymnasium,video,sweeps,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[gymnasium,video,sweeps,docs,dev]'
 	@rm -f .venv/.installed-*
 	@touch $@
 	@echo "setup: done; try: make demo"
@@ -57,6 +57,10 @@ types: setup typing ## mypy, strict; fails too where mypy did not read every fil
 	[ "$${read:-0}" -ge "$$files" ] || { echo \
 		"types: mypy read $${read:-0} of the $$files files in platform/, conf/ and launch/; see .typing/interplay"; exit 1; }; \
 	exit $$verdict
+
+docs: setup typing ## the documentation site with an API reference, in build/site; needs no network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "docs: open build/site/index.html; its search needs a server: $(BIN)/python -m http.server -d build/site"
 
 bench: setup ## all benchmarks, one after another: worlds, actors, learner, platforms (takes long)
 	@for benchmark in benchmarks/*.py; do \
