@@ -70,12 +70,12 @@ def ask(row: Row, world: Playhouse, seed: int, cue: str, modifier: str | None, l
     row.houses += 1
     world.reset(Start(seed=seed), observers=())
     try:
-        task = world.tasks().ask(cue, modifier, np.random.default_rng((seed, len(row.name))))
+        task = world.tasks().sample_by_cue(cue, modifier, np.random.default_rng((seed, len(row.name))))
     except InfeasibleTask:
         return
     row.asked += 1
     row.instructions.append(task.instruction)
-    steps = attempt(world, task, max(limit, world.tasks().limits.get(task.kind, 0)))
+    steps = attempt(world, task, max(limit, world.tasks().step_limits.get(task.kind, 0)))
     if steps is None:
         row.failures.append(f"house {seed}: {task.kind}: {task.instruction}")
     else:
@@ -109,7 +109,7 @@ def variety(world: Playhouse, first: int, draws: int) -> tuple[int, int]:
         cue = source.cues[int(rng.integers(len(source.cues)))]
         modifier = source.modifiers[int(rng.integers(len(source.modifiers)))] if rng.random() < 0.5 else None
         try:
-            asked.append(world.tasks().ask(cue, modifier, rng).instruction)
+            asked.append(world.tasks().sample_by_cue(cue, modifier, rng).instruction)
         except InfeasibleTask:
             continue
     return len(asked), len(set(asked))

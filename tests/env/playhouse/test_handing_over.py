@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from staged_house import Stage
 
-from interplay.env.playhouse.control.hand_over_expert import HandOverExpert
-from interplay.env.playhouse.control.receive_expert import ReceiveExpert
+from interplay.env.playhouse.control.hand_over_experts import HandOverExpert, ReceiveExpert
 from interplay.env.playhouse.physics.simulation import NOOP_MOVE
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.world import Playhouse

@@ -15,7 +15,7 @@ from interplay.env.world import Movement, World
 
 IN_PLACE_M = 0.1  # off its spot, at most, of a thing that need not be moved again
 EXACT_M = 0.04  # the same, once everything is in place and the task is not yet done
-SETTLING_STEPS = 5  # to wait for a thing that was put down to come to rest
+ARRANGEMENT_SETTLING_STEPS = 5  # to wait for a thing that was put down to come to rest
 MAX_ROUNDS = 3  # of planning, where everything is in place and the task is not yet done
 
 
@@ -61,7 +61,7 @@ class ArrangeExpert(PlaceSkill[Arrangement]):
     def _settle(self) -> Movement | None:
         """With nothing left to carry: waits until things are at rest, then plans again, more exactly; then gives up."""
         self._idle_steps += 1
-        if self._idle_steps > SETTLING_STEPS:
+        if self._idle_steps > ARRANGEMENT_SETTLING_STEPS:
             self._idle_steps, self._plan, self._in_place = 0, None, EXACT_M
             self._rounds += 1
         return self._steering.hold() if self._rounds < MAX_ROUNDS else None

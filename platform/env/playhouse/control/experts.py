@@ -6,24 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interplay.env.playhouse.control.answer_expert import AnswerExpert, LocateExpert
 from interplay.env.playhouse.control.arrange_expert import ArrangeExpert
-from interplay.env.playhouse.control.basic_experts import GoExpert, LiftExpert
-from interplay.env.playhouse.control.hand_over_expert import HandOverExpert
-from interplay.env.playhouse.control.hit_expert import HitExpert
-from interplay.env.playhouse.control.lift_container_expert import LiftContainerExpert
+from interplay.env.playhouse.control.basic_experts import (
+    GoExpert,
+    LiftContainerExpert,
+    LiftExpert,
+    SequenceExpert,
+    StandAtExpert,
+)
+from interplay.env.playhouse.control.hand_over_experts import HandOverExpert, ReceiveExpert
 from interplay.env.playhouse.control.place_objects_expert import PlaceObjectsExpert
 from interplay.env.playhouse.control.position_expert import PositionExpert
 from interplay.env.playhouse.control.push_expert import PushExpert
-from interplay.env.playhouse.control.push_with_expert import PushWithExpert
-from interplay.env.playhouse.control.receive_expert import ReceiveExpert
-from interplay.env.playhouse.control.search_and_answer_expert import SearchAndAnswerExpert
-from interplay.env.playhouse.control.sequence_expert import SequenceExpert
-from interplay.env.playhouse.control.stand_at_expert import StandAtExpert
+from interplay.env.playhouse.control.question_experts import AnswerExpert, LocateExpert, SearchAndAnswerExpert
 from interplay.env.playhouse.control.steering import Steering
-from interplay.env.playhouse.control.throw_expert import ThrowExpert
-from interplay.env.playhouse.control.throw_out_expert import ThrowOutExpert
-from interplay.env.playhouse.control.touch_with_expert import TouchWithExpert
+from interplay.env.playhouse.control.throw_experts import ThrowExpert, ThrowOutExpert
+from interplay.env.playhouse.control.tool_experts import HitExpert, PushWithExpert, TouchWithExpert
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
 from interplay.env.playhouse.tasks.instructions.go import Go
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver

@@ -15,7 +15,7 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.world import Movement, World
 
-SETTLING_STEPS = 6  # to wait for a released thing to come to rest
+RELEASE_SETTLING_STEPS = 6  # to wait for a released thing to come to rest
 DONE_STEPS = 3  # for which the task has to stay done
 WALK_PATIENCE_STEPS, PLACE_PATIENCE_STEPS = 90, 40  # on the way and before a place, after which another one is tried
 OUT_OF_BIN_M = 0.45  # straight up, before a thing is carried off from a bin
@@ -30,7 +30,7 @@ class PlaceObjectsExpert(PlaceSkill[PlaceObjects]):
         self._placement: Placement | None = None
         self._placements = 0  # tried so far
         self._held_steps = 0  # with this thing in hand and this placement
-        self._settling_steps = SETTLING_STEPS
+        self._settling_steps = RELEASE_SETTLING_STEPS
         self._done_steps = 0
         self._rise_to = 0.0  # height to which a thing is lifted straight up
         self._chosen: int | None = None  # the thing that it set out to fetch
@@ -41,7 +41,7 @@ class PlaceObjectsExpert(PlaceSkill[PlaceObjects]):
             self._done_steps += 1  # a thing that was put down may still fall over
             return None if self._done_steps > DONE_STEPS else self._steering.hold(grasp=body.holding is not None)
         self._done_steps = 0
-        if body.holding is None and self._settling_steps < SETTLING_STEPS and not predicates.settled(facts):
+        if body.holding is None and self._settling_steps < RELEASE_SETTLING_STEPS and not predicates.settled(facts):
             self._settling_steps += 1
             return self._steering.hold()
         thing = self._next_thing(facts, body)

@@ -15,6 +15,7 @@ import numpy as np
 
 from interplay.env.playhouse.control.skills import Skills, TaskT
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
+from interplay.env.playhouse.control.tolerances import CARRY_PITCH_RAD, STEP_PITCH_RAD
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements
@@ -29,15 +30,13 @@ VANTAGE_DISTANCES_M = (0.8, 1.1)
 VANTAGE_ANGLES_DEG = (60, -60, 100, -100, 140, -140, 180)  # around the thing, off the present direction
 CARRY_DISTANCE_M = 0.95  # from the eye to a carried thing, at most
 CARRY_SLACK_M = 0.08
-CARRY_PITCH_RAD = math.radians(-25)
 CARRY_PITCH_SLACK_RAD = math.radians(4)
-CARRY_HEIGHT_M = EYE_HEIGHT_M - 0.25  # of the middle of a thing that is held close and level
-LIFT_PITCH_RAD = math.radians(12.5)  # in one step, while drawing a thing in
+SLIDE_HEIGHT_M = EYE_HEIGHT_M - 0.25  # of the middle of a thing that is held close and level
 STAND_RADIUS_M = 0.35  # from the spot to stand at
 HOVER_M = 0.1  # above its place, from where a thing is lowered
-AIMED_RAD = math.radians(1.0)
+PITCH_AIM_RAD = math.radians(1.0)  # off the best pitch; the finest turn is 2 degrees
 STILL_M = 0.03  # moved in a step by a body or a thing at rest
-FACING_RAD = math.radians(15)
+PLACING_AIM_RAD = math.radians(15)
 TOUCHDOWN_M = 0.02  # above its place, at most, of a thing that rests there
 TOUCHDOWN_SLACK_M = 0.04  # of tolerance, added for such a thing: moving it would tip it over
 MIN_TOLERANCE_M = 0.03
@@ -49,7 +48,6 @@ PUSH_SLACK_M = 0.06
 RISING_M = 0.08  # below its waypoint, from which a thing is raised before it is pushed out
 STEP_BACK_M = 0.75  # from the edge of what was put down
 STEP_BACK_CHECK_M = 0.4  # behind the body, which has to be free
-STEP_BACK_PITCH_RAD = math.radians(12.5)
 
 
 @dataclass
@@ -127,8 +125,8 @@ class PlaceSkill(Skills[TaskT]):
             progress.arrived = True
         turn = predicates.bearing(body, placement.spot)
         if progress.waypoint == 0:
-            if abs(turn) > FACING_RAD or not body_still or rotate:
-                push = -int(abs(turn) > FACING_RAD and _is_far(body, thing))
+            if abs(turn) > PLACING_AIM_RAD or not body_still or rotate:
+                push = -int(abs(turn) > PLACING_AIM_RAD and _is_far(body, thing))
                 return self._steering.hold(yaw=turn, pitch=pitch - body.pitch, grasp=True, push=push, rotate=rotate)
             if (movement := self._step_aside(facts, body, thing, placement)) is not None:
                 return movement
@@ -154,7 +152,7 @@ class PlaceSkill(Skills[TaskT]):
         if blocked or math.dist(body.position, thing.xy) > STEP_BACK_M + thing.radius:
             self._released = None
             return None
-        return self._steering.hold(forward=-1, pitch=STEP_BACK_PITCH_RAD)
+        return self._steering.hold(forward=-1, pitch=STEP_PITCH_RAD)
 
     def draw_in(self, body: Body, thing: Thing, pitch: float) -> Movement | None:
         """Brings a held thing close, and to the pitch at which it is carried."""
@@ -162,7 +160,7 @@ class PlaceSkill(Skills[TaskT]):
         far = _is_far(body, thing)
         if not far and abs(tilt) < CARRY_PITCH_SLACK_RAD:
             return None
-        tilt = min(max(tilt, -LIFT_PITCH_RAD), LIFT_PITCH_RAD)
+        tilt = min(max(tilt, -STEP_PITCH_RAD), STEP_PITCH_RAD)
         return self._steering.hold(pitch=tilt, grasp=True, push=-1 if far else 0)
 
     def walk_to_stand(
@@ -217,7 +215,7 @@ class PlaceSkill(Skills[TaskT]):
         push = 0 if abs(distance - now) < PUSH_SLACK_M else int(math.copysign(1, distance - now))
         if -above > RISING_M and push > 0 and placement.slide_in == 0.0:
             push = 0  # first up, then out
-        at_limit = progress.steps > 1 and thing_still and push == 0 and abs(pitch - body.pitch) < AIMED_RAD
+        at_limit = progress.steps > 1 and thing_still and push == 0 and abs(pitch - body.pitch) < PITCH_AIM_RAD
         patient = progress.steps <= LOWERING_PATIENCE_STEPS and not at_limit
         if there and last and not thing_still and patient:
             return self._steering.hold(grasp=True)  # let go in motion, it would fly or roll away
@@ -254,5 +252,5 @@ def _waypoints(thing: Thing, placement: Placement) -> list[tuple[float, float]]:
     """Of the thing's middle: meters short of the spot and above the floor; at the last one it is let go."""
     height = placement.height + placement.drop + thing.half_extents[2]
     if placement.slide_in:
-        return [(placement.slide_in, CARRY_HEIGHT_M), (placement.slide_in, height + 0.02), (0.0, height + 0.02)]
+        return [(placement.slide_in, SLIDE_HEIGHT_M), (placement.slide_in, height + 0.02), (0.0, height + 0.02)]
     return [(0.0, height)] if placement.drop else [(0.0, height + HOVER_M), (0.0, height)]

@@ -9,6 +9,7 @@ import math
 
 from interplay.env.playhouse.control.skills import Skills
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
+from interplay.env.playhouse.control.tolerances import CARRY_HEIGHT_M, STEP_PITCH_RAD
 from interplay.env.playhouse.planning.navigation import distance_in_room
 from interplay.env.playhouse.planning.reach import eye_distance, pitch_for_height
 from interplay.env.playhouse.tasks.instructions.position import Position
@@ -16,15 +17,12 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.world import Movement, World
 
-CARRY_HEIGHT_M = 0.75  # of the middle of a carried thing
 RELEASE_GAP_M = 0.42  # from edge to edge, at which a carried thing is close enough to be let go
 LOWERING_GAP_M = 0.52  # the same, once lowering has begun
 TOUCHING_GAP_M = 0.05  # from edge to edge, at which the thing would land on top of the other
-RELEASE_HEIGHT_M = 0.12
-LOWERING_PATIENCE_STEPS = 4
-LOWERING_PITCH_RAD = math.radians(-12.5)  # in one step
-STEP_BACK_TURN_RAD = math.radians(25)
-FACING_RAD = math.radians(40)
+MAX_RELEASE_HEIGHT_M = 0.12
+MAX_LOWERING_STEPS = 4
+OBSTACLE_AIM_RAD = math.radians(40)
 
 
 class PositionExpert(Skills[Position]):
@@ -62,18 +60,18 @@ class PositionExpert(Skills[Position]):
             return movement
         distance = distance_in_room(facts, other.room, lambda point: predicates.edge_distance(point, other))
         within = max(math.dist(body.position, thing.xy) + thing.radius + RELEASE_GAP_M - 0.25, 0.3)
-        if distance(body.position) <= within - 0.3 and predicates.in_front(body, other.xy, FACING_RAD):
+        if distance(body.position) <= within - 0.3 and predicates.in_front(body, other.xy, OBSTACLE_AIM_RAD):
             return self._put_down(thing, other)  # an obstacle holds it up
         return self._walker.towards(facts, other.xy, distance, within, pitch=pitch, grasp=True)
 
     def _put_down(self, thing: Thing, other: Thing) -> Movement:
         """Lowers the thing and lets it go; steps back first if it would land on top of the other, or lies there."""
         over = predicates.edge_distance(thing.xy, other) == 0.0
-        low = predicates.bottom(thing) <= RELEASE_HEIGHT_M and not over
+        low = predicates.bottom(thing) <= MAX_RELEASE_HEIGHT_M and not over
         self._lowering_steps += 1
-        if not low and self._lowering_steps <= LOWERING_PATIENCE_STEPS:
-            return self._steering.hold(pitch=LOWERING_PITCH_RAD, grasp=True)
+        if not low and self._lowering_steps <= MAX_LOWERING_STEPS:
+            return self._steering.hold(pitch=-STEP_PITCH_RAD, grasp=True)
         if not low and predicates.gap(thing, other) <= TOUCHING_GAP_M:
-            return self._steering.hold(forward=-1, yaw=STEP_BACK_TURN_RAD, grasp=True)
+            return self._steering.hold(forward=-1, yaw=MAX_TURN_RAD, grasp=True)
         self._lowering_steps = 0
         return self._steering.hold()

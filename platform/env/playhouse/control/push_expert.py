@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from interplay.env.playhouse.control.skills import Skills
+from interplay.env.playhouse.control.tolerances import START_RADIUS_M
 from interplay.env.playhouse.planning.pushes import PUSH_RUN_UP_M, PushPath, best_push_path, push_path_is_free
 from interplay.env.playhouse.tasks.instructions.push import Push
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.world import Movement, World
 
-START_RADIUS_M = 0.3  # from the start of a run
 START_AIM_RAD = math.radians(8)
 RUN_AIM_RAD = math.radians(25)  # off which a run continues: the thing may slip aside
-RUN_PATIENCE_STEPS = 8  # after which a run has failed
+PUSH_RUN_STEPS = 8  # after which a run has failed
 
 
 class PushExpert(Skills[Push]):
@@ -60,6 +60,6 @@ class PushExpert(Skills[Push]):
         """Walks straight on, or ends this run if the thing has slipped aside."""
         turn, pitch = predicates.bearing(body, thing.xy), self._walking_pitch(body, thing)
         self._running_steps += 1
-        if abs(turn) > RUN_AIM_RAD or self._running_steps > RUN_PATIENCE_STEPS:
+        if abs(turn) > RUN_AIM_RAD or self._running_steps > PUSH_RUN_STEPS:
             self._running_steps, self._path = 0, None
         return self._steering.hold(forward=int(self._running_steps > 0), yaw=turn, pitch=pitch)

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from typing import Generic, Protocol, TypeVar
 
 from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
+from interplay.env.playhouse.control.tolerances import APPROACH_AIM_RAD
 from interplay.env.playhouse.control.walker import Walker
 from interplay.env.playhouse.planning.navigation import Distance, distance_in_room
 from interplay.env.playhouse.truth import predicates
@@ -20,7 +21,6 @@ from interplay.env.task import Expert
 from interplay.env.world import Action, Movement, World
 
 STAND_OFF_M = 0.95  # from a thing's edge, where approaching it ends; a step is half a meter
-FACING_RAD = math.radians(12)
 ARM_MARGIN_M = 0.3  # short of the full reach, from which things are grasped
 TOO_CLOSE_M = 0.5  # from a thing's middle; the solver steps back to see it
 HIDDEN_DISTANCE_M = TOO_CLOSE_M + 0.4  # as near as the solver walks to get a clear view of a hidden thing
@@ -94,7 +94,7 @@ class Skills(Expert, Generic[TaskT]):
         distance = distance_in_room(facts, thing.room, lambda point: predicates.edge_distance(point, thing))
         if distance(body.position) > STAND_OFF_M:
             return self._walk(facts, thing, distance, STAND_OFF_M)
-        if not predicates.in_front(body, thing.xy, FACING_RAD):
+        if not predicates.in_front(body, thing.xy, APPROACH_AIM_RAD):
             turn = predicates.bearing(body, thing.xy)
             return self._steering.hold(yaw=turn, pitch=self._walking_pitch(body, thing), max_turn=self.max_turn)
         return None

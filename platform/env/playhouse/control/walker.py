@@ -12,11 +12,10 @@ from interplay.env.world import Movement
 
 TURN_IN_PLACE_RAD = math.radians(28)  # off its way by more than this, a walker turns on the spot
 CORNER_RADIUS_M = 0.35  # from a corner of the path, at which the next one is taken
-MOVED_M = 0.05  # a walker that covered less in a step is stuck
+STUCK_DISTANCE_M = 0.05  # a walker that covered less in a step is stuck
 TRUSTED_STEPS = 3  # for which a straight way that was clear is not checked again
 STUCK_PATIENCE_STEPS = 2  # stuck in a row, before it backs off
 BACK_OFF_STEPS = 2
-BACK_OFF_TURN_RAD = math.radians(25)
 
 
 class Walker:
@@ -66,7 +65,7 @@ class Walker:
         """
         body = facts.bodies[self._role]
         if self._backs_off(body):
-            yaw = BACK_OFF_TURN_RAD if self._backing_off % 2 else 0.0
+            yaw = MAX_TURN_RAD if self._backing_off % 2 else 0.0
             return self._steering.hold(forward=-1, yaw=yaw, pitch=pitch, grasp=grasp)
         turn = predicates.bearing(body, self._next_corner(facts, body, target, distance, within))
         forward = int(abs(turn) < TURN_IN_PLACE_RAD)
@@ -78,7 +77,7 @@ class Walker:
         if self._backing_off:
             self._backing_off -= 1
             return self._backing_off > 0
-        if self._last_position is not None and math.dist(self._last_position, body.position) < MOVED_M:
+        if self._last_position is not None and math.dist(self._last_position, body.position) < STUCK_DISTANCE_M:
             self._stuck += 1
             if self._stuck >= STUCK_PATIENCE_STEPS:
                 self._stuck, self._backing_off, self._last_position, self._corners = 0, BACK_OFF_STEPS + 1, None, []
@@ -91,7 +90,7 @@ class Walker:
     def _next_corner(self, facts: HouseFacts, body: Body, target: XY, distance: Distance, within: float) -> XY:
         """The target where the straight way is clear, else the next doorway, else the next corner of a path around the
         obstacles; the path is planned again once it has been walked."""
-        if self._trusted > 0 and math.dist(self._target, target) < MOVED_M:
+        if self._trusted > 0 and math.dist(self._target, target) < STUCK_DISTANCE_M:
             self._trusted -= 1
             return target
         ground = Ground(facts, self._role, () if body.holding is None else (body.holding,))

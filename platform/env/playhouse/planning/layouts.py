@@ -31,8 +31,8 @@ MAX_ROW_SPACING_M = 0.85  # any wider, the gaps of a row would be too large
 SPACING_FACTOR = 1.2  # for more than three things: a player walks among them
 LIFTING_COST_M = 4.0  # meters of walking that one more thing to carry costs
 OTHER_ROOM_COST_M = 3.0  # meters of walking that another room costs
-DIRECTIONS = 12  # in which a pattern is tried
-GRID_M = 0.5  # between the middles that are tried
+POSE_DIRECTIONS = 12  # in which a pattern is tried
+FLOOR_GRID_M = 0.5  # between the middles that are tried
 MAX_CHECKED = 40  # of the best plans, for spots to stand at
 MIN_SCALE, MAX_SCALE = 0.85, 1.5  # of a pattern, relative to its usual size
 MAX_SIDE_M = 1.7
@@ -41,7 +41,7 @@ MAX_SLIMNESS = 3.0  # height over width of a thing that stays upright, at most
 TIPPED_M = 0.03  # by which a tipped thing on the floor is lower or higher than one that stands
 BLOCKED_M = 0.05  # from a spot to the other things, at least
 FURNITURE_DISTANCE_M = 0.5  # from furniture to the middle of a thing that is gathered there
-TOLERANCE_M, HEIGHT_TOLERANCE_M = 0.06, 0.05  # of putting a thing down at its spot
+LAYOUT_TOLERANCE_M, RELEASE_HEIGHT_M = 0.06, 0.05  # of putting a thing down at its spot
 
 Pose = tuple[Points, dict[int, int]]  # a pattern on the floor, and the things that lie at some of its points already
 
@@ -85,7 +85,7 @@ class ArrangementPlan:
 
 def floor_placement(spot: XY) -> Placement:
     """A placement on the floor, where being off by some centimeters does no harm."""
-    return Placement(spot, 0.0, tolerance=TOLERANCE_M, height_tolerance=HEIGHT_TOLERANCE_M)
+    return Placement(spot, 0.0, tolerance=LAYOUT_TOLERANCE_M, height_tolerance=RELEASE_HEIGHT_M)
 
 
 def plan_layout(facts: HouseFacts, role: str, among: Sequence[int], count: int, shape: str) -> ArrangementPlan | None:
@@ -126,7 +126,7 @@ def plan_gathering(
     around it. None if the floor has no place for them."""
     things = _best_things(facts, among, count)
     staying = [thing for thing in things if thing.held_by is None and predicates.near(thing, furniture)][:count]
-    angles = [math.tau * turn / (2 * DIRECTIONS) for turn in range(2 * DIRECTIONS)]
+    angles = [math.tau * turn / (2 * POSE_DIRECTIONS) for turn in range(2 * POSE_DIRECTIONS)]
     around: list[Pose] = [(np.array([_near_furniture(furniture, angle)]), {}) for angle in angles]
     free = [(float(x), float(y)) for ((x, y),), _ in _free_poses(facts, role, around)]
     free = [spot for spot in free if predicates.nearest_room(facts, spot).name == furniture.room]
@@ -205,18 +205,18 @@ def _through_one(lying: Sequence[Thing], pattern: Points) -> Iterator[Pose]:
     """The poses with a point at one thing."""
     for thing in lying:
         for i in range(len(pattern)):
-            for turn in range(DIRECTIONS):
-                points = _rotated(pattern - pattern[i], math.tau * turn / DIRECTIONS, 1.0)
+            for turn in range(POSE_DIRECTIONS):
+                points = _rotated(pattern - pattern[i], math.tau * turn / POSE_DIRECTIONS, 1.0)
                 yield points + np.asarray(thing.xy), {i: thing.index}
 
 
 def _anywhere(facts: HouseFacts, pattern: Points) -> Iterator[Pose]:
     """The poses about the points of a grid over all rooms."""
     for room in facts.rooms:
-        for x in np.arange(room.low[0] + WALL_MARGIN_M, room.high[0] - WALL_MARGIN_M, GRID_M):
-            for y in np.arange(room.low[1] + WALL_MARGIN_M, room.high[1] - WALL_MARGIN_M, GRID_M):
-                for turn in range(DIRECTIONS // 2 if len(pattern) > 1 else 1):
-                    yield _rotated(pattern, math.tau * turn / DIRECTIONS, 1.0) + np.array([x, y]), {}
+        for x in np.arange(room.low[0] + WALL_MARGIN_M, room.high[0] - WALL_MARGIN_M, FLOOR_GRID_M):
+            for y in np.arange(room.low[1] + WALL_MARGIN_M, room.high[1] - WALL_MARGIN_M, FLOOR_GRID_M):
+                for turn in range(POSE_DIRECTIONS // 2 if len(pattern) > 1 else 1):
+                    yield _rotated(pattern, math.tau * turn / POSE_DIRECTIONS, 1.0) + np.array([x, y]), {}
 
 
 def _rotated(points: Points, turn: float, scale: float) -> Points:

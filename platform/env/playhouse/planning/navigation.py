@@ -18,14 +18,14 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Doorway, HouseFacts, Room
 
 CELL_M = 0.2  # side of a grid cell
-SPACING_M = 0.12  # between the samples of a straight line
+PATH_SPACING_M = 0.12  # between the samples of a straight line
 CLEARANCE_M = 0.27  # from an avatar's middle to anything that it must not touch; its radius is 0.22
 HEADROOM_M = 1.6  # players walk under what hangs higher than this
 DOORWAY_APPROACH_M = 0.65  # before and beyond the middle of a doorway, to walk through it straight
 PASSAGE_DEPTH_M = 0.35  # by which a doorway's passage reaches into either room
 PLAYER_HALF_WIDTH_M = 0.2  # of the other player, as an obstacle
 REACHING_MARGIN_M = 0.15  # inside a room, at least, of a spot from which to reach a thing in that room
-OTHER_ROOM_COST_M = 2.0  # added to the distance to a thing from outside its room
+OTHER_ROOM_DISTANCE_M = 2.0  # added to the distance to a thing from outside its room
 
 PRICE_OF_OBJECT, PRICE_OF_FURNITURE, PRICE_OF_WALL = 6.0, 40.0, 400.0  # as multiples of clear ground
 
@@ -72,7 +72,7 @@ class Ground:
 
         The first steps may be on bad ground: a player who stands there has to leave it anyhow."""
         length = math.dist(start, goal)
-        steps = max(int(length / SPACING_M), 1)
+        steps = max(int(length / PATH_SPACING_M), 1)
         share = np.arange(1, steps + 1)[:, None] / steps
         points = np.asarray(start) + share * (np.asarray(goal) - np.asarray(start))
         bad = np.flatnonzero(self.price(points) > 0.0)
@@ -114,11 +114,13 @@ class Ground:
 
 
 def distance_in_room(facts: HouseFacts, room: str | None, distance: Distance) -> Distance:
-    """A distance that is `OTHER_ROOM_COST_M` longer from outside a room: nothing is near through a wall."""
+    """A distance that is `OTHER_ROOM_DISTANCE_M` longer from outside a room: nothing is near through a wall."""
     found = next((each for each in facts.rooms if each.name == room), None)
     if found is None or len(facts.rooms) == 1:
         return distance
-    return lambda point: distance(point) + OTHER_ROOM_COST_M * (predicates.outside(found, point) > -REACHING_MARGIN_M)
+    return lambda point: (
+        distance(point) + OTHER_ROOM_DISTANCE_M * (predicates.outside(found, point) > -REACHING_MARGIN_M)
+    )
 
 
 def free_spots(facts: HouseFacts, role: str) -> list[XY]:
@@ -162,7 +164,7 @@ def doorway_crossing(doorway: Doorway, facts: HouseFacts, start: XY) -> tuple[XY
 
 
 def _line(start: XY, goal: XY) -> Points:
-    steps = max(int(math.dist(start, goal) / SPACING_M), 1)
+    steps = max(int(math.dist(start, goal) / PATH_SPACING_M), 1)
     share = np.arange(steps + 1)[:, None] / steps
     line: Points = np.asarray(start) + share * (np.asarray(goal) - np.asarray(start))
     return line

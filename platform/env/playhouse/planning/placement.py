@@ -28,7 +28,7 @@ BIN_WALL_SHARE = 0.2  # of a bin's half width
 BIN_HEIGHT_COST = 5.0  # meters of walking for each meter that a thing would lie higher in a bin
 COMPASS = tuple((math.cos(k * math.pi / 4), math.sin(k * math.pi / 4)) for k in range(8))
 MARGIN_M = 0.05  # kept free around a thing that is put down
-GRID_M = 0.12  # between the spots that are tried on a top; half of it on a narrow top
+TOP_GRID_M = 0.12  # between the spots that are tried on a top; half of it on a narrow top
 NARROW_TOP_M = 0.25  # from the middle to the edge of a narrow top
 EDGE_MARGIN_M = 0.05  # from the edge of a top to a thing's middle, at least
 OVERHANG_COST = 8.0  # meters of walking for each meter that a thing would stick out over an edge
@@ -281,7 +281,7 @@ def _is_free(facts: HouseFacts, spot: XY, radius: float, height: float, thing: T
 
 def _grid(half: tuple[float, float]) -> Iterator[tuple[float, float]]:
     """Points along and across a top, inside the margin at its edges."""
-    spacing = [GRID_M / 2 if h < NARROW_TOP_M else GRID_M for h in half]
+    spacing = [TOP_GRID_M / 2 if h < NARROW_TOP_M else TOP_GRID_M for h in half]
     steps = [int((h - EDGE_MARGIN_M) / step) for h, step in zip(half, spacing, strict=True)]
     for i in range(-steps[0], steps[0] + 1):
         for j in range(-steps[1], steps[1] + 1):

@@ -13,11 +13,11 @@ from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 
-DIRECTIONS = 16
+PUSH_DIRECTIONS = 16
 PUSH_RUN_UP_M = 0.75  # from a thing's edge to where one starts to push it with the body
 TOOL_RUN_UP_M = 1.7  # from a thing's edge to where one starts to push it with a tool
 FREE_BEYOND_M = 0.5  # past a thing, the length of the way that has to be free
-SPACING_M = 0.1  # between the samples of a line
+PUSH_SPACING_M = 0.1  # between the samples of a line
 TURN_COST_M = 0.5  # meters of walking worth a turn by a radian
 
 
@@ -38,7 +38,7 @@ def best_push_path(
     """
     body = facts.bodies[role].position
     options = []
-    for angle in np.arange(DIRECTIONS) * math.tau / DIRECTIONS:
+    for angle in np.arange(PUSH_DIRECTIONS) * math.tau / PUSH_DIRECTIONS:
         start = (thing.xy[0] - run_up * math.cos(angle), thing.xy[1] - run_up * math.sin(angle))
         if push_path_is_free(facts, role, thing, start, held):
             turn = abs(predicates.wrap(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
@@ -61,7 +61,7 @@ def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, hel
 
 
 def _line(start: XY, along: XY, length: float) -> Points:
-    steps = np.arange(0.0, length, SPACING_M)[:, None]
+    steps = np.arange(0.0, length, PUSH_SPACING_M)[:, None]
     points: Points = np.asarray(start) + steps * np.asarray(along)
     return points
 

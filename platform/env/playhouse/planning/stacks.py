@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.planning.layouts import (
-    HEIGHT_TOLERANCE_M,
     LIFTING_COST_M,
     ON_FLOOR_M,
+    RELEASE_HEIGHT_M,
     carrying_cost,
     floor_placement,
     free_spot,
@@ -29,7 +29,7 @@ MIN_BEARING_HALF_WIDTH_M = 0.08  # of a thing that bears another
 MAX_BEARING_SLIMNESS = 2.0  # half the height over half the width of a thing that bears another
 MAX_HEIGHT_M = 1.2  # any higher, the player does not see its hand's work
 TOP_HEAVY_COST = 10.0  # meters of walking for each meter that the bottom is narrower than a thing above it
-TOLERANCE_M = 0.03  # of putting one thing on top of another
+STACK_TOLERANCE_M = 0.03  # of putting one thing on top of another
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def _on_top_of(bottom: Thing) -> Placement:
     return Placement(
         bottom.xy,
         predicates.top(bottom),
-        tolerance=TOLERANCE_M,
-        height_tolerance=HEIGHT_TOLERANCE_M,
+        tolerance=STACK_TOLERANCE_M,
+        height_tolerance=RELEASE_HEIGHT_M,
         yaw=bottom.yaw,
         support_radius=bottom.radius,
     )

@@ -16,7 +16,7 @@ TOOL_CLEARANCE_M = 0.02  # between a tool and the support of the thing that is s
 STRIKING_HEIGHTS_M = (0.15, 1.1)  # where furniture is struck, lowest and highest
 SWING_M = (0.3, 0.9)  # between the tool and the other thing, at the start of the walk
 FOLLOW_THROUGH_M = 0.2  # of free floor past the strike
-SPACING_M = 0.15  # between the samples of a line
+STRIKE_SPACING_M = 0.15  # between the samples of a line
 
 
 def striking_spots(facts: HouseFacts, role: str, tool: Thing, other: Thing) -> list[XY]:
@@ -41,14 +41,14 @@ def _can_strike(facts: HouseFacts, ground: Ground, body: Body, tool: Thing, othe
     if not SWING_M[0] <= swing <= SWING_M[1]:
         return False
     along = np.array([(point[k] - body.position[k]) / length for k in (0, 1)])
-    steps = np.arange(0.0, swing + FOLLOW_THROUGH_M, SPACING_M)[:, None]
+    steps = np.arange(0.0, swing + FOLLOW_THROUGH_M, STRIKE_SPACING_M)[:, None]
     if ground.price(np.asarray(body.position) + steps * along).any():
         return False
     lowest = height - tool.half_extents[2]
     tall = [
         each for each in facts.things if each.index not in (tool.index, other.index) and predicates.top(each) > lowest
     ]
-    swept = np.asarray(body.position) + np.arange(arm, edge, SPACING_M)[:, None] * along
+    swept = np.asarray(body.position) + np.arange(arm, edge, STRIKE_SPACING_M)[:, None] * along
     radius = mean_half_extent(tool)
     return not any(predicates.edge_distance((x, y), each) < radius for x, y in swept.tolist() for each in tall)
 

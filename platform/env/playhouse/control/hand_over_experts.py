@@ -1,22 +1,29 @@
-"""Carries a thing to the setter and holds it out."""
+"""Handing a thing over: the solver holds it out, the setter takes it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
-from interplay.env.playhouse.control.place_skill import CARRY_PITCH_RAD, PlaceSkill
+from interplay.env.playhouse.control.place_skill import PlaceSkill
+from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
+from interplay.env.playhouse.control.tolerances import CARRY_PITCH_RAD
+from interplay.env.playhouse.physics.hand import is_offered
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements
 from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import HouseFacts
-from interplay.env.world import Movement, World
+from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
+from interplay.env.task import Expert
+from interplay.env.world import Action, Movement, World
 
 FACING_DISTANCES_M = (1.3, 1.45)  # from the setter to where one stands before it
 HOLD_OUT_HEIGHT_M = 1.0
 SIDES = 12  # of the setter to stand on
 HOLD_OUT_PATIENCE_STEPS = 12  # after which the thing is held out from elsewhere
 HOLD_OUT_AIM_RAD = math.radians(8)  # off the setter, at most
+
+SETTER_PITCH_RAD = math.radians(-15)  # while looking at the solver and at the thing in its hand
+SOLVER_AIM_RAD = math.radians(10)
 
 
 class HandOverExpert(PlaceSkill[HandOver]):
@@ -52,3 +59,34 @@ class HandOverExpert(PlaceSkill[HandOver]):
         self._waited_steps += 1
         turn = predicates.bearing(body, setter.position)
         return self._steering.hold(yaw=turn if abs(turn) > HOLD_OUT_AIM_RAD else 0.0, pitch=tilt, grasp=True)
+
+
+class ReceiveExpert(Expert):
+    """Turns to the solver, and takes the thing once it is held out within reach."""
+
+    def __init__(self, task: HandOver, world: World) -> None:
+        self._task = task
+        self._steering = Steering(world.spec)
+
+    def act(self, world: World) -> Action:
+        facts: HouseFacts = world.facts()
+        body, other = facts.bodies[self._task.setter], facts.bodies[self._task.solver]
+        thing = self._task.thing(facts)
+        if body.holding == thing.index:
+            self.finished = True
+            return Action(self._steering.hold(grasp=True))
+        if thing.held_by == self._task.solver and _is_held_out(body, other, thing):
+            if body.looking_at == thing.index:
+                return Action(self._steering.hold(grasp=True))
+            turn = predicates.bearing(body, thing.xy)
+            return Action(self._steering.hold(yaw=turn, pitch=predicates.elevation(body, thing) - body.pitch))
+        if not predicates.same_room(body.room, other.room):
+            return Action(self._steering.hold())
+        turn, pitch = predicates.bearing(body, other.position), SETTER_PITCH_RAD - body.pitch
+        yaw = turn if abs(turn) > SOLVER_AIM_RAD else 0.0
+        return Action(self._steering.hold(yaw=yaw, pitch=pitch, max_turn=CALM_TURN_RAD))
+
+
+def _is_held_out(body: Body, other: Body, thing: Thing) -> bool:
+    away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
+    return away <= body.reach and is_offered(other.position, other.yaw, body.position)

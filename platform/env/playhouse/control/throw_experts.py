@@ -1,4 +1,4 @@
-"""Takes a thing, turns to where there is room, and throws it."""
+"""Throwing a thing: anywhere, or out of a room."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import numpy as np
 
 from interplay.env.playhouse.control.skills import Skills
 from interplay.env.playhouse.control.steering import MAX_TURN_RAD
-from interplay.env.playhouse.tasks.instructions.throw import Throw
+from interplay.env.playhouse.control.tolerances import BENT_ARM_M, CARRY_PITCH_RAD, START_RADIUS_M
+from interplay.env.playhouse.planning.exits import doorway_exits
+from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
 from interplay.env.world import Movement, World
 
 THROW_PITCH_RAD = math.radians(8)
-YAW_AIM_RAD = math.radians(2.5)
-PITCH_AIM_RAD = math.radians(6)
-BENT_ARM_M = 1.1  # from the body to a thing before the throw, at most, if the arm can be bent
+THROW_YAW_AIM_RAD = math.radians(2.5)
+THROW_PITCH_AIM_RAD = math.radians(6)
 MAX_PULLS = 6  # steps of bending the arm
 ENOUGH_ROOM_M = 4.0  # any more makes no difference
 TALL_M = 0.6  # height of the top of an obstacle to a throw
-SPACING_M = 0.15  # between the samples of a line
-DIRECTIONS = 24
+THROW_SPACING_M = 0.15  # between the samples of a line
+THROW_DIRECTIONS = 24
 
 
 class ThrowExpert(Skills[Throw]):
@@ -57,10 +58,10 @@ class ThrowExpert(Skills[Throw]):
     def _turn(self, body: Body, thing: Thing, aim: XY) -> Movement | None:
         """Draws the thing in, which would hit walls in turning, then turns to the aim."""
         tilt, push = THROW_PITCH_RAD - body.pitch, self._pull(body, thing)
-        if push and abs(tilt) > PITCH_AIM_RAD:
+        if push and abs(tilt) > THROW_PITCH_AIM_RAD:
             return self._steering.hold(pitch=tilt, grasp=True, push=push)
         turn = predicates.bearing(body, aim)
-        if abs(turn) > YAW_AIM_RAD or abs(tilt) > PITCH_AIM_RAD or push:
+        if abs(turn) > THROW_YAW_AIM_RAD or abs(tilt) > THROW_PITCH_AIM_RAD or push:
             yaw = 0.0 if push else turn
             return self._steering.hold(yaw=yaw, pitch=tilt, grasp=True, push=push, max_turn=self.max_turn)
         return None
@@ -81,7 +82,7 @@ class ThrowExpert(Skills[Throw]):
 def farthest_point(facts: HouseFacts, body: Body) -> XY:
     """The farthest of the points all round that a throw would reach; of equally far ones, that with the least turn."""
     ends = []
-    for turn in np.arange(DIRECTIONS) * math.tau / DIRECTIONS:
+    for turn in np.arange(THROW_DIRECTIONS) * math.tau / THROW_DIRECTIONS:
         yaw = body.yaw + float(turn)
         along = (math.cos(yaw), math.sin(yaw))
         free = _free_distance(facts, body, along)
@@ -94,10 +95,29 @@ def _free_distance(facts: HouseFacts, body: Body, along: XY) -> float:
     """Meters in this direction to the wall or to the first tall furniture."""
     room = predicates.nearest_room(facts, body.position)
     tall = [thing for thing in facts.things if thing.furniture and predicates.top(thing) > TALL_M]
-    free = SPACING_M
+    free = THROW_SPACING_M
     while True:
         point = (body.position[0] + free * along[0], body.position[1] + free * along[1])
-        blocked = any(predicates.edge_distance(point, thing) < SPACING_M for thing in tall)
+        blocked = any(predicates.edge_distance(point, thing) < THROW_SPACING_M for thing in tall)
         if blocked or predicates.outside(room, point) > 0.0:
             return free
-        free += SPACING_M
+        free += THROW_SPACING_M
+
+
+class ThrowOutExpert(ThrowExpert):
+    """Fetches a thing, carries it before a doorway of its room, and throws it through."""
+
+    def __init__(self, task: ThrowOut, world: World) -> None:
+        super().__init__(task, world)
+        self._room = task.room
+        self._stand: XY | None = None
+
+    def _prepare(self, facts: HouseFacts, thing: Thing) -> Movement | None:
+        body = facts.bodies[self.role]
+        if self._aim is None or self._stand is None:
+            exits = doorway_exits(facts, self.role, self._room)
+            self._stand, self._aim = min(exits, key=lambda each: predicates.walk(facts, body.position, each[0]))
+        if math.dist(body.position, self._stand) > START_RADIUS_M and not self._pulls:
+            tilt = CARRY_PITCH_RAD - body.pitch
+            return self._walker.to(facts, self._stand, START_RADIUS_M, pitch=tilt, grasp=True, max_turn=self.max_turn)
+        return self._turn(body, thing, self._aim)

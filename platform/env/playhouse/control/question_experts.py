@@ -1,24 +1,83 @@
-"""Looks at everything that a question is about, in any room, looks a whole room over if needed, and answers."""
+"""Answering questions: looking at what they are about, in this room or anywhere in the house, and saying the answer."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from interplay.env.playhouse.control.answer_expert import WELL_SEEN_RAD, AnsweringSkills
 from interplay.env.playhouse.control.skills import (
     LOWEST_WALKING_PITCH_RAD,
     SEARCH_PITCH_RAD,
     SEARCH_TURN_RAD,
     VIEW_MARGIN_RAD,
+    Search,
+    Skills,
 )
+from interplay.env.playhouse.control.steering import MAX_TURN_RAD, Steering
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Room, Thing
-from interplay.env.world import Movement, World
+from interplay.env.task import Expert
+from interplay.env.world import Action, Movement, World
+
+ANSWER_WITHIN_STEPS = 16
+LOWEST_QUESTION_PITCH_RAD = math.radians(-35)
+WELL_SEEN_RAD = math.radians(20)  # off the middle of the view
 
 INSIDE_M = 0.6  # from the walls of a room, at least, of the spot from which it is looked over
-DIRECTIONS = 36  # into which a look around a room is divided
+VIEW_DIRECTIONS = 36  # into which a look around a room is divided
 ROOM_GAZE_HEIGHT_M = 0.5  # of the point in the middle of a room that one looks at while entering
+
+
+class AnswerExpert(Expert):
+    """Looks at what a question is about, and answers."""
+
+    def __init__(self, question: Question, world: World) -> None:
+        self._question = question
+        self._steering = Steering(world.spec)
+        self._search = Search(self._steering)
+        self._steps = 0
+
+    def act(self, world: World) -> Action:
+        facts: HouseFacts = world.facts()
+        body = facts.bodies[self._question.solver]
+        point = self._question.look_at(facts)
+        for index in self._question.about[:1]:
+            searching = self._search.look_around(body, facts.things[index])
+            if self._steps < ANSWER_WITHIN_STEPS and searching is not None:
+                self._steps += 1
+                return Action(searching)
+        turn = predicates.bearing(body, point)
+        down = -math.atan2(body.eye_height, max(math.dist(body.position, point), 0.1))
+        pitch = max(down, LOWEST_QUESTION_PITCH_RAD) - body.pitch
+        movement = self._steering.hold(yaw=turn, pitch=pitch)
+        self._steps += 1
+        seen = abs(turn) < WELL_SEEN_RAD and abs(pitch) < WELL_SEEN_RAD
+        if self.finished or not (seen or self._steps > ANSWER_WITHIN_STEPS):
+            return Action(movement)
+        self.finished = True
+        return Action(movement, utterance=self._question.answer)
+
+
+class AnsweringSkills(Skills[Question]):
+    """Says the answer once its movements are done."""
+
+    max_turn = MAX_TURN_RAD
+
+    def act(self, world: World) -> Action:
+        had_finished = self.finished
+        action = super().act(world)
+        return replace(action, utterance=self._task.answer) if self.finished and not had_finished else action
+
+
+class LocateExpert(AnsweringSkills):
+    """Walks through the house until a thing is in view, and answers."""
+
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
+        body, thing = facts.bodies[self.role], facts.things[self._task.about[0]]
+        if predicates.same_room(body.room, thing.room) and predicates.in_front(body, thing.xy, WELL_SEEN_RAD):
+            return None
+        return self.approach(facts, thing)
 
 
 class SearchAndAnswerExpert(AnsweringSkills):
@@ -64,7 +123,7 @@ class SearchAndAnswerExpert(AnsweringSkills):
         if self._entering:
             return self._enter(facts, body, room)
         self._viewed |= _directions_in_view(body)
-        if len(self._viewed) == DIRECTIONS:
+        if len(self._viewed) == VIEW_DIRECTIONS:
             return None
         return self._steering.hold(yaw=SEARCH_TURN_RAD, pitch=SEARCH_PITCH_RAD - body.pitch)
 
@@ -82,6 +141,6 @@ class SearchAndAnswerExpert(AnsweringSkills):
 
 def _directions_in_view(body: Body) -> set[int]:
     """The directions that are in a player's view, except near its edges."""
-    step = math.tau / DIRECTIONS
+    step = math.tau / VIEW_DIRECTIONS
     reach = body.half_view - VIEW_MARGIN_RAD
-    return {i for i in range(DIRECTIONS) if abs(predicates.wrap(i * step - body.yaw)) <= reach}
+    return {i for i in range(VIEW_DIRECTIONS) if abs(predicates.wrap(i * step - body.yaw)) <= reach}
