@@ -54,7 +54,7 @@ RENAMED_SETTINGS: dict[str, str] = {
     "verb=catalogue": "catalog",
 }
 
-RENAMED_TASK_KINDS: dict[str, str] = {}
+RENAMED_TASK_KINDS: dict[str, str] = {"colour_of": "color_of", "same_colour": "same_color"}
 
 _KIND_FIELDS = ("kinds", "limits")
 

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+from interplay.env.renamed_settings import RENAMED_TASK_KINDS
 from interplay.episodes.episode import EpisodeMeta, Mark
 
 CATALOG_VERSION = 1
@@ -76,7 +77,7 @@ def entry_of(meta: EpisodeMeta, path: str, sha256: str) -> CatalogEntry:
     """The index's entry of an episode."""
     seats = {(role, player["kind"]) for role, player in meta.players.items() if "kind" in player}
     seats |= {(role, who) for role, runs in meta.control.items() for _, who in runs}
-    kinds = tuple(dict.fromkeys(str(task["kind"]) for _, task in meta.tasks if "kind" in task))
+    kinds = _current_kinds(str(task["kind"]) for _, task in meta.tasks if "kind" in task)
     return CatalogEntry(
         id=meta.id,
         path=path,
@@ -89,6 +90,11 @@ def entry_of(meta: EpisodeMeta, path: str, sha256: str) -> CatalogEntry:
         task_kinds=kinds,
         seats=tuple(sorted(seats)),
     )
+
+
+def _current_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
+    """The different kinds of tasks, in their order, under their present names."""
+    return tuple(dict.fromkeys(RENAMED_TASK_KINDS.get(kind, kind) for kind in kinds))
 
 
 def insert_entry(database: sqlite3.Connection, entry: CatalogEntry) -> None:
@@ -132,7 +138,7 @@ def _entry(row: tuple[Any, ...], seats: tuple[tuple[str, str], ...]) -> CatalogE
     *columns, task_kinds = row
     named = dict(zip(INDEX_COLUMNS, columns, strict=True))
     try:
-        return CatalogEntry(**named, task_kinds=tuple(json.loads(task_kinds)), seats=seats)
+        return CatalogEntry(**named, task_kinds=_current_kinds(json.loads(task_kinds)), seats=seats)
     except (ValueError, TypeError) as error:
         raise sqlite3.DatabaseError(f"its row of episode {row[0]!r} is wrong") from error
 
@@ -187,9 +193,8 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
         kinds = [named] if isinstance(named, str) else named
         require(f"id IN (SELECT episode FROM seats WHERE role = ? AND kind IN ({_marks_for(kinds)}))", role, *kinds)
     if where.tasks:
-        require(
-            f"EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE value IN ({_marks_for(where.tasks)}))", *where.tasks
-        )
+        kinds = [*where.tasks, *(old for old, new in RENAMED_TASK_KINDS.items() if new in where.tasks)]
+        require(f"EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE value IN ({_marks_for(kinds)}))", *kinds)
     if where.marked is not None:
         require(f"id {'' if where.marked else 'NOT '}IN (SELECT episode FROM marks WHERE undone IS NULL)")
     return " AND ".join(conditions), values

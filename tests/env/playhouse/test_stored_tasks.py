@@ -13,8 +13,9 @@ import pytest
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.tasks.kinds import KINDS, load_task
-from interplay.env.playhouse.tasks.stored_tasks import RENAMED_KINDS, migrated
+from interplay.env.playhouse.tasks.stored_tasks import migrated
 from interplay.env.playhouse.world import Playhouse
+from interplay.env.renamed_settings import RENAMED_TASK_KINDS
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start
 from interplay.launch.compose import compose
@@ -40,7 +41,7 @@ def world() -> Playhouse:
 
 
 def test_every_kind_was_stored() -> None:
-    assert {RENAMED_KINDS.get(kind, kind) for kind in STORED["tasks"]} == set(KINDS)
+    assert {RENAMED_TASK_KINDS.get(kind, kind) for kind in STORED["tasks"]} == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", STORED["tasks"])

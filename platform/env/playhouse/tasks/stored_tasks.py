@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-RENAMED_KINDS = {"same_colour": "same_color", "colour_of": "color_of"}
+from interplay.env.renamed_settings import RENAMED_TASK_KINDS
+
 RENAMED_MODIFIERS = {"by_colour": "by_color", "location_by_colour": "location_by_color"}
 RENAMED_FIELDS = {"things": "candidates", "among": "candidates", "wanted": "count", "beside": "furniture"}
 # Fields that are now values of the baseline.
@@ -24,7 +25,7 @@ BASELINE_FIELDS = {
 def migrated(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of a stored task under their present names; those of the present version unchanged."""
     kind, modifier = str(stored["kind"]), stored.get("modifier")
-    fields = {**stored, "kind": RENAMED_KINDS.get(kind, kind)}
+    fields = {**stored, "kind": RENAMED_TASK_KINDS.get(kind, kind)}
     if modifier is not None:
         fields["modifier"] = RENAMED_MODIFIERS.get(modifier, modifier)
     if "baseline" in fields:
