@@ -78,7 +78,7 @@ def test_another_process_goes_on_bit_identically() -> None:
             "import runpy, sys",
             f"test = runpy.run_path({__file__!r})",
             "world = test['Playhouse'](test['SMALL'])",
-            "world.reset(test['Start'](state=sys.stdin.buffer.read()), see=())",
+            "world.reset(test['Start'](state=sys.stdin.buffer.read()), observers=())",
             "test['_play'](world, 12, 2)",
             "sys.stdout.write(test['_fingerprint'](world))",
         ]

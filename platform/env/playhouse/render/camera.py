@@ -1,4 +1,4 @@
-"""Where a picture is taken from: a player's eye, or high above the house."""
+"""Cameras: a player's eye, and the views of the whole house."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interplay.env.playhouse.house.rooms import WALL_HEIGHT
 
 @dataclass(frozen=True)
 class Camera:
-    """An eye, where it looks, and how wide. Yaw 0 is +x and grows anticlockwise, pitch grows upwards; radians."""
+    """Position, direction and field of view. Yaw 0 is +x and grows anticlockwise, pitch grows upwards; radians."""
 
     eye: tuple[float, float, float]
     yaw: float
@@ -22,27 +22,27 @@ class Camera:
     field_of_view: float  # vertical, degrees
 
     def slope(self, height: int) -> float:
-        """Of one pixel, in a picture of this height."""
+        """Slope of one pixel in a picture of this height."""
         return 2.0 * math.tan(math.radians(self.field_of_view) / 2) / height
 
     def basis(self) -> Float32Array:
-        """Rows forward, right, up. [3, 3]"""
+        """Unit vectors forward, right and up as rows, [3, 3]."""
         cy, sy, cp, sp = math.cos(self.yaw), math.sin(self.yaw), math.cos(self.pitch), math.sin(self.pitch)
         return np.array([[cy * cp, sy * cp, sp], [sy, -cy, 0.0], [-cy * sp, -sy * sp, cp]], np.float32)
 
 
-def above(house: House, height: int, width: int) -> Camera:
-    """So high above the house that the picture is a map; +y is up."""
+def map_camera(house: House, height: int, width: int) -> Camera:
+    """A camera high above the house, looking down; +y is up in the picture."""
     return _around(house, yaw=math.pi / 2, pitch=-math.pi / 2, field_of_view=5.0, aspect=width / height)
 
 
-def beside(house: House, height: int, width: int) -> Camera:
-    """A large view of the whole house, over its near walls, which are not drawn from outside."""
+def overview_camera(house: House, height: int, width: int) -> Camera:
+    """A camera that sees the whole house over its near walls, which are not drawn from outside."""
     return _around(house, yaw=math.radians(65.0), pitch=math.radians(-52.0), field_of_view=24.0, aspect=width / height)
 
 
 def _around(house: House, yaw: float, pitch: float, field_of_view: float, aspect: float) -> Camera:
-    """The nearest eye on this line of sight from which the whole house fits into the picture."""
+    """The nearest camera in this direction that has the whole house in its picture."""
     low = np.array([*np.min([room.low for room in house.rooms], axis=0), 0.0])
     high = np.array([*np.max([room.high for room in house.rooms], axis=0), WALL_HEIGHT])
     middle = (low + high) / 2

@@ -1,7 +1,7 @@
-"""Where each primitive can appear on the screen: its own rectangle, within the windows its room is seen through.
+"""Portal culling: the screen rectangle of each primitive, clipped to the windows through which its room is visible.
 
-A room is seen through its portals: the room around the eye fills the screen, and each doorway hands the part of the
-window that it covers on to the next room. What is culled is what no ray can reach, so culling changes no pixel.
+The room around the eye fills the screen; each doorway passes the part of the window that it covers on to the next room.
+Only primitives that no ray can reach are culled, so culling changes no pixel.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
 from interplay.env.playhouse.render.raycast import ROOM
 
-_NEAR = np.float32(0.005)  # meters: what is nearer to the eye is not drawn
-_SLACK = np.float32(0.06)  # meters: a room's share of the wall around it, and a little more
+_NEAR = np.float32(0.005)  # near plane, meters
+_SLACK = np.float32(0.06)  # meters: a room's share of the wall around it, plus a margin
 
 
 @inlined
@@ -26,7 +26,7 @@ def _overlap(out: Any, a: Any, b: Any) -> None:
 
 @inlined
 def _include(out: Any, a: Any) -> None:
-    """Grows `out` to hold `a` too; empty rectangles count for nothing."""
+    """Grows `out` to include `a`; empty rectangles are ignored."""
     if a[1] <= a[0] or a[3] <= a[2]:
         return
     if out[1] <= out[0] or out[3] <= out[2]:
@@ -62,7 +62,7 @@ def _project(out: Any, corners: Any, scale: Any, height: Any, width: Any) -> Non
     out[:] = 0
     if low_u > high_u:
         return
-    # Whole pixels, one to spare on each side for float32's rounding.
+    # Whole pixels, with one extra on each side for float32 rounding.
     out[0] = max(0, int(max(low_u / scale, np.float32(-1e6)) + width * np.float32(0.5)) - 1)
     out[1] = min(width, int(min(high_u / scale, np.float32(1e6)) + width * np.float32(0.5)) + 2)
     out[2] = max(0, int(height * np.float32(0.5) - min(high_v / scale, np.float32(1e6))) - 1)
@@ -84,7 +84,7 @@ def _corners(out: Any, center: Any, axes: Any, eye: Any, basis: Any) -> None:
 
 @inlined
 def _touches(center: Any, radius: Any, room: Any) -> Any:
-    """Is a ball within reach of a room [low x, low y, high x, high y]?"""
+    """Whether a ball touches a room [low x, low y, high x, high y]."""
     reach = radius + _SLACK
     return (
         (center[0] > room[0] - reach)
@@ -98,7 +98,7 @@ def _touches(center: Any, radius: Any, room: Any) -> Any:
 def _windows(
     windows: Any, rooms: Any, ceiling: Any, doors: Any, door_rooms: Any, eye: Any, basis: Any, scale: Any, whole: Any
 ) -> None:
-    """Fills `windows` [R, 4]: the part of the screen through which each room can be seen."""
+    """Fills `windows` [R, 4]: the part of the screen in which each room is visible."""
     windows[:] = 0
     inside = False
     for room in range(rooms.shape[0]):
@@ -144,14 +144,14 @@ def cull(
     width: int,
     portals: bool,
 ) -> None:
-    """Fills `rectangles` [P, 4] (x0, x1, y0, y1; empty where nothing can be seen) of every primitive.
+    """Fills `rectangles` [P, 4] (x0, x1, y0, y1; empty if invisible) of every primitive.
 
     Args:
-        kinds: [P]; the first R primitives are the rooms. hidden: bool [P], those not to be drawn at all.
+        kinds: [P]; the first R primitives are the rooms. hidden: bool [P], primitives to omit.
         centers: [P, 3]. axes: [P, 9], row-major, columns are the half-axes in meters. radii: [P], of bounding balls.
         rooms: [R, 4], low x, low y, high x, high y. ceiling: their height.
         doors: [D, 6], center and half-sizes of the openings through the wall. door_rooms: [D, 2].
-        scale: the slope of one pixel. portals: False draws every room in the whole screen (the slow, plain way).
+        scale: the slope of one pixel. portals: False draws every room in the whole screen (slower, same picture).
     """
     whole = np.empty(4, np.int32)
     whole[0], whole[1], whole[2], whole[3] = 0, width, 0, height

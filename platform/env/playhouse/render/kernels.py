@@ -1,10 +1,10 @@
-"""How the renderer's inner loops are compiled: by numba, without the interpreter's lock, and kept between processes.
+"""Numba decorators of the renderer: no GIL, and compiled code cached between processes.
 
-A compiled function is stored under the date of its own file alone, so it calls no compiled function of another file:
-an edit there would go unnoticed.
+Numba's cache key is the modification time of the function's own file, so a compiled function must not call a compiled
+function of another file: an edit there would not invalidate the cache. This is why small helpers exist in two files.
 
-No fast-math: compiled afresh and loaded from disk, a function may be two different machine codes (one inlines what the
-other calls), and only strict arithmetic makes both give the same bits.
+No fast-math: a freshly compiled and a cached function may be different machine code (one inlines what the other calls),
+and only strict arithmetic makes both give the same bits.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"
 
 
 def compiled(function: F) -> F:
-    """Compiles a function for each new combination of argument types, on its first call with them."""
+    """Compiles a function on its first call with each combination of argument types."""
     return cast("F", njit(**_OPTIONS)(function))
 
 
 def inlined(function: F) -> F:
-    """Compiles a small function into whatever compiled function of its own file calls it."""
+    """Inlines a small function into the compiled functions of its own file that call it."""
     return cast("F", njit(inline="always", **_OPTIONS)(function))

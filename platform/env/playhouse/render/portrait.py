@@ -1,4 +1,4 @@
-"""Pictures of a moment for people: what each player sees, the whole house, and a map."""
+"""Pictures of a moment for people: both players' views, an overview of the house, and a map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interplay.env.playhouse.render.scene import Scene
 def portrait(
     scene: Scene, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
 ) -> dict[str, Image]:
-    """Pictures uint8 [height, width, 3] by title; poses as `Scene` takes them."""
+    """Pictures uint8 [height, width, 3] by title; poses as in `Scene`."""
     pictures = {}
     for role, title in enumerate(("setter", "solver")):
         x, y, yaw, pitch = (float(c) for c in avatars[role])

@@ -1,4 +1,4 @@
-"""What a house is drawn from: every part of its rooms, doorways, things and avatars, as tables of primitives."""
+"""Tables of render primitives: all parts of a house's rooms, doorways, things and avatars."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, RGB
 from interplay.env.playhouse.house.category import BodyPart, cylinder, ellipsoid
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS, DoorPlan
-from interplay.env.playhouse.render.raycast import KINDS, ROOM, SHADOW
+from interplay.env.playhouse.render.raycast import PRIMITIVE_KINDS, ROOM, SHADOW
 
-NOBODY = -1  # what the id picture calls walls, floors and nothing
-AVATARS = (-2, -3)  # ... and the avatars of the setter and of the solver
+HOUSE_ID = -1  # id of walls, floors and background
+AVATAR_IDS = (-2, -3)  # ids of the setter's and the solver's avatar
 
-FIXED: dict[str, RGB] = {
+PAINT_COLORS: dict[str, RGB] = {
     **COLORS,
     "wood": (0.66, 0.47, 0.27),
     "black": (0.10, 0.10, 0.11),
@@ -34,7 +34,7 @@ FIXED: dict[str, RGB] = {
     "frame": (0.88, 0.86, 0.80),
 }
 
-# An avatar's frame stands on the floor, its head's frame sits in the eye; both look along +x.
+# The origin of an avatar's body is on the floor, that of its head in the eye; both face +x.
 _CLOTHES = ("slate", "olive")
 _HEAD: tuple[BodyPart, ...] = (
     ellipsoid((-0.04, 0, 0.02), (0.15, 0.14, 0.17), "skin"),
@@ -59,27 +59,27 @@ def _body(clothes: str) -> tuple[BodyPart, ...]:
 
 @dataclass(frozen=True)
 class RenderPrimitives:
-    """Rows of primitives, P in all: the rooms first, then parts, then the shadows of S things."""
+    """Table of P primitives: rooms, then parts, then the shadows of S things."""
 
     kinds: Int32Array  # [P]
-    owners: Int32Array  # [P], the body each part belongs to: things, then two of each avatar, then the house
+    owners: Int32Array  # [P], index of the body of each part: things, two per avatar, the house
     offsets: Float32Array  # [P, 3], in the owner's frame
     rotations: Float32Array  # [P, 9]
     halves: Float32Array  # [P, 3]
     radii: Float32Array  # [P], of bounding balls
     colors: Float32Array  # [P, 3], 0 - 255; a room's is its floor's
-    names: NDArray[np.int16]  # [P], what the id picture calls it
+    names: NDArray[np.int16]  # [P], the id drawn into the id picture
     extents: Float32Array  # [S, 3], half-sizes of the bounding boxes of the things that cast shadows
 
     @property
     def shadows(self) -> int:
-        """The first row that is a shadow."""
+        """Index of the first shadow."""
         return len(self.kinds) - len(self.extents)
 
 
 @dataclass(frozen=True)
 class _Shape:
-    """The parts of one kind of thing at medium size, as arrays; `paints` are looked up for each thing."""
+    """Parts of one category at medium size as arrays; `paints` are resolved per thing."""
 
     kinds: Int32Array
     offsets: Float32Array
@@ -90,7 +90,7 @@ class _Shape:
 
 def _shape(parts: Sequence[BodyPart]) -> _Shape:
     return _Shape(
-        kinds=np.array([KINDS[part.primitive] for part in parts], np.int32),
+        kinds=np.array([PRIMITIVE_KINDS[part.primitive] for part in parts], np.int32),
         offsets=np.array([part.offset for part in parts], np.float32).reshape(-1, 3),
         rotations=np.array([part.rotation() for part in parts], np.float32).reshape(-1, 9),
         halves=np.array([part.half for part in parts], np.float32).reshape(-1, 3),
@@ -110,25 +110,25 @@ def _avatar_shapes(role: int) -> tuple[_Shape, _Shape]:
 
 @functools.cache
 def _paints(paints: tuple[str, ...], main: str) -> Float32Array:
-    """The colors [n, 3] of parts with these paints, 0 - 255, on a thing of this color."""
-    own, white = np.array(FIXED[main]), main == "white"
+    """Colors [n, 3], 0 - 255, of parts with these paints on a thing of this color."""
+    own, white = np.array(PAINT_COLORS[main]), main == "white"
     table = {
         "main": own,
         "dark": own * 0.55,
         "light": own * 0.8 if white else own * 0.5 + 0.5,
-        "trim": np.array(FIXED["pale" if white else "white"]),
+        "trim": np.array(PAINT_COLORS["pale" if white else "white"]),
     }
-    rows = [table[paint] if paint in table else np.array(FIXED[paint]) for paint in paints]
+    rows = [table[paint] if paint in table else np.array(PAINT_COLORS[paint]) for paint in paints]
     return np.array(rows, np.float32).reshape(-1, 3) * np.float32(255.0)
 
 
-def gather(house: House) -> RenderPrimitives:
-    """All parts of a house and of the two avatars."""
+def build_primitives(house: House) -> RenderPrimitives:
+    """Builds the primitives of a house and the two avatars."""
     things = len(house.things)
     home = things + 4
     rows = [_rooms(house, home), _frames(house.doorways, home)]
     rows += [_rows(_category_shape(t.category.name), t.color, t.scale, t.index, t.index) for t in house.things]
-    for role, name in enumerate(AVATARS):
+    for role, name in enumerate(AVATAR_IDS):
         body, head = _avatar_shapes(role)
         rows += [
             _rows(body, "white", 1.0, things + 2 * role, name),
@@ -170,7 +170,7 @@ def _rows(shape: _Shape, color: str, scale: float, owner: int, name: int) -> _Ro
 def _upright(
     kind: int, boxes: Iterable[tuple[Sequence[float], Sequence[float]]], owner: int, colors: Float32Array
 ) -> _Rows:
-    """Primitives of the house itself: (center, half-sizes) of each, along the axes of the world."""
+    """Axis-aligned primitives of the house itself from (center, half-sizes)."""
     table = np.array(list(boxes), np.float32).reshape(-1, 2, 3)
     count = len(table)
     return (
@@ -180,7 +180,7 @@ def _upright(
         np.tile(np.eye(3, dtype=np.float32).reshape(9), (count, 1)),
         table[:, 1],
         colors,
-        np.full(count, NOBODY, np.int16),
+        np.full(count, HOUSE_ID, np.int16),
     )
 
 
@@ -193,16 +193,16 @@ def _rooms(house: House, owner: int) -> _Rows:
         )
         for room in house.rooms
     ]
-    return _upright(ROOM, boxes, owner, washed([room.floor_color for room in house.rooms]))
+    return _upright(ROOM, boxes, owner, pale_colors([room.floor_color for room in house.rooms]))
 
 
-def washed(colors: Sequence[RGB]) -> Float32Array:
-    """Colors of floors and walls [n, 3], 0 - 255, drawn towards a light grey: what lies before them stands out."""
+def pale_colors(colors: Sequence[RGB]) -> Float32Array:
+    """Colors [n, 3], 0 - 255, blended with light grey, so that things stand out from floors and walls."""
     return (np.array(colors, np.float32) * np.float32(0.6) + np.float32(0.34)) * np.float32(255.0)
 
 
 def _frames(doors: Sequence[DoorPlan], owner: int) -> _Rows:
-    """The linings of the doorways: they fill the space between two rooms, so that no ray goes into the walls."""
+    """Linings of the doorways, which close the gap between two rooms so that no ray enters the walls."""
     boxes, paints = [], []
     for door in doors:
         wide, deep, tall = door.width / 2, WALL_THICKNESS, door.height / 2
@@ -216,7 +216,7 @@ def _frames(doors: Sequence[DoorPlan], owner: int) -> _Rows:
             else:
                 boxes.append(((x + along, y, height), (half, deep, half_height)))
         paints += ["frame", "frame", "frame", "wood"]
-    return _upright(KINDS["box"], boxes, owner, _paints(tuple(paints), "white"))
+    return _upright(PRIMITIVE_KINDS["box"], boxes, owner, _paints(tuple(paints), "white"))
 
 
 def _shadows(things: Sequence[PlacedThing]) -> _Rows:

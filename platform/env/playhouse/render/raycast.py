@@ -1,13 +1,13 @@
-"""Ray-casting of placed primitives into a depth buffer and an index buffer, compiled by numba.
+"""Numba ray-caster: renders placed primitives into a depth buffer and an index buffer.
 
 Every primitive is an affine image of a unit shape: the box [-1, 1]^3, the ball, the cylinder x^2 + y^2 <= 1, |z| <= 1,
 or the cone with its apex at z = 1 and the unit disc as its base at z = -1. In the unit frame a ray is
-``origin + t * direction``; the world's direction has a forward component of 1, so t is the depth along the gaze,
-and is comparable between primitives. Each is cast inside its own screen rectangle only, row by row and without
-branches, so that LLVM vectorizes the rows. Discriminants are taken from cross products (Lagrange's identity):
-b^2 - ac in float32 loses thin shapes a few meters away.
+``origin + t * direction``; the world direction has a forward component of 1, so t is the depth along the gaze and
+comparable between primitives. Each primitive is cast only inside its screen rectangle, row by row and without
+branches, so that LLVM vectorizes the rows. Discriminants are computed from cross products (Lagrange's identity),
+because b^2 - ac in float32 loses thin shapes a few meters away.
 
-A room is the box seen from within: its far side is hit, except through the openings of its doorways.
+A room is a box seen from inside: rays hit its far side, except through the openings of its doorways.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
 
 BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW = 0, 1, 2, 3, 4, 5
-KINDS = {"box": BOX, "ellipsoid": ELLIPSOID, "cylinder": CYLINDER, "cone": CONE}
+PRIMITIVE_KINDS = {"box": BOX, "ellipsoid": ELLIPSOID, "cylinder": CYLINDER, "cone": CONE}
 
 _ZERO, _ONE, _TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 _QUARTER = np.float32(0.25)
@@ -31,25 +31,30 @@ _WALL_FIRST = np.float32(1.0 - 1e-5)
 
 @inlined
 def _slab(origin: Any, direction: Any) -> Any:
-    """When a ray enters and leaves |x| <= 1."""
+    """The depths at which a ray enters and leaves |x| <= 1."""
     inverse = _ONE / direction
     one = (-_ONE - origin) * inverse
     other = (_ONE - origin) * inverse
     return (one, other) if one < other else (other, one)
 
 
+@inlined
+def _box_span(o: Any, d: Any, r: Any, u: Any) -> Any:
+    """The depths at which the ray of column slope `u` enters and leaves the unit box; it misses if near > far."""
+    ax, bx = _slab(o[0], d[0] + u * r[0])
+    ay, by = _slab(o[1], d[1] + u * r[1])
+    az, bz = _slab(o[2], d[2] + u * r[2])
+    near = ax if ax > ay else ay
+    near = az if az > near else near
+    far = bx if bx < by else by
+    far = bz if bz < far else far
+    return near, far
+
+
 @compiled
 def _box_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
-    ox, oy, oz = o
     for k in range(us.shape[0]):
-        u = us[k]
-        ax, bx = _slab(ox, d[0] + u * r[0])
-        ay, by = _slab(oy, d[1] + u * r[1])
-        az, bz = _slab(oz, d[2] + u * r[2])
-        near = ax if ax > ay else ay
-        near = az if az > near else near
-        far = bx if bx < by else by
-        far = bz if bz < far else far
+        near, far = _box_span(o, d, r, us[k])
         hit = (near <= far) & (near > _ZERO) & (near < depth[k])
         depth[k] = near if hit else depth[k]
         index[k] = me if hit else index[k]
@@ -94,7 +99,7 @@ def _cylinder_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: A
 
 @compiled
 def _cone_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) -> None:
-    """The cone x^2 + y^2 = (1 - z)^2 / 4 between z = -1 and its apex; coordinates here count from the apex."""
+    """The cone x^2 + y^2 = (1 - z)^2 / 4 between z = -1 and its apex; coordinates relative to the apex."""
     ox, oy, oz = o[0], o[1], o[2] - _ONE
     for k in range(us.shape[0]):
         u = us[k]
@@ -124,14 +129,7 @@ def _room_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any, 
     """Hits the far side of the unit box from within; an opening is (axis, side, low, high, top) in the unit frame."""
     ox, oy, oz = o
     for k in range(us.shape[0]):
-        u = us[k]
-        ax, bx = _slab(ox, d[0] + u * r[0])
-        ay, by = _slab(oy, d[1] + u * r[1])
-        az, bz = _slab(oz, d[2] + u * r[2])
-        near = ax if ax > ay else ay
-        near = az if az > near else near
-        far = bx if bx < by else by
-        far = bz if bz < far else far
+        near, far = _box_span(o, d, r, us[k])
         scratch[k] = far if (near <= far) & (far > _ZERO) else _FAR
     for n in range(openings.shape[0]):
         axis = int(openings[n, 0])
@@ -145,7 +143,7 @@ def _room_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any, 
             open_ = (wall > np.float32(0.9999)) & (across > low) & (across < high) & (height < top)
             scratch[k] = _FAR if open_ else t
     for k in range(us.shape[0]):
-        # A wall wins over what lies in its plane: the lining of a doorway, a thing against it.
+        # A wall is drawn before coplanar primitives: the lining of a doorway, a thing against the wall.
         t = scratch[k] * _WALL_FIRST
         hit = t < depth[k]
         depth[k] = t if hit else depth[k]
@@ -180,11 +178,11 @@ def cast(
     """Fills `depth` [H, W] (inf where nothing is hit) and `index` [H, W] (the primitive's row, or -1).
 
     Args:
-        kinds: [P], one of BOX, ELLIPSOID, CYLINDER, CONE, ROOM; SHADOW is cast by nobody, `paint` darkens with it.
+        kinds: [P], one of BOX, ELLIPSOID, CYLINDER, CONE, ROOM; SHADOW is skipped here and used by `paint` only.
         centers: [P, 3], world coordinates.
         inverses: [P, 9], row-major matrices from world offsets to the unit frame.
         rectangles: [P, 4], x0, x1, y0, y1 in pixels, ends excluded; empty where x1 <= x0.
-        openings: [O, 5], see `_room_row`; `opening_spans` [P, 2] names each room's rows.
+        openings: [O, 5], see `_room_row`; `opening_spans` [P, 2]: first and last row of each room.
         eye: [3]. basis: [3, 3], rows forward, right, up. us: [W], vs: [H]: the slopes of columns and rows.
         scratch: [W], overwritten.
     """

@@ -1,4 +1,4 @@
-"""One house, ready to be drawn: what the players see, and pictures from above."""
+"""Renderer of one house: views of the players and of the whole house."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
-from interplay.env.playhouse.render.camera import Camera, above, beside
+from interplay.env.playhouse.render.camera import Camera, map_camera, overview_camera
 from interplay.env.playhouse.render.culling import cull
-from interplay.env.playhouse.render.primitives import AVATARS, gather, washed
+from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
 from interplay.env.playhouse.render.raycast import cast
-from interplay.env.playhouse.render.shading import FLOORS, WALLS, halve, paint
+from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS, halve, paint
 from interplay.env.playhouse.render.transforms import place_bodies, place_parts, place_shadows
 
-_SLIVER = 0.001  # meters by which openings are smaller than their linings, so that no ray slips between the two
+_SLIVER = 0.001  # meters by which an opening is smaller than its lining, so that no ray passes between the two
 
 RenderedView = tuple[Image, NDArray[np.int16], Float32Array]
 
 
 class Scene:
-    """Draws one house. Made anew at each reset; not thread-safe.
+    """Renders one house. Not thread-safe; created at each reset.
 
     The poses of a moment are float32: positions [N, 3] and quaternions [N, 4] (w, x, y, z) of the house's things,
-    and avatars [2, 4] (x, y, yaw, pitch) of setter and solver. The same poses give the same bytes, in any process.
+    and avatars [2, 4] (x, y, yaw, pitch) of setter and solver. Equal poses give equal bytes in any process.
     """
 
     def __init__(self, house: House, config: PlayhouseConfig) -> None:
         self.house = house
         self.config = config
-        parts = self._parts = gather(house)
+        parts = self._parts = build_primitives(house)
         count, things = len(parts.kinds), len(house.things)
         self._positions, self._quaternions = np.zeros((things, 3), np.float32), np.zeros((things, 4), np.float32)
         self._avatars = np.zeros((2, 4), np.float32)
@@ -45,12 +45,12 @@ class Scene:
         self._centers, self._radii = np.zeros((count, 3), np.float32), parts.radii.copy()
         self._world, self._inverses, self._axes = (np.zeros((count, 9), np.float32) for _ in range(3))
         self._faces, self._rectangles = np.zeros((count, 6), np.float32), np.zeros((count, 4), np.int32)
-        self._hidden = {role: parts.names == name for role, name in enumerate(AVATARS)}
+        self._hidden = {role: parts.names == name for role, name in enumerate(AVATAR_IDS)}
         self._nothing_hidden = np.zeros(count, np.bool_)
         self._rooms = np.array([(*room.low, *room.high) for room in house.rooms], np.float32)
-        self._patterns = np.array([FLOORS[room.floor] for room in house.rooms], np.int32)
-        self._papers = np.array([WALLS[room.walls] for room in house.rooms], np.int32)
-        self._walls = washed([room.wall_color for room in house.rooms])
+        self._patterns = np.array([FLOOR_PATTERNS[room.floor] for room in house.rooms], np.int32)
+        self._papers = np.array([WALL_PATTERNS[room.walls] for room in house.rooms], np.int32)
+        self._walls = pale_colors([room.wall_color for room in house.rooms])
         self._openings, self._spans = _openings(house, count)
         self._doors, self._door_rooms = _doors(house)
 
@@ -69,34 +69,34 @@ class Scene:
         antialias: bool = False,
         portals: bool = True,
     ) -> RenderedView:
-        """What is seen from `eye` [3]: image uint8 [H, W, 3], ids int16 [H, W], depth float32 [H, W].
+        """Renders the view from `eye` [3]: image uint8 [H, W, 3], ids int16 [H, W], depth float32 [H, W].
 
         The ids are indices of things, -1 for the house, -2 and -3 for the setter and the solver. Depth is measured
-        along the gaze, in meters; inf where there is nothing. `hide_role` leaves out the viewer's own avatar.
-        `antialias` averages 2 x 2 rays a pixel; ids and depth then belong to one of the four.
-        `portals=False` draws all rooms in the whole picture: the same picture, slower.
+        along the gaze, in meters; inf for background. `hide_role` omits the viewer's own avatar.
+        `antialias` averages 2 x 2 rays per pixel; ids and depth are those of one of the four.
+        `portals=False` disables culling by doorways: the same picture, slower.
         """
         x, y, z = (float(c) for c in eye)
         camera = Camera((x, y, z), float(yaw), float(pitch), float(fov_y_deg))
         self._place(positions, quaternions, avatars)
-        return self._take(camera, height, width, hide_role, antialias, portals)
+        return self._render(camera, height, width, hide_role, antialias, portals)
 
     def map(
         self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
     ) -> Image:
-        """The house from high above, +y upwards, without its ceilings. [H, W, 3]"""
+        """Renders a map of the house from above without ceilings, +y up. [H, W, 3]"""
         self._place(positions, quaternions, avatars)
-        return self._take(above(self.house, height, width), height, width, None, True, True)[0]
+        return self._render(map_camera(self.house, height, width), height, width, None, True, True)[0]
 
     def overview(
         self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array, height: int, width: int
     ) -> Image:
-        """The house from the side and above, without its ceilings and near walls. [H, W, 3]"""
+        """Renders the house from the side and above without ceilings and near walls. [H, W, 3]"""
         self._place(positions, quaternions, avatars)
-        return self._take(beside(self.house, height, width), height, width, None, True, True)[0]
+        return self._render(overview_camera(self.house, height, width), height, width, None, True, True)[0]
 
     def _place(self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array) -> None:
-        # Copied into arrays of one type: numba compiles anew for each layout, and for read-only arrays.
+        # Copied into fixed arrays: numba compiles again for each memory layout and for read-only arrays.
         self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
         parts, first = self._parts, self._parts.shadows
         place_bodies(
@@ -125,11 +125,11 @@ class Scene:
             self._radii[first:],
         )
 
-    def _take(
+    def _render(
         self, camera: Camera, height: int, width: int, hide_role: int | None, antialias: bool, portals: bool
     ) -> RenderedView:
         if antialias:
-            image, ids, depth = self._take(camera, 2 * height, 2 * width, hide_role, False, portals)
+            image, ids, depth = self._render(camera, 2 * height, 2 * width, hide_role, False, portals)
             small = np.empty((height, width, 3), np.uint8)
             halve(small, image)
             return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
@@ -139,7 +139,7 @@ class Scene:
         return *self._paint(rays, depth, index), depth
 
     def _cull(self, rays: _Rays, hidden: NDArray[np.bool_], portals: bool) -> None:
-        """Finds where on the screen each part can be."""
+        """Computes the screen rectangle of each primitive."""
         cull(
             self._rectangles,
             self._parts.kinds,
@@ -160,7 +160,7 @@ class Scene:
         )
 
     def _cast(self, rays: _Rays) -> tuple[Float32Array, NDArray[np.int32]]:
-        """How far each pixel sees, and which part; both [H, W]."""
+        """Depth and primitive index of each pixel; both [H, W]."""
         shape = len(rays.vs), len(rays.us)
         depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
         cast(
@@ -181,7 +181,7 @@ class Scene:
         return depth, index
 
     def _paint(self, rays: _Rays, depth: Float32Array, index: NDArray[np.int32]) -> tuple[Image, NDArray[np.int16]]:
-        """The picture, and the name of what each pixel shows."""
+        """The picture and the id of each pixel."""
         parts, shape = self._parts, depth.shape
         image, ids = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16)
         paint(
@@ -211,11 +211,11 @@ class Scene:
 
 
 class _Rays(NamedTuple):
-    """The rays of one picture, one a pixel."""
+    """Rays of one picture, one per pixel."""
 
     eye: Float32Array  # [3]
     basis: Float32Array  # [3, 3], rows forward, right, up
-    slope: np.float32  # of two neighbors: how far apart they are for each meter forward
+    slope: np.float32  # of one pixel: distance between neighboring rays per meter forward
     us: Float32Array  # [W]
     vs: Float32Array  # [H]
 
@@ -228,14 +228,14 @@ def _rays(camera: Camera, height: int, width: int) -> _Rays:
 
 @functools.lru_cache(maxsize=32)
 def _slopes(slope: float, height: int, width: int) -> tuple[Float32Array, Float32Array]:
-    """Of columns [W] and rows [H]: how far right and up a ray goes for each meter forward."""
+    """Slopes of columns [W] and rows [H]: distance right and up per meter forward."""
     us = (np.arange(width) + 0.5 - width / 2) * slope
     vs = (height / 2 - 0.5 - np.arange(height)) * slope
     return us.astype(np.float32), vs.astype(np.float32)
 
 
 def _openings(house: House, count: int) -> tuple[Float32Array, NDArray[np.int32]]:
-    """Each room's doorways in the frame of its unit box [O, 5], and which rows are whose [count, 2]."""
+    """Doorways of each room in the frame of its unit box [O, 5], and each room's first and last row [count, 2]."""
     rows: list[tuple[float, float, float, float, float]] = []
     spans = np.zeros((count, 2), np.int32)
     for number, room in enumerate(house.rooms):
@@ -267,7 +267,7 @@ def _doors(house: House) -> tuple[Float32Array, NDArray[np.int32]]:
 
 
 def warm_up(log: Callable[[str], None]) -> None:
-    """Compiles the renderer, or loads what an earlier process compiled, and says so through `log`."""
+    """Compiles the renderer or loads it from numba's cache, and reports so through `log`."""
     log("preparing the Playhouse's renderer (some 15 s the first time on a machine, under a second afterwards)")
     config = PlayhouseConfig()
     house = make_house(config, seed=0)
@@ -277,7 +277,7 @@ def warm_up(log: Callable[[str], None]) -> None:
 
 
 def start_poses(house: House) -> tuple[Float32Array, Float32Array, Float32Array]:
-    """Positions, quaternions and avatars of a house as it was made, before anything moved."""
+    """Positions, quaternions and avatars of a house at its start."""
     yaws = np.array([thing.yaw for thing in house.things])
     quaternions = np.zeros((len(yaws), 4), np.float32)
     quaternions[:, 0], quaternions[:, 3] = np.cos(yaws / 2), np.sin(yaws / 2)

@@ -1,4 +1,4 @@
-"""Turns what the ray-caster found into colors: light, shadows beneath things, and the patterns of floors and walls."""
+"""Numba shader: colors of the ray-caster's pixels from light, shadows beneath things, and floor and wall patterns."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
 from interplay.env.playhouse.render.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW
 
-FLOORS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5, "mats": 6}
-WALLS = {"plain": 0, "stripes": 1, "dado": 2, "boards": 3, "tiles": 4}
+FLOOR_PATTERNS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5, "mats": 6}
+WALL_PATTERNS = {"plain": 0, "stripes": 1, "dado": 2, "boards": 3, "tiles": 4}
 
-# Lights are fixed to the house, so that a face keeps its shade when the viewer turns: a high window, and a fill
-# from the other side.
+# Lights are fixed to the house, so that a face keeps its brightness when the viewer turns: a high window, and a fill
+# light from the other side.
 _WINDOW = tuple(np.float32(x) for x in (0.48, 0.30, 0.82))
 _FILL = tuple(np.float32(x) for x in (-0.66, -0.60, 0.45))
 _AMBIENT, _WINDOW_SHARE, _FILL_SHARE = np.float32(0.64), np.float32(0.35), np.float32(0.12)
 _NOTHING = (np.float32(206.0), np.float32(208.0), np.float32(212.0))
 _CEILING = (np.float32(240.0), np.float32(240.0), np.float32(236.0))
 _SKIRTING = (np.float32(225.0), np.float32(222.0), np.float32(214.0))
-_DADO, _BOARDS = np.float32(0.9), np.float32(1.2)  # meters: how high the lower part of a wall is painted
+_DADO, _BOARDS = np.float32(0.9), np.float32(1.2)  # meters, height of the painted lower part of a wall
 _PANEL = (np.float32(196.0), np.float32(164.0), np.float32(124.0))
-_FINE = np.float32(0.02)  # meters: seams and weaves that are finer than a pixel would flicker
+_FINE = np.float32(
+    0.02
+)  # meters per pixel up to which seams and weaves are drawn; finer than a pixel they would flicker
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 
 @inlined
 def _light(x: Any, y: Any, z: Any) -> Any:
-    """How bright a white surface with this unit normal is; softly wrapped, so that no face is black."""
+    """Brightness of a white surface with this unit normal; wrapped diffuse light, so that no face is black."""
     window = (_WINDOW[0] * x + _WINDOW[1] * y + _WINDOW[2] * z + np.float32(0.35)) / np.float32(1.35)
     fill = _FILL[0] * x + _FILL[1] * y + _FILL[2] * z
     return _AMBIENT + _WINDOW_SHARE * max(window, _ZERO) + _FILL_SHARE * max(fill, _ZERO)
@@ -43,7 +45,7 @@ def _fraction(x: Any) -> Any:
 
 @compiled
 def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
-    """How bright a floor's pattern is at a place, in meters. `fine`: is a pixel small enough to show its seams?"""
+    """Brightness of a floor pattern at a point in meters. `fine`: whether a pixel is small enough to show seams."""
     if pattern == 1:  # planks along x, shifted from row to row
         row = np.floor(y * np.float32(5.0))
         shift = _fraction(row * np.float32(0.381966))
@@ -77,7 +79,7 @@ def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
 
 @inlined
 def _wall(pattern: Any, along: Any, height: Any) -> Any:
-    """How bright a wall's pattern is at a place, meters from a corner and above the floor."""
+    """Brightness of a wall pattern at a point, meters from a corner and above the floor."""
     if pattern == 1:  # wallpaper
         return np.float32(0.93) if _fraction(along * np.float32(2.5)) < _HALF else np.float32(1.04)
     if pattern == 3 and height < _BOARDS:
@@ -92,9 +94,9 @@ def _wall(pattern: Any, along: Any, height: Any) -> Any:
 def _darken(
     light: Any, depth: Any, index: Any, ids: Any, x0: Any, x1: Any, y0: Any, y1: Any, me: Any, view: Any
 ) -> None:
-    """Multiplies `light` by the shade of one column: darkest in its middle and right beneath the thing.
+    """Multiplies `light` by one shadow box: darkest at its center and directly beneath the thing.
 
-    `view`: eye, directions of forward, right and up, all in the frame of the column (unit box), and us, vs."""
+    `view`: eye, directions of forward, right and up, all in the frame of the unit box, and us, vs."""
     o, f, r, w, us, vs = view
     for y in range(y0, y1):
         v = vs[y]
@@ -125,7 +127,7 @@ def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
 
 @compiled
 def _brightness(kind: Any, x: Any, y: Any, z: Any, faces: Any, world: Any, half: Any) -> Any:
-    """Of a primitive at the point x, y, z of its unit shape."""
+    """Unit normal of a primitive at the point x, y, z of its unit shape."""
     ax, ay, az = abs(x), abs(y), abs(z)
     if kind == BOX:
         if ax >= ay and ax >= az:
@@ -149,14 +151,14 @@ def _brightness(kind: Any, x: Any, y: Any, z: Any, faces: Any, world: Any, half:
 
 @inlined
 def _corner(distance: Any) -> Any:
-    """Corners of a room are a little darker: how bright it is this far, in meters, from one."""
+    """Brightness at this distance, in meters, from a corner of a room: corners are slightly darker."""
     near = max(_ONE - distance * np.float32(3.0), _ZERO)
     return _ONE - np.float32(0.16) * near * near
 
 
 @compiled
 def _room(x: Any, y: Any, z: Any, pixel: Any, look: Any) -> Any:
-    """The color of a room's inside at the point x, y, z of its unit box. `pixel`: the size of one there, meters."""
+    """Color of a room's inside at the point x, y, z of its unit box. `pixel`: size of a pixel there, meters."""
     faces, half, center, pattern, walls, floor, wall = look
     ax, ay, az = abs(x), abs(y), abs(z)
     if az >= ax and az >= ay:
@@ -257,7 +259,7 @@ def _paint_part(
 
 @compiled
 def _light_faces(faces: Any, kinds: Any, world: Any) -> None:
-    """How bright each primitive's six sides are, [P, 6]."""
+    """Brightness of the six sides of each primitive, [P, 6]."""
     for p in range(kinds.shape[0]):
         if kinds[p] == SHADOW:
             continue
@@ -272,7 +274,7 @@ def _shade(
 ) -> None:
     """Fills `light` [H, W]: 1, and less in the shadow beneath a thing.
 
-    `rays`: eye, directions of forward, right and up, us, vs; all else as `paint` has it."""
+    `rays`: eye, directions of forward, right and up, us, vs; other arguments as in `paint`."""
     eye, f, r, w, us, vs = rays
     light[:] = _ONE
     for p in range(kinds.shape[0]):
@@ -309,12 +311,12 @@ def paint(
     us: Float32Array,
     vs: Float32Array,
 ) -> None:
-    """Fills `image` [H, W, 3] and `ids` [H, W] (the name of what is seen, -1 for nothing).
+    """Fills `image` [H, W, 3] and `ids` [H, W] (-1: background).
 
     Args:
         light: [H, W], scratch. faces: [P, 6], scratch.
         depth, index: [H, W], as `cast` fills them; kinds ... inverses: its primitives [P, ...].
-        colors: [P, 3], 0 - 255; of a room, its floor's. names: [P], what `ids` calls them.
+        colors: [P, 3], 0 - 255; of a room, its floor's. names: [P], their ids.
         patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colors.
     """
     f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)

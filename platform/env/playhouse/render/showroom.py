@@ -1,4 +1,4 @@
-"""Pictures of single things and of rooms as a player sees them: to judge by eye whether words fit what is seen."""
+"""Pictures of single things and of rooms as a player sees them, to check names and colors by eye."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from interplay.env.playhouse.house.rooms import RoomPlan
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.scene import Scene, start_poses
 
-AWAY = (-1000.0, -1000.0, 0.0)  # where players stand who are not to be seen
-SIDE = 9.0  # meters, of the bare room
-IN_CORNER = 0.5  # meters from both walls, of an eye that looks over a room
+HIDDEN_POSE = (-1000.0, -1000.0, 0.0)  # of players, out of sight
+ROOM_SIDE_M = 9.0  # of the bare room
+CORNER_GAP_M = 0.5  # from both walls to the camera
 
 
 def thing_alone(
@@ -28,19 +28,21 @@ def thing_alone(
     """
     category = CATEGORIES[name]
     height = category.half_extents[2] * SIZES[size]
-    eye = np.array([1.0, SIDE / 2, EYE_HEIGHT_M], np.float32)
-    at = (float(eye[0]) + away, SIDE / 2, height)
+    eye = np.array([1.0, ROOM_SIDE_M / 2, EYE_HEIGHT_M], np.float32)
+    at = (float(eye[0]) + away, ROOM_SIDE_M / 2, height)
     thing = PlacedThing(0, category, color, size, 0, at, yaw)
-    room = RoomPlan("bedroom", "bedroom", (0.0, 0.0), (SIDE, SIDE), "wood", (0.55, 0.45, 0.36), (0.8, 0.76, 0.68))
-    house = House(0, (room,), (), (), (thing,), (AWAY, AWAY))
+    room = RoomPlan(
+        "bedroom", "bedroom", (0.0, 0.0), (ROOM_SIDE_M, ROOM_SIDE_M), "wood", (0.55, 0.45, 0.36), (0.8, 0.76, 0.68)
+    )
+    house = House(0, (room,), (), (), (thing,), (HIDDEN_POSE, HIDDEN_POSE))
     pitch = math.atan2(height - EYE_HEIGHT_M, away)
     return _draw(Scene(house, config), house, config, eye, 0.0, pitch)
 
 
 def room_from_corner(scene: Scene, house: House, config: PlayhouseConfig, number: int) -> Image:
-    """A room of a house as it was made, from that corner of it from which most things can be seen. uint8 [H, W, 3]"""
+    """A room of a house at its start, from the corner that shows the most things. uint8 [H, W, 3]"""
     room = house.rooms[number]
-    low, high = np.array(room.low) + IN_CORNER, np.array(room.high) - IN_CORNER
+    low, high = np.array(room.low) + CORNER_GAP_M, np.array(room.high) - CORNER_GAP_M
     middle = (low + high) / 2
     views = []
     for corner in ((low[0], low[1]), (low[0], high[1]), (high[0], low[1]), (high[0], high[1])):
@@ -54,7 +56,7 @@ def room_from_corner(scene: Scene, house: House, config: PlayhouseConfig, number
 
 def _draw(scene: Scene, house: House, config: PlayhouseConfig, eye: np.ndarray, yaw: float, pitch: float) -> Image:
     positions, quaternions, avatars = start_poses(house)
-    avatars[:, :2] = AWAY[:2]
+    avatars[:, :2] = HIDDEN_POSE[:2]
     return scene.draw(
         positions, quaternions, avatars, eye, yaw, pitch, config.field_of_view, *config.image,
         antialias=config.antialias,

@@ -1,4 +1,4 @@
-"""Puts the parts of things and avatars where they are at one moment, as primitives of the ray-caster."""
+"""Transforms from a moment's poses to the world coordinates of all primitives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interplay.env.playhouse.render.kernels import compiled, inlined
 
 @inlined
 def _rotation(out: Any, w: Any, x: Any, y: Any, z: Any) -> None:
-    """The row-major matrix [9] of a unit quaternion."""
+    """Rotation matrix [9, row-major] of a unit quaternion."""
     one, two = np.float32(1.0), np.float32(2.0)
     out[0], out[1], out[2] = one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)
     out[3], out[4], out[5] = two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)
@@ -21,7 +21,7 @@ def _rotation(out: Any, w: Any, x: Any, y: Any, z: Any) -> None:
 
 @inlined
 def _product(out: Any, a: Any, b: Any) -> None:
-    """The product of two row-major 3 x 3 matrices."""
+    """Product of two row-major 3 x 3 matrices."""
     for i in range(3):
         for j in range(3):
             out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j]
@@ -36,8 +36,8 @@ def place_bodies(
     avatars: Float32Array,
     eye_height: np.float32,
 ) -> None:
-    """Fills `places` [B, 3] and `turns` [B, 9] of all bodies: N things, then body and head of each avatar, and last
-    the house itself, which stays. positions [N, 3], quaternions [N, 4] (w, x, y, z), avatars [2, 4]."""
+    """Fills `places` [B, 3] and `turns` [B, 9] of all bodies: N things, body and head of each avatar, and finally the
+    house itself, which never moves. positions [N, 3], quaternions [N, 4] (w, x, y, z), avatars [2, 4]."""
     things = positions.shape[0]
     half = np.float32(0.5)
     for n in range(things):
@@ -99,8 +99,8 @@ def place_shadows(
     axes: Float32Array,
     radii: Float32Array,
 ) -> None:
-    """Fills the columns of shade under things: upright boxes from a thing's lowest point down to the floor, 1.2 m deep
-    at most, with the thing's yaw where it stands upright.
+    """Fills the shadow boxes under things: upright boxes from a thing's lowest point to the floor, at most 1.2 m deep,
+    with the thing's yaw if it stands upright.
 
     Args:
         things: [S], their bodies. extents: [S, 3], half-sizes of their bounding boxes in their own frames.
