@@ -1,7 +1,7 @@
-"""The movement of a player in two languages: the policy's bins, and the floats that the world moves by.
+"""Conversion between the bins of a movement action and the floats of the simulation.
 
-A float movement has the columns of `COMPONENTS`, each per frame: forward and strafe in -1..1 (of the avatar's full
-speed; strafe is to the right), yaw and pitch in radians turned in this frame (yaw anticlockwise, pitch upwards),
+A float movement has the columns of `COMPONENTS`, per frame: forward and strafe in -1..1 (of the avatar's full speed;
+strafe to the right is positive), yaw and pitch in radians per frame (yaw anticlockwise, pitch upwards),
 grasp 0 or 1 (held while 1), push -1..1 (away is positive), rotate -1..1, throw 0 or 1 (the object flies on release).
 """
 
@@ -27,13 +27,13 @@ COMPONENTS = (
     Component("throw", 2, 0),
 )
 
-MAX_YAW_RAD_PER_FRAME = math.radians(6.0)  # in one frame
+MAX_YAW_RAD_PER_FRAME = math.radians(6.0)
 MAX_PITCH_RAD_PER_FRAME = math.radians(3.0)
-MU = 20.0  # mu-law: fine bins near zero, coarse ones far out
+MU = 20.0  # of the mu-law: bins are finer near zero
 
 
 def mu_law_bins(bins: int, most: float, mu: float = MU) -> NDArray[np.float64]:
-    """The value of each bin, -most..most, dense around 0: sign(x) ((1 + mu)^|x| - 1) / mu for x even in -1..1."""
+    """Bin values in -most..most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
     x = np.linspace(-1.0, 1.0, bins)
     return np.sign(x) * ((1.0 + mu) ** np.abs(x) - 1.0) / mu * most
 
@@ -53,14 +53,14 @@ BIN_VALUES: tuple[NDArray[np.float64], ...] = (
 
 
 class MovementCodec:
-    """Maps the components that a policy has to and from float movements; those it lacks rest."""
+    """Converts between a policy's components and float movements; components that it lacks are 0."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         index = {component.name: i for i, component in enumerate(COMPONENTS)}
         self.columns = tuple(index[name] for name in names)
         self.components = tuple(COMPONENTS[i] for i in self.columns)
         self._bins = np.array([component.bins for component in self.components])
-        self._values = np.zeros((len(self.columns), int(self._bins.max(initial=0))))  # of each bin of each component
+        self._values = np.zeros((len(self.columns), int(self._bins.max(initial=0))))  # [component, bin]
         for i, column in enumerate(self.columns):
             self._values[i, : self._bins[i]] = BIN_VALUES[column]
         self._rows = np.arange(len(self.columns))
@@ -70,7 +70,7 @@ class MovementCodec:
         """Bins [frames, len(components)] -> floats [frames, 8].
 
         Raises:
-            ValueError: a wrong shape, or a bin out of range.
+            ValueError: wrong shape, or a bin out of range.
         """
         if movement.ndim != 2 or movement.shape[1] != len(self.columns):
             names = ", ".join(component.name for component in self.components)

@@ -1,4 +1,4 @@
-"""Everything a house may hold, by name, and the words for how it looks."""
+"""All categories by name, with the colors and sizes of things."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ COLORS: dict[str, RGB] = {
 
 SIZES: dict[str, float] = {"small": 0.75, "medium": 1.0, "large": 1.3}
 
-BIN = "bin"  # the one category that is hollow, so that things go in
+BIN = "bin"  # the one container: hollow, so objects fit inside
 
 CATEGORIES: dict[str, Category] = {category.name: category for category in (*FURNITURE, *OBJECTS)}

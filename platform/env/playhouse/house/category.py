@@ -1,4 +1,4 @@
-"""What a kind of thing is made of: primitives to draw, and simpler ones that physics touches."""
+"""Categories of things: the primitives to render, and simpler collision proxies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RGB = tuple[float, float, float]
 
 PRIMITIVES = ("box", "ellipsoid", "cylinder", "cone")
 
-# Columns: where a part's own x, y and z axes point in the frame of its thing.
+# Directions of a part's x, y and z axes in the frame of its thing.
 _AXES: dict[str, tuple[XYZ, XYZ, XYZ]] = {
     "z": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "-z": ((-1, 0, 0), (0, 1, 0), (0, 0, -1)),
@@ -28,10 +28,10 @@ _AXES: dict[str, tuple[XYZ, XYZ, XYZ]] = {
 class BodyPart:
     """One primitive of a thing of medium size. Meters.
 
-    `half` is given in the part's own frame, before it is turned: half edges of a box; radii of an ellipsoid; two
+    `half` is in the part's own frame, before rotation: half edges of a box; radii of an ellipsoid; two
     radii and the half height of a cylinder or of a cone (base at the part's own -z, apex at its +z).
     `paint`: "main" is the thing's color, "dark" and "light" its shades, "trim" is white, or grey on a white thing; any
-    other word is a fixed paint.
+    other name is a fixed color.
     """
 
     primitive: str
@@ -54,7 +54,7 @@ class BodyPart:
 
 @dataclass(frozen=True)
 class Surface:
-    """A level top on which objects can lie, in the frame of its furniture."""
+    """A horizontal surface for objects, in the frame of its furniture."""
 
     height: float
     half: tuple[float, float]
@@ -62,22 +62,22 @@ class Surface:
 
 @dataclass(frozen=True)
 class Category:
-    """A kind of furniture or object. Its frame sits in the center of its bounding box; x is its front."""
+    """A kind of furniture or object. Its origin is the center of its bounding box; it faces +x."""
 
     name: str
     furniture: bool
     half_extents: XYZ  # of the bounding box at medium size
-    shape: str  # of its physics: "box", "cylinder", "sphere" or "composite"
-    parts: tuple[BodyPart, ...]  # what is drawn
-    proxies: tuple[BodyPart, ...]  # what is touched
+    shape: str  # of its collision proxies: "box", "cylinder", "sphere" or "composite"
+    parts: tuple[BodyPart, ...]  # rendered
+    proxies: tuple[BodyPart, ...]  # for collisions
     attributes: frozenset[str] = frozenset()
     surface: Surface | None = None
-    against_wall: bool = False  # furniture that stands with its back to a wall
+    against_wall: bool = False  # furniture placed with its back to a wall
     density: float = 120.0  # kg / m^3 of the proxies
 
     @property
     def shape_word(self) -> str:
-        """How an instruction calls its shape, "" where no word fits."""
+        """The word for its shape in instructions; "" if there is none."""
         return next((word for word in ("round", "rectangular", "pointy") if word in self.attributes), "")
 
 

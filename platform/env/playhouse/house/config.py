@@ -1,4 +1,4 @@
-"""The settings of a Playhouse, all checked at once."""
+"""Settings of a Playhouse, validated together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.catalog import BIN, COLORS, OBJECTS, SIZES
 
 MAX_ROOMS = 5
-MAX_FURNITURE_PER_ROOM = 5  # a room; more would leave no way through
+MAX_FURNITURE_PER_ROOM = 5  # more would block the room
 MAX_OBJECTS = 24
 
 Range = tuple[int, int]
@@ -19,31 +19,31 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class PlayhouseConfig:
-    """What kind of houses are made, what players see, and which movements they have. Lengths in meters.
+    """Distribution of houses, rendering and action space. Lengths in meters.
 
     Ranges are (least, most), both included. An empty tuple of categories, colors or sizes means all of them.
     """
 
     rooms: Range = (1, 3)
-    room_size: tuple[float, float] = (4.0, 5.0)  # the side of a room
-    varied_decor: bool = True  # every house has rooms, floors and walls of its own; False: all look alike
-    furniture: Range = (1, 3)  # pieces in a room
-    objects: Range = (4, 8)  # loose objects in the house
-    categories: tuple[str, ...] = ()  # of the loose objects
-    colors: tuple[str, ...] = ()  # of the loose objects
+    room_size: tuple[float, float] = (4.0, 5.0)  # side length
+    varied_decor: bool = True  # random room kinds, floors and wall colors; False: the same in every house
+    furniture: Range = (1, 3)  # pieces per room
+    objects: Range = (4, 8)  # loose objects per house
+    categories: tuple[str, ...] = ()  # of loose objects
+    colors: tuple[str, ...] = ()  # of loose objects
     sizes: tuple[str, ...] = ()
-    unique_colors: bool = False  # every loose object has another color
-    on_surfaces: float = 0.3  # chance that an object starts on furniture, where there is room on it
-    stocked_bins: float = 0.4  # chance that a house has a bin that starts with things in it, where bins may occur
-    image: tuple[int, int] = (72, 96)  # height, width in pixels
+    unique_colors: bool = False  # no two loose objects of one color
+    on_surfaces: float = 0.3  # probability that an object starts on furniture, if there is room
+    stocked_bins: float = 0.4  # probability of a bin that starts with objects in it, if bins may occur
+    image: tuple[int, int] = (72, 96)  # (height, width) in pixels
     field_of_view: float = 60.0  # vertical, degrees
     antialias: bool = False
-    start_in_corner: bool = False  # players start in corners, where one is free, and see most of the room; or anywhere
-    components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movements that policies have
-    walk_speed: float = 2.0  # meters a second, forward
-    strafe_speed: float = 1.5
-    setter_visible: bool = True  # is the setter's avatar in the house at all
-    track_contacts: bool = True  # who touched, hit, pushed and let go of what is remembered, and recorded
+    start_in_corner: bool = False  # players start in free corners, facing the room; False: anywhere
+    components: tuple[str, ...] = tuple(component.name for component in COMPONENTS)  # movement components of policies
+    walk_speed: float = 2.0  # m/s, forward
+    strafe_speed: float = 1.5  # m/s
+    setter_visible: bool = True  # whether the setter's avatar is in the house
+    track_contacts: bool = True  # log who touched, hit, pushed and released each thing, and record it
 
     def __post_init__(self) -> None:
         wrong = [*_ranges(self), *_names(self), *_numbers(self)]
@@ -57,7 +57,7 @@ class PlayhouseConfig:
 
     @property
     def view(self) -> tuple[float, float]:
-        """How wide and how high players see, radians."""
+        """Horizontal and vertical field of view, radians."""
         height, width = self.image
         tall = math.radians(self.field_of_view)
         return 2 * math.atan(math.tan(tall / 2) * width / height), tall
@@ -76,12 +76,12 @@ class PlayhouseConfig:
 
     @property
     def may_stock_bins(self) -> bool:
-        """Can a house of these settings have a bin that starts with things in it?"""
+        """Whether a house of these settings can have a bin that starts with objects in it."""
         return self.stocked_bins > 0.0 and BIN in self.object_categories and self.objects[1] > 1
 
     @property
     def most_things(self) -> int:
-        """The most things, furniture and objects, that a house of these settings can hold."""
+        """Maximum number of things (furniture and objects) in a house of these settings."""
         return self.rooms[1] * self.furniture[1] + self.objects[1]
 
 

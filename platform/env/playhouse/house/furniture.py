@@ -1,4 +1,4 @@
-"""The furniture: it stays where it stands. Tables, chairs and racks are open, so that things go under and in them."""
+"""Furniture categories, which never move. Tables, chairs and racks are open, so objects fit under or into them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _furniture(
     wall: bool = False,
     attributes: str = "",
 ) -> Category:
-    """Furniture whose every part is solid, but for cones and ellipsoids, which are decoration."""
+    """Furniture whose boxes and cylinders are solid; cones and ellipsoids are decoration."""
     proxies = tuple(part for part in parts if part.primitive in ("box", "cylinder"))
     return Category(name, True, half, "composite", parts, proxies, frozenset(attributes.split()), surface, wall)
 

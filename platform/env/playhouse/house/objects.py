@@ -1,4 +1,4 @@
-"""The loose objects: toy-like, 15 to 40 cm, each told from the others by its outline."""
+"""Object categories: toy-like, 15 to 40 cm, distinguishable by their outlines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _proxy(shape: str, half: XYZ) -> BodyPart:
 
 
 def _object(name: str, shape: str, half: XYZ, attributes: str, *parts: BodyPart) -> Category:
-    """An object whose physics is one proxy that fills its bounding box."""
+    """An object with a single collision proxy that fills its bounding box."""
     return Category(name, False, half, shape, parts, (_proxy(shape, half),), frozenset(attributes.split()))
 
 
@@ -34,7 +34,7 @@ def _wheels(x: float, y: float, z: float, radius: float) -> tuple[BodyPart, ...]
 
 
 def _lining(half: XYZ) -> tuple[BodyPart, ...]:
-    """The inside of an open box, so dark that one sees from afar that it is open."""
+    """The dark inside of an open box, which shows from afar that it is open."""
     x, y, z = half[0] - 2 * WALL, half[1] - 2 * WALL, half[2] - WALL - 0.015
     return (
         box((0, 0, 2 * WALL - half[2] + 0.002), (x, y, 0.002), "black"),
@@ -44,7 +44,7 @@ def _lining(half: XYZ) -> tuple[BodyPart, ...]:
 
 
 def _chair(half: XYZ) -> tuple[BodyPart, ...]:
-    """A seat with a back of two rails, on four legs; its front is +x."""
+    """A seat with a back of two rails, on four legs; it faces +x."""
     x, y, z = half
     return (
         box((0, 0, 0), (x, y, 0.02)),

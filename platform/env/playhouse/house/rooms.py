@@ -1,4 +1,4 @@
-"""Where the rooms of a house lie, which doorways join them, and the walls that remain."""
+"""Floor plan of a house: rooms, doorways and walls."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from interplay.env.playhouse.house.category import RGB, XYZ
 XY = tuple[float, float]
 
 WALL_HEIGHT = 2.6  # meters
-WALL_THICKNESS = 0.05  # of each room's own slab; two rooms have two between them
-OUTER_GROUND_M = 0.4  # meters of solid ground behind an outer wall
+WALL_THICKNESS = 0.05  # of each room's own wall; between two rooms there are two
+OUTER_GROUND_M = 0.4  # depth of solid ground behind an outer wall
 DOOR_WIDTH = 1.1
 DOOR_HEIGHT = 2.1
-MIN_WALL_BESIDE_DOOR_M = 0.25  # the least wall beside a doorway
+MIN_WALL_BESIDE_DOOR_M = 0.25  # on each side of a doorway
 
 ROOM_KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
 
 
 @dataclass(frozen=True)
 class Decor:
-    """How rooms of one kind are painted: one knows the kind by it. Muted, so that the saturated objects stand out."""
+    """Floors and wall colors that identify a kind of room; muted, so that the saturated objects stand out."""
 
     floors: tuple[str, ...]
     walls: str
@@ -58,7 +58,7 @@ DECORS: dict[str, Decor] = {
         ((0.78, 0.92, 0.94), (0.84, 0.88, 0.96), (0.80, 0.94, 0.88)),
     ),
 }  # fmt: skip
-# What all houses have whose decor does not vary: floor, and the colors of floor and walls.
+# With varied_decor=False: floor pattern, floor color and wall color by room kind.
 FIXED_DECOR: dict[str, tuple[str, RGB, RGB]] = {
     "living room": ("carpet", (0.60, 0.56, 0.48), (0.74, 0.80, 0.72)),
     "bedroom": ("wood", (0.50, 0.50, 0.52), (0.80, 0.76, 0.68)),
@@ -70,7 +70,7 @@ FIXED_DECOR: dict[str, tuple[str, RGB, RGB]] = {
 
 @dataclass(frozen=True)
 class RoomPlan:
-    """A room: its inside on the floor, and how it is painted."""
+    """A room: its floor rectangle and its decor."""
 
     name: str
     kind: str
@@ -88,14 +88,14 @@ class DoorPlan:
 
     rooms: tuple[int, int]
     middle: XY
-    axis: str  # "x" or "y": the way one walks through it
+    axis: str  # "x" or "y": the direction of passage
     width: float = DOOR_WIDTH
     height: float = DOOR_HEIGHT
 
 
 @dataclass(frozen=True)
 class Wall:
-    """An axis-aligned slab that has the color of one room."""
+    """An axis-aligned wall segment in the color of one room."""
 
     room: int
     center: XYZ
@@ -108,17 +108,19 @@ def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, 
     placed: list[tuple[XY, XY]] = []
     while len(placed) < count:
         size = np.round(rng.uniform(*side, size=2), 2)
-        low = _beside(placed[rng.integers(len(placed))], size, rng) if placed else (0.0, 0.0)
+        low = _adjacent_corner(placed[rng.integers(len(placed))], size, rng) if placed else (0.0, 0.0)
         high = (low[0] + float(size[0]), low[1] + float(size[1]))
         if not any(_overlap(low, high, *other) for other in placed):
             placed.append((low, high))
-    return [_painted(kind, low, high, rng if varied else None) for kind, (low, high) in zip(kinds, placed, strict=True)]
+    return [
+        _decorate(kind, low, high, rng if varied else None) for kind, (low, high) in zip(kinds, placed, strict=True)
+    ]
 
 
-def _beside(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator) -> XY:
-    """The low corner of a room of this size that shares enough wall with its neighbor for a doorway."""
+def _adjacent_corner(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.Generator) -> XY:
+    """Low corner for a room of this size that shares enough wall with its neighbor for a doorway."""
     low, high = neighbor
-    along = int(rng.integers(2))  # the axis on which the two rooms follow each other
+    along = int(rng.integers(2))  # the axis along which the two rooms are adjacent
     across = 1 - along
     gap = 2 * WALL_THICKNESS
     shared = DOOR_WIDTH + 2 * MIN_WALL_BESIDE_DOOR_M
@@ -133,7 +135,7 @@ def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
     return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
 
 
-def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> RoomPlan:
+def _decorate(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> RoomPlan:
     if rng is None:
         return RoomPlan(kind, kind, low, high, *FIXED_DECOR[kind])
     decor = DECORS[kind]
@@ -150,7 +152,7 @@ def _painted(kind: str, low: XY, high: XY, rng: np.random.Generator | None) -> R
 
 
 def plan_doors(rooms: Sequence[RoomPlan], rng: np.random.Generator) -> list[DoorPlan]:
-    """A doorway wherever two rooms share enough wall: every room can be reached, some by two ways."""
+    """A doorway wherever two rooms share enough wall: every room is reachable, some by two routes."""
     doors = []
     for i in range(len(rooms)):
         for j in range(i + 1, len(rooms)):
@@ -179,18 +181,18 @@ def _door(
 
 
 def build_walls(rooms: Sequence[RoomPlan], doors: Sequence[DoorPlan]) -> list[Wall]:
-    """The four walls of every room, with the doorways cut out of them and lintels above."""
+    """The four walls of every room, with doorways cut out and lintels above them."""
     return [
         wall
         for index in range(len(rooms))
         for along in (0, 1)
         for far in (False, True)
-        for wall in _side(rooms[index], index, along, far, doors)
+        for wall in _room_side(rooms[index], index, along, far, doors)
     ]
 
 
-def _side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[DoorPlan]) -> Iterator[Wall]:
-    """The wall of a room that stands across the axis `along`, on its near or far side."""
+def _room_side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[DoorPlan]) -> Iterator[Wall]:
+    """The wall of a room perpendicular to the axis `along`, on its near or far side."""
     across = 1 - along
     at = room.high[along] + WALL_THICKNESS / 2 if far else room.low[along] - WALL_THICKNESS / 2
 
@@ -212,12 +214,12 @@ def _side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[Doo
 
 
 def thick_walls(rooms: Sequence[RoomPlan], walls: Sequence[Wall]) -> list[Wall]:
-    """The same walls, as thick as can be: into the neighbor's share where a room lies behind, and far into the ground
-    where none does."""
-    return [piece for wall in walls for piece in _thickened(rooms, wall)]
+    """The walls at maximum thickness: through the neighbor's wall if there is a room behind, otherwise `OUTER_GROUND_M`
+    outwards."""
+    return [piece for wall in walls for piece in _thicken(rooms, wall)]
 
 
-def _thickened(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
+def _thicken(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
     along = 0 if wall.half[0] < wall.half[1] else 1
     across, room = 1 - along, rooms[wall.room]
     outward = 1.0 if wall.center[along] > room.low[along] else -1.0
@@ -229,14 +231,14 @@ def _thickened(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
         behind = low[0] - WALL_THICKNESS < ground[1] - 1e-6 and high[0] + WALL_THICKNESS > ground[0] + 1e-6
         if other is not room and behind:
             near, far = (min(max(end, start), stop) for end in (low[1] - WALL_THICKNESS, high[1] + WALL_THICKNESS))
-            yield from _piece(wall, along, start, near, outward * OUTER_GROUND_M)
-            yield from _piece(wall, along, near, far, outward * WALL_THICKNESS)
+            yield from _thick_piece(wall, along, start, near, outward * OUTER_GROUND_M)
+            yield from _thick_piece(wall, along, near, far, outward * WALL_THICKNESS)
             start = far
-    yield from _piece(wall, along, start, stop, outward * OUTER_GROUND_M)
+    yield from _thick_piece(wall, along, start, stop, outward * OUTER_GROUND_M)
 
 
-def _piece(wall: Wall, along: int, start: float, stop: float, deeper: float) -> Iterator[Wall]:
-    """Of a wall, from `start` to `stop` along its length, grown by `deeper` along the axis across it."""
+def _thick_piece(wall: Wall, along: int, start: float, stop: float, deeper: float) -> Iterator[Wall]:
+    """The part of a wall from `start` to `stop` along its length, grown by `deeper` perpendicular to it."""
     if stop - start > 1e-3:
         center, half = list(wall.center), list(wall.half)
         center[along], half[along] = center[along] + deeper / 2, half[along] + abs(deeper) / 2

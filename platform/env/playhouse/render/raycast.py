@@ -127,7 +127,7 @@ def _cone_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any) 
 @compiled
 def _room_row(depth: Any, index: Any, me: Any, us: Any, o: Any, d: Any, r: Any, openings: Any, scratch: Any) -> None:
     """Hits the far side of the unit box from within; an opening is (axis, side, low, high, top) in the unit frame."""
-    ox, oy, oz = o
+    oz = o[2]
     for k in range(us.shape[0]):
         near, far = _box_span(o, d, r, us[k])
         scratch[k] = far if (near <= far) & (far > _ZERO) else _FAR
