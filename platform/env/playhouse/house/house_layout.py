@@ -178,7 +178,7 @@ class _LayoutSampler:
         """Places the loose objects on the floor of any room or on furniture."""
         count = int(self.rng.integers(config.objects[0], config.objects[1] + 1))
         descriptions = _sample_descriptions(config, count, self.rng)
-        if config.may_place_stocked_bins and self.rng.random() < config.stocked_bins:
+        if config.may_stock_bins and self.rng.random() < config.stocked_bins:
             descriptions = self._place_stocked_bin(descriptions, config.object_sizes)
         for category, color, size in descriptions:
             on_top = self.rng.random() < config.on_surfaces and self._place_on_furniture(category, color, size)
