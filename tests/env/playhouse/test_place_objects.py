@@ -210,6 +210,7 @@ def test_what_is_brought_came_to_the_setter_and_was_not_there_before() -> None:
     bring = about(Bring, "bring", BALL, setter="setter")
     near = at(SCENE, BALL.index, 1.2, 0.6, 0.0)
     assert bring.success(near, []) and not bring.success(SCENE, [])
+    assert not bring.success(at(SCENE, BALL.index, 1.2, 0.6, 0.0, room="den"), []), "behind a wall"
     assert bring.success(at(SCENE, BALL.index, 1.2, 0.6, 0.9, held_by="solver"), []), "held out is brought"
     walked = {**SCENE.bodies, "setter": replace(SCENE.bodies["setter"], position=(2.4, 2.6))}
     assert not bring.success(replace(SCENE, bodies=walked), []), "the setter walked up to it"
@@ -250,6 +251,7 @@ def test_removed_is_out_of_the_bin_and_not_over_it() -> None:
     raised = at(SCENE, INSIDE.index, 3.0, 1.0, 0.6, held_by="solver")
     aside = at(SCENE, INSIDE.index, 2.4, 1.0, 0.6, held_by="solver")
     assert not task.success(raised, []) and task.success(aside, []) and task.success(at(SCENE, 4, 2, 1, 0.0), [])
+    assert not task.success(at(SCENE, INSIDE.index, 3.0, 1.0, 0.42), []), "on the rim"
     lifted = at(SCENE, INSIDE.index, 3.0, 1.0, 0.25, held_by="solver")
     levels = rungs(task, SCENE, lifted, raised, aside)
     assert levels == sorted(levels) and 0.45 < levels[1] < levels[2] < levels[3] == 1.0

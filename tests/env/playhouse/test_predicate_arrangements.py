@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -159,14 +158,3 @@ def test_shapes_do_not_depend_on_order_or_place(points: list[XY], turn: float) -
         assert shape(things) == shape(things[::-1])
         lifted = [replace(t, held_by="solver") for t in things]
         assert not shape(lifted)
-
-
-def test_some_of_many_form_a_shape() -> None:
-    things = laid((0, 0), (0.3, 0.9), (0.5, 0), (1.0, 0), (1.5, 0.9))
-    assert _indices(predicates.arranged(things, 3, predicates.is_row)) == [0, 2, 3]
-    assert predicates.arranged(things, 4, predicates.is_row) is None
-    assert predicates.arranged(things[:2], 3, predicates.is_row) is None
-
-
-def _indices(things: Sequence[Thing] | None) -> list[int]:
-    return [t.index for t in things or ()]

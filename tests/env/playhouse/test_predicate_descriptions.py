@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from house_scenes import house, thing
 from hypothesis import given
@@ -11,9 +9,6 @@ from hypothesis import strategies as st
 
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.predicates.descriptions import LARGER
-from interplay.env.playhouse.truth.predicates.relations import BESIDE, NEAR
-
-TABLE = thing(0, "brown table", 3, 2, 0.25, half_extents=(0.35, 0.35, 0.25), furniture=True)
 
 
 def test_matching_by_size_and_attribute() -> None:
@@ -53,33 +48,3 @@ def test_neighbors_are_of_the_room_and_nearest_first() -> None:
         thing(4, "white ball", 4.5, 1.3, held_by="solver"),
     )
     assert [t.index for t in predicates.neighbors(facts, facts.things[0])] == [2, 1]
-
-
-@pytest.mark.parametrize(
-    ("x", "z", "relation"),
-    [
-        (3.0, 0.6, "on"),
-        (3.0, 0.1, "under"),
-        (3.45 + BESIDE - 0.01, 0.1, "next to"),
-        (3.45 + BESIDE + 0.01, 0.1, "near"),
-        (3.45 + NEAR - 0.01, 0.1, "near"),
-        (3.45 + NEAR + 0.01, 0.1, None),
-    ],
-)
-def test_where_something_is_from_furniture(x: float, z: float, relation: str | None) -> None:
-    facts = house(TABLE, thing(1, "red ball", x, 2, z))
-    found = predicates.whereabouts(facts, facts.things[1])
-    assert (found.room, found.relation) == ("living room", relation)
-    assert (found.other is None) == (relation is None)
-
-
-def test_where_something_is_in_a_bin_or_a_hand_or_another_room() -> None:
-    bin_ = thing(1, "blue bin", 3.8, 2, 0.16, half_extents=(0.2, 0.2, 0.16), attributes=frozenset({"container"}))
-    ball = thing(2, "red ball", 3.8, 2, 0.12)
-    facts = house(TABLE, bin_, ball)
-    found = predicates.whereabouts(facts, ball)
-    assert (found.relation, found.other) == ("in", bin_), "rather than next to the table"
-    held = predicates.whereabouts(house(TABLE, bin_, replace(ball, held_by="solver")), replace(ball, held_by="solver"))
-    assert (held.relation, held.other) == ("held by", None)
-    away = predicates.whereabouts(house(TABLE, bin_, thing(2, "red ball", 7, 2)), thing(2, "red ball", 7, 2))
-    assert (away.room, away.relation) == ("bedroom", None)

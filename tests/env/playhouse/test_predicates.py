@@ -61,10 +61,3 @@ def test_matching_by_color_category_and_room() -> None:
     assert [t.index for t in predicates.matching(facts, color="red")] == [0, 1]
     assert [t.index for t in predicates.matching(facts, category="ball", room="den")] == [2]
     assert len(predicates.matching(facts)) == 3
-
-
-def test_what_is_held_and_looked_at() -> None:
-    facts = house(thing(0, "red ball", 1, 1), thing(1, "red block", 2, 1), holding=1, looking_at=0)
-    held, seen = predicates.held_by(facts, "solver"), predicates.looked_at(facts, "solver")
-    assert held is facts.things[1] and seen is facts.things[0]
-    assert predicates.held_by(facts, "setter") is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from interplay.env.playhouse.truth.predicates.arrangements import (
-    arranged,
     is_circle,
     is_ordered_row,
     is_row,
@@ -13,32 +12,21 @@ from interplay.env.playhouse.truth.predicates.arrangements import (
     towers,
 )
 from interplay.env.playhouse.truth.predicates.contact_events import (
-    brought,
     driven,
-    emptied,
     flown,
-    handed_over,
     hit,
     just_pushed,
-    moved,
-    pushed,
     pushed_by,
     pushed_with,
-    raised,
-    raised_with_contents,
-    removed,
     settled,
     thrown,
     touched,
-    touched_with,
 )
 from interplay.env.playhouse.truth.predicates.descriptions import (
-    Whereabouts,
     compared,
     matching,
     neighbors,
     same_color,
-    whereabouts,
 )
 from interplay.env.playhouse.truth.predicates.geometry import (
     apart,
@@ -63,7 +51,7 @@ from interplay.env.playhouse.truth.predicates.passages import (
     walk,
     walking_distance,
 )
-from interplay.env.playhouse.truth.predicates.perception import held_by, looked_at, visible
+from interplay.env.playhouse.truth.predicates.perception import visible
 from interplay.env.playhouse.truth.predicates.relations import (
     above,
     between,
@@ -80,12 +68,10 @@ from interplay.env.playhouse.truth.predicates.relations import (
 from interplay.env.playhouse.truth.predicates.sides import face_to_face, in_front, side_as_seen, side_of_player
 
 __all__ = [
-    "Whereabouts", "above", "apart", "arranged", "bearing", "between", "bottom", "brought", "compared", "contents",
-    "corners", "driven", "edge_distance", "elevation", "emptied", "face_to_face", "far", "flown", "gap", "handed_over",
-    "held_by", "hit", "in_front", "inside", "is_circle", "is_ordered_row", "is_row", "is_square", "is_tower",
-    "is_triangle", "just_pushed", "local", "looked_at", "matching", "moved", "near", "nearest_room", "neighbors",
-    "next_to", "on", "outside", "parts", "pushed", "pushed_by", "pushed_with", "raised", "raised_with_contents",
-    "removed", "route", "same_color", "same_room", "settled", "side_as_seen", "side_of_player", "spot", "things_on",
-    "thrown", "top", "touched", "touched_with", "touching", "towers", "under", "visible", "volume", "walk",
-    "walking_distance", "whereabouts", "wrap",
+    "above", "apart", "bearing", "between", "bottom", "compared", "contents", "corners", "driven", "edge_distance",
+    "elevation", "face_to_face", "far", "flown", "gap", "hit", "in_front", "inside", "is_circle", "is_ordered_row",
+    "is_row", "is_square", "is_tower", "is_triangle", "just_pushed", "local", "matching", "near", "nearest_room",
+    "neighbors", "next_to", "on", "outside", "parts", "pushed_by", "pushed_with", "route", "same_color", "same_room",
+    "settled", "side_as_seen", "side_of_player", "spot", "things_on", "thrown", "top", "touched", "touching", "towers",
+    "under", "visible", "volume", "walk", "walking_distance", "wrap",
 ]  # fmt: skip

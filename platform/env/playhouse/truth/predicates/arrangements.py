@@ -116,11 +116,6 @@ def circle_through(points: Points) -> tuple[XY, float] | None:
     return (x, y), math.sqrt(float(fit[2] + fit[:2] @ fit[:2]))
 
 
-def arranged(things: Sequence[Thing], count: int, shape: Callable[[Sequence[Thing]], bool]) -> tuple[Thing, ...] | None:
-    """The first `count` of the things that form a shape, such as `is_row`; None where none do."""
-    return next((chosen for chosen in combinations(things, count) if shape(chosen)), None)
-
-
 def _on_one_level(things: Sequence[Thing]) -> bool:
     heights = [bottom(thing) for thing in things]
     return max(heights) - min(heights) <= LEVEL and all(thing.held_by is None for thing in things)

@@ -1,8 +1,7 @@
-"""What was done in a house: between a remembered moment and now, or since a time. Meters and seconds throughout.
+"""Contact predicates: which player touched, hit, pushed or threw a thing, and how far it moved. Meters and seconds.
 
-`before` is any earlier `HouseFacts` of the same house that the caller kept; a thing is named by its index. What went
-away and came back has not moved. Who touched, hit, pushed and let go of a thing last is known exactly, and `since` asks
-for contacts from that time on; if `PlayhouseConfig.track_contacts` is off there are none.
+A thing is named by its index. Only contacts from the time `since` on count; if `PlayhouseConfig.track_contacts` is off
+there are none.
 """
 
 from __future__ import annotations
@@ -11,32 +10,9 @@ import math
 
 from interplay.env.playhouse.physics.contacts import SAME_CONTACT_S
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts
-from interplay.env.playhouse.truth.predicates.geometry import apart
-from interplay.env.playhouse.truth.predicates.passages import same_room
-from interplay.env.playhouse.truth.predicates.relations import contents, inside, on, touching
 
-MOVED = 0.1  # what one sees to have moved; a thing that settles shifts by millimeters
 SHOVED = 0.2  # of what was pushed on purpose: one who walks by may nudge a thing
 THROWN = 1.0  # along the floor, from where it left the hand: a drop rolls 0.4 at most, a throw flies 1.5 and more
-RAISED = 0.25  # above where it was; less may be a nudge
-HANDY = 1.5  # from a player to the edge of what was brought to it: within reach
-
-
-def moved(before: HouseFacts, now: HouseFacts, index: int) -> bool:
-    """Is a thing elsewhere, sideways or up or down?"""
-    return math.dist(before.things[index].position, now.things[index].position) >= MOVED
-
-
-def pushed(before: HouseFacts, now: HouseFacts, index: int) -> bool:
-    """Was a thing hit or pushed: is it elsewhere along the floor, and in nobody's hand, then or now?"""
-    old, new = before.things[index], now.things[index]
-    return old.held_by is None and new.held_by is None and math.dist(old.xy, new.xy) >= MOVED
-
-
-def touched_with(facts: HouseFacts, index: int, role: str) -> bool:
-    """Does what a player holds touch a thing?"""
-    held = facts.bodies[role].holding
-    return held is not None and touching(facts.things[held], facts.things[index])
 
 
 def touched(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
@@ -94,46 +70,6 @@ def driven(facts: HouseFacts, index: int, deed: ContactEvent | None) -> float:
 
 def _done(deed: ContactEvent | None, role: str, since: float, tool: int | None = None) -> bool:
     return deed is not None and deed.role == role and deed.time >= since and deed.tool == tool
-
-
-def raised(before: HouseFacts, now: HouseFacts, index: int, role: str) -> bool:
-    """Has a player a thing in hand, higher than it was?"""
-    old, new = before.things[index], now.things[index]
-    return new.held_by == role and new.position[2] - old.position[2] >= RAISED
-
-
-def raised_with_contents(before: HouseFacts, now: HouseFacts, index: int, role: str) -> bool:
-    """Has a player raised a container that held something, and is all of it still inside?"""
-    had = {thing.index for thing in contents(before, before.things[index])}
-    has = {thing.index for thing in contents(now, now.things[index])}
-    return bool(had) and had <= has and raised(before, now, index, role)
-
-
-def removed(before: HouseFacts, now: HouseFacts, index: int, container: int) -> bool:
-    """Was a thing in a container, and is neither in it nor on its rim?"""
-    thing, box = now.things[index], now.things[container]
-    out = not inside(thing, box) and not on(thing, box)
-    return out and inside(before.things[index], before.things[container])
-
-
-def emptied(before: HouseFacts, now: HouseFacts, container: int) -> bool:
-    """Was there something in a container, and has all of it been removed, with nothing else put in?"""
-    had = contents(before, before.things[container])
-    gone = all(removed(before, now, thing.index, container) for thing in had)
-    return bool(had) and gone and not contents(now, now.things[container])
-
-
-def handed_over(before: HouseFacts, now: HouseFacts, index: int, giver: str, taker: str) -> bool:
-    """Did a thing pass from one player's hand into another's? `before` is a moment at which the giver held it."""
-    return before.things[index].held_by == giver and now.things[index].held_by == taker
-
-
-def brought(before: HouseFacts, now: HouseFacts, index: int, role: str) -> bool:
-    """Has a thing come to a player, near enough to be taken? It moved, not the player alone."""
-    body, thing = now.bodies[role], now.things[index]
-    here = same_room(body.room, thing.room) and apart(body, thing) <= HANDY
-    was_here = same_room(body.room, before.things[index].room) and apart(body, before.things[index]) <= HANDY
-    return here and not was_here
 
 
 def settled(facts: HouseFacts) -> bool:

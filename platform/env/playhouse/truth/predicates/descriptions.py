@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import gap, volume
 from interplay.env.playhouse.truth.predicates.passages import same_room
-from interplay.env.playhouse.truth.predicates.relations import BESIDE, NEAR, inside, on, under
 
 LARGER = 1.5  # volume over that of the other, for a thing to be larger; less is taken for the same size
 Size = Literal["larger", "smaller", "same"]
@@ -56,28 +54,3 @@ def neighbors(facts: HouseFacts, thing: Thing) -> list[Thing]:
         if other.index != thing.index and other.held_by is None and same_room(thing.room, other.room)
     ]
     return sorted(others, key=lambda other: gap(thing, other))
-
-
-@dataclass(frozen=True)
-class Whereabouts:
-    """Where a thing is: its room's kind, and how it stands to what else."""
-
-    room: str | None  # "bedroom"; None between rooms
-    relation: str | None  # "held by", "in", "on", "under", "next to" or "near"; None: away from all furniture
-    other: Thing | None  # None for "held by" and for None
-
-
-def whereabouts(facts: HouseFacts, thing: Thing) -> Whereabouts:
-    """Where a thing is: in a hand; in, on or under another thing; else beside or near the nearest furniture."""
-    room = next((room.kind for room in facts.rooms if room.name == thing.room), None)
-    if thing.held_by is not None:
-        return Whereabouts(room, "held by", None)
-    others = neighbors(facts, thing)
-    for relation, holds in (("in", inside), ("on", on), ("under", under)):
-        for other in others:
-            if holds(thing, other):
-                return Whereabouts(room, relation, other)
-    nearest = next((other for other in others if other.furniture), None)
-    if nearest is None or gap(thing, nearest) > NEAR:
-        return Whereabouts(room, None, None)
-    return Whereabouts(room, "next to" if gap(thing, nearest) <= BESIDE else "near", nearest)

@@ -19,18 +19,6 @@ SEEN_SHARE = 2 / 9  # of a thing's points, in view and not hidden, for it to be 
 _INNER = 0.8  # of the way to its corners: where those points are
 
 
-def looked_at(facts: HouseFacts, role: str) -> Thing | None:
-    """The thing in the middle of a player's view."""
-    index = facts.bodies[role].looking_at
-    return None if index is None else facts.things[index]
-
-
-def held_by(facts: HouseFacts, role: str) -> Thing | None:
-    """The thing in a player's hand."""
-    index = facts.bodies[role].holding
-    return None if index is None else facts.things[index]
-
-
 def visible(facts: HouseFacts, role: str, across: float = ACROSS, tall: float = TALL) -> list[Thing]:
     """What a player sees in a view of this width and height, from the middle of the view outwards.
 
