@@ -1,4 +1,4 @@
-"""An agent in the solver's seat of several worlds at once: its policy decides a step for all lanes together."""
+"""Runs one agent in several worlds (lanes): observations in, actions out, one forward pass for all lanes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from interplay.episodes.vocabulary import Vocabulary
 
 
 class AgentRunner:
-    """Holds what an agent needs between two steps: its inputs, its memory, its policy with the random state::
+    """State of an agent between two steps: inputs, recurrent state, policy with its random state::
 
-    playing.reset(lane)
-    playing.observe(lane, view)          # for each lane
-    actions = playing.decide()       # one for each lane
+    runner.reset(lane)                 # at the start of an episode
+    runner.observe(lane, view)         # for each lane
+    actions, _ = runner.decide()       # one action for each lane
     """
 
     def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int) -> None:
@@ -30,26 +30,26 @@ class AgentRunner:
         self.memory = policy.initial_state(lanes)
 
     def reset(self, lane: int) -> None:
-        """The next view of this lane is the first of an episode."""
+        """Start an episode: the lane's next view is its first."""
         self.inputs.reset(lane)
 
     def observe(self, lane: int, view: View) -> None:
-        """What the lane's solver observes now."""
+        """Set the lane's current observation."""
         self.inputs.observe(lane, view)
 
     def decide(self) -> tuple[list[Action], Decision]:
-        """Acts in every lane; takes it that the actions are carried out."""
+        """Choose an action for every lane, and record it as executed."""
         decision = self.policy.decide(self.inputs.arrays, self.memory)
         self.memory = decision.state
         self.inputs.record_action(slice(None), decision.movement)
-        said = [
-            self.vocabulary.decode(decision.tokens[lane]) if spoke else "" for lane, spoke in enumerate(decision.speak)
+        texts = [
+            self.vocabulary.decode(decision.tokens[lane]) if speak else "" for lane, speak in enumerate(decision.speak)
         ]
         chunks = self.policy.layout.chunk(decision.movement)
-        return [Action(chunk, text or None) for chunk, text in zip(chunks, said, strict=True)], decision
+        return [Action(chunk, text or None) for chunk, text in zip(chunks, texts, strict=True)], decision
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs."""
+        """State for a checkpoint."""
         return {
             "inputs": {key: torch.from_numpy(value.copy()) for key, value in self.inputs.arrays.items()},
             "memory": list(self.memory),
@@ -57,7 +57,7 @@ class AgentRunner:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned."""
+        """Restore what `state` returned."""
         for key, value in state["inputs"].items():
             np.copyto(self.inputs.arrays[key], value.numpy())
         self.memory = RecurrentState(*state["memory"])

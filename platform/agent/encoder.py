@@ -1,4 +1,4 @@
-"""From the observation of one step to tokens: a picture's cells, the words heard and said, other senses."""
+"""Observation encoder: image cells, words heard and said, and vector observations, as tokens of one width."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class Encoded(NamedTuple):
     """N observations as tokens."""
 
     tokens: Tensor  # [N, S, W]
-    mask: Tensor | None  # bool [N, S], True where a token means something; None: all do
-    vision: Tensor | None  # [N, 2 C]: the picture alone, which has not seen the text; None where it is not wanted
-    language: Tensor | None  # [N, W]: the text alone
+    mask: Tensor | None  # bool [N, S], False at padding; None: no padding
+    vision: Tensor | None  # [N, 2 C], image features before text conditioning; None if not requested
+    language: Tensor | None  # [N, W], text features alone
 
 
 class TextEmbedding(nn.Module):
-    """Embeds what was heard and said: a word, its place, and who said it."""
+    """Embeds the words heard and said: the sum of a word embedding and an embedding of position and speaker."""
 
     def __init__(self, vocabulary_size: int, length: int, width: int) -> None:
         super().__init__()
         self.word = nn.Embedding(vocabulary_size, width)
-        self.place = nn.Parameter(torch.zeros(2 * length, width))  # one for each place of each speaker
+        self.place = nn.Parameter(torch.zeros(2 * length, width))  # one for each position of each speaker
         self.summary = nn.Sequential(nn.Linear(width, width), nn.ReLU())
         nn.init.normal_(self.place, std=0.3)
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """[N, 2 L] tokens, heard then said -> embeddings [N, 2 L, W], their mask [N, 2 L], their summary [N, W].
 
-        The summary bends each word with its place before the mean, so that it depends on the order of words.
+        A ReLU layer on each word with its position precedes the mean, so that the summary depends on the word order.
         """
         mask = tokens != PAD
         embedded = self.word(tokens) + self.place
@@ -45,7 +45,7 @@ class TextEmbedding(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Everything observed but the previous action, as tokens of one width."""
+    """Encodes all observations except the previous action."""
 
     def __init__(self, config: AgentConfig, layout: Layout, vocabulary_size: int) -> None:
         super().__init__()
@@ -70,22 +70,22 @@ class Encoder(nn.Module):
         self.tokens = words + cells + bool(world.vector)  # S
 
     def forward(self, observations: dict[str, Tensor], vision: bool = True) -> Encoded:
-        """Arrays of `observation.py` with time and lanes folded into one axis, [N, ...]; `vision`: is that wanted?"""
+        """Arrays of `observation.py` with time and lanes folded into one axis, [N, ...]; `vision`: also return it."""
         parts: list[Tensor] = []
         masks: list[Tensor] = []
-        pictured = language = None
+        vision_features = language = None
         if self.words is not None:
-            spoken = torch.cat([observations["heard"], observations["said"]], dim=1).long()
-            embedded, mask, language = self.words(spoken)
+            texts = torch.cat([observations["heard"], observations["said"]], dim=1).long()
+            embedded, mask, language = self.words(texts)
             parts.append(embedded)
             masks.append(mask)
         if self.tower is not None:
-            grid, pictured = self.tower(observations["image"], language, vision)
+            grid, vision_features = self.tower(observations["image"], language, vision)
             parts.append(self.cell(grid.flatten(2).transpose(1, 2)) + self.place)  # [N, C, h, w] -> [N, h w, W]
         if self.senses is not None:
             parts.append(cast(Tensor, self.senses(observations["vector"]))[:, None, :])
         tokens = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
         if not masks:
-            return Encoded(tokens, None, pictured, language)
-        seen = masks[0].new_ones(tokens.shape[0], tokens.shape[1] - masks[0].shape[1])
-        return Encoded(tokens, torch.cat([masks[0], seen], dim=1), pictured, language)
+            return Encoded(tokens, None, vision_features, language)
+        unmasked = masks[0].new_ones(tokens.shape[0], tokens.shape[1] - masks[0].shape[1])
+        return Encoded(tokens, torch.cat([masks[0], unmasked], dim=1), vision_features, language)

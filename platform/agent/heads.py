@@ -1,4 +1,4 @@
-"""What an agent does with what it knows: movement, and scalars such as its value. Language is in `language.py`."""
+"""Output heads: movement, and scalars such as the value. The language head is in `language.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interplay.agent.transformer import IMPOSSIBLE_LOGIT
 
 
 class ScalarHead(nn.Module):
-    """An MLP with one output: the value, and the utility of a reward model."""
+    """An MLP with one output, for the value and for a reward model's utility."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class ScalarHead(nn.Module):
 
 
 class MovementHead(nn.Module):
-    """An MLP that emits the A distinct actions of a step at once, each of K independent categoricals."""
+    """An MLP that outputs the A distinct actions of a step at once, each of K independent categoricals."""
 
     spread: Tensor
 
@@ -37,11 +37,11 @@ class MovementHead(nn.Module):
         bins = torch.tensor(layout.bins)
         self.total = sum(layout.bins)
         self.layers = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, self.actions * self.total))
-        # Components differ in size: `spread` places the logits into a rectangle, its rest filled from a last column.
+        # Components differ in size: `spread` gathers their logits into a rectangle, padded from an extra last column.
         starts = bins.cumsum(0) - bins
-        places = starts[:, None] + torch.arange(max(layout.bins))
+        positions = starts[:, None] + torch.arange(max(layout.bins))
         inside = torch.arange(max(layout.bins)) < bins[:, None]
-        self.register_buffer("spread", torch.where(inside, places, self.total).flatten(), persistent=False)
+        self.register_buffer("spread", torch.where(inside, positions, self.total).flatten(), persistent=False)
 
     def forward(self, core: Tensor) -> Tensor:
         """[..., inputs] -> logits [..., A, K, M]: M is the largest number of bins; impossible: `IMPOSSIBLE_LOGIT`."""
@@ -51,23 +51,23 @@ class MovementHead(nn.Module):
 
 
 def movement_log_probs(logits: Tensor, movement: Tensor) -> Tensor:
-    """The log-probability of each component: logits [..., A, K, M], movement [..., A, K] -> [..., A, K]."""
+    """Log-probability of each component: logits [..., A, K, M], movement [..., A, K] -> [..., A, K]."""
     return logits.log_softmax(-1).gather(-1, movement.long()[..., None])[..., 0]
 
 
 def movement_entropy(logits: Tensor) -> Tensor:
-    """The entropy of each component in nats, [..., A, K, M] -> [..., A, K]."""
+    """Entropy of each component in nats, [..., A, K, M] -> [..., A, K]."""
     log_probs = logits.log_softmax(-1)
     return -(log_probs.exp() * log_probs).sum(-1)
 
 
 def choose(logits: Tensor, noise: Noise, greedy: bool, needed: Tensor | None = None) -> Tensor:
-    """Draws from categoricals (or takes their modes), [N, ..., M] -> int64 [N, ...]; `needed`: see `Noise`."""
+    """Sample from categoricals (greedy: take their modes), [N, ..., M] -> int64 [N, ...]; `needed`: see `Noise`."""
     if greedy:
         return logits.argmax(-1)
-    return (logits - noise.exponential(logits, needed).log()).argmax(-1)  # Gumbel's trick
+    return (logits - noise.exponential(logits, needed).log()).argmax(-1)  # exponential form of the Gumbel-max trick
 
 
 def gate_log_prob(gate: Tensor, speak: Tensor) -> Tensor:
-    """The log-probability of having spoken (or not): gate logits [...], speak bool [...] -> [...]."""
+    """Log-probability of the gate's decision to speak or not: logits [...], speak bool [...] -> [...]."""
     return functional.logsigmoid(torch.where(speak, gate, -gate))

@@ -1,4 +1,4 @@
-"""The image tower: a residual convolutional network that turns a picture into a small grid of features."""
+"""Image tower: a residual convolutional network that turns an image into a small grid of features."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from torch.nn import functional
 
 from interplay.agent.sizes import AgentConfig
 
-MIN_GRID_SIDE_CELLS = 4  # choice: a picture is not shrunk below a grid of this many cells on its shorter side
-# Products of the stem (places x channels x pixels of a patch, of all pictures) beyond which oneDNN takes six times as
-# long for its gradient: at 4 bytes each they no longer fit 31 bits.
+MIN_GRID_SIDE_CELLS = 4  # design choice: the shorter side of the feature grid has at least this many cells
+# Size of the stem's unfolded input (grid cells x channels x pixels of a patch, over all images) above which oneDNN's
+# gradient takes six times as long: at 4 bytes each it no longer fits 31 bits.
 MAX_STEM_PRODUCTS = (1 << 29) - 1
 PIXEL_MEAN = 102.0  # design choice: pixels become about zero on average and one in spread; raw ones learn slowly
 PIXEL_SCALE = 64.0  # a power of 2, so that dividing by it is exact
 
 
 class TowerOutput(NamedTuple):
-    """What the tower made of N pictures."""
+    """Features of N images."""
 
-    grid: Tensor  # [N, C, h, w]; knows the text where it was given
-    plain: Tensor | None  # [N, 2 C]: the mean and the maximum over the grid before any text touched it
+    grid: Tensor  # [N, C, h, w], conditioned on the text if there is any
+    plain: Tensor | None  # [N, 2 C], mean and maximum over the grid before text conditioning
 
 
 def convolution(before: int, after: int, size: int, stride: int = 1, padding: int = 0) -> nn.Conv2d:
-    """A convolution that keeps the spread of what passes through it and a ReLU (He's initialization)."""
+    """A convolution with He initialization, which preserves the variance through a following ReLU."""
     layer = nn.Conv2d(before, after, size, stride=stride, padding=padding)
     nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     nn.init.zeros_(cast(Tensor, layer.bias))
@@ -34,7 +34,7 @@ def convolution(before: int, after: int, size: int, stride: int = 1, padding: in
 
 
 class Residual(nn.Module):
-    """Two 3x3 convolutions beside a shortcut. The second starts at zero, so that depth needs no normalization."""
+    """Two 3x3 convolutions and a shortcut. The second is initialized to zero, so that depth needs no normalization."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -48,9 +48,9 @@ class Residual(nn.Module):
 
 
 class ImageTower(nn.Module):
-    """A patchify stem, then stages of residual blocks; each stage but the first halves the picture.
+    """A patchify stem, then stages of residual blocks; each stage but the first halves the resolution.
 
-    Small pictures (a 7x7 grid world) are shrunk less: see `MIN_GRID_SIDE_CELLS`.
+    Small images (a 7x7 grid world) are downsampled less: see `MIN_GRID_SIDE_CELLS`.
     """
 
     shift: Tensor
@@ -75,29 +75,29 @@ class ImageTower(nn.Module):
         self.film = None if text_width is None else nn.Linear(text_width, 2 * self.channels)
 
     def forward(self, image: Tensor, text: Tensor | None, plain: bool = True) -> TowerOutput:
-        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the summary of what was said, or None; `plain`: is that
-        wanted?"""
+        """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the text summary, or None; `plain`: also
+        return `TowerOutput.plain`."""
         pixels = image.to(self.stem.weight.dtype)
-        # (pixels - GREY) / CONTRAST in place, in one pass over them; exact, for CONTRAST is a power of 2.
+        # (pixels - GREY) / CONTRAST in place and in one pass; exact, because CONTRAST is a power of 2.
         torch.add(self.shift, pixels, alpha=1.0 / PIXEL_SCALE, out=pixels)
         x = self._patched(pixels.permute(0, 3, 1, 2))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):
             x = shrink(stage(x).relu_())
-        untold = _pooled(functional.relu(x)) if plain else None  # before any text touches it
+        plain_features = _pooled(functional.relu(x)) if plain else None  # before text conditioning
         if self.film is not None and text is not None:
             scale, shift = self.film(text)[:, :, None, None].chunk(2, dim=1)  # each [N, C, 1, 1]
             x = x * (1.0 + scale) + shift
-        return TowerOutput(self.stages[-1](x).relu_(), untold)
+        return TowerOutput(self.stages[-1](x).relu_(), plain_features)
 
-    def _patched(self, pictures: Tensor) -> Tensor:
-        """The stem's convolution, [N, 3, H, W] -> [N, C, h, w]; on the CPU of as many at once as are quick to learn."""
-        height, width = pictures.shape[2] // self.stem.stride[0], pictures.shape[3] // self.stem.stride[1]
-        most = max(1, MAX_STEM_PRODUCTS // (height * width * self.stem.weight[:, 0].numel()))
-        if pictures.shape[0] <= most or pictures.device.type != "cpu" or not torch.is_grad_enabled():
-            return cast(Tensor, self.stem(pictures))
-        return torch.cat([self.stem(part) for part in torch.split(pictures, most)])
+    def _patched(self, images: Tensor) -> Tensor:
+        """The stem's convolution, [N, 3, H, W] -> [N, C, h, w]; in training on the CPU in batches of efficient size."""
+        height, width = images.shape[2] // self.stem.stride[0], images.shape[3] // self.stem.stride[1]
+        max_images = max(1, MAX_STEM_PRODUCTS // (height * width * self.stem.weight[:, 0].numel()))
+        if images.shape[0] <= max_images or images.device.type != "cpu" or not torch.is_grad_enabled():
+            return cast(Tensor, self.stem(images))
+        return torch.cat([self.stem(part) for part in torch.split(images, max_images)])
 
 
 def _pooled(grid: Tensor) -> Tensor:
-    """[N, C, h, w] -> [N, 2 C]. A small thing vanishes in the mean of a picture; the maximum says that it is there."""
+    """Mean and maximum over the grid, [N, C, h, w] -> [N, 2 C]; the maximum keeps objects too small for the mean."""
     return torch.cat([grid.mean(dim=(2, 3)), grid.amax(dim=(2, 3))], dim=1)

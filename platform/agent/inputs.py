@@ -1,4 +1,4 @@
-"""What a batch of lanes observes now: views of worlds written into the arrays that an agent reads."""
+"""Current observations of a batch of lanes, written from views of worlds into the arrays that an agent reads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from interplay.agent.observation import Arrays, Layout
 from interplay.env.world import View
 from interplay.episodes.vocabulary import Vocabulary
 
-MAX_CACHED_TEXTS = 4096  # texts whose tokens are kept
+MAX_CACHED_TEXTS = 4096  # texts whose tokens are cached
 
 
 class LaneInputs:
-    """Observation arrays of one step, `arrays` [1, B, ...], refilled in place; what is often said is encoded once.
+    """Observation arrays of one step, `arrays` [1, B, ...], refilled in place; the tokens of repeated texts are cached.
 
-    The loop of whoever drives agents::
+    The loop that drives an agent::
 
         inputs.reset(lane)                     # a new episode
         while True:
             inputs.observe(lane, views[role])      # for each lane
             decision = policy.decide(inputs.arrays, memory)
-            inputs.record_action(lane, decision.movement[lane])  # or what a co-pilot did instead
+            inputs.record_action(lane, decision.movement[lane])  # or the action executed instead
     """
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary, lanes: int) -> None:
@@ -32,13 +32,13 @@ class LaneInputs:
         self._encoded: dict[str, NDArray[np.int16]] = {}
 
     def reset(self, lane: int) -> None:
-        """The next `see` of this lane is the first of an episode."""
+        """Start an episode: the next `observe` of this lane is its first."""
         self.arrays["first"][0, lane] = True
         if "previous" in self.arrays:
             self.arrays["previous"][0, lane] = self._rest
 
     def observe(self, lane: int, view: View) -> None:
-        """Writes what a player sees, hears and has said.
+        """Write the lane's current view.
 
         Raises:
             ValueError: the view lacks a part that the world's spec promises.
@@ -57,19 +57,19 @@ class LaneInputs:
             self.arrays["said"][0, lane] = self._encode(view.said)
 
     def record_action(self, lane: int | slice, movement: NDArray[np.int8]) -> None:
-        """The movement [A, K] that was carried out, or those of several lanes: the next step's previous action."""
+        """Record the executed movement [A, K] (or those of several lanes): the next step's previous action."""
         self.arrays["first"][0, lane] = False
         if "previous" in self.arrays:
             self.arrays["previous"][0, lane] = movement
 
     def store(self, unroll: Arrays, step: int) -> None:
-        """Copies this step into arrays [T, B, ...] with the same keys."""
+        """Copy this step into arrays [T, B, ...] with the same keys."""
         for key, value in self.arrays.items():
             unroll[key][step] = value[0]
 
     def _encode(self, text: str) -> NDArray[np.int16]:
         if text not in self._encoded:
-            if len(self._encoded) >= MAX_CACHED_TEXTS:  # of what agents make up there is no end
+            if len(self._encoded) >= MAX_CACHED_TEXTS:  # agents can generate arbitrarily many different texts
                 self._encoded.clear()
             self._encoded[text] = self.vocabulary.encode(text, self.layout.utterance_length)
         return self._encoded[text]

@@ -1,4 +1,4 @@
-"""The language head: a gate (speak or stay silent), and a small causal transformer that writes the utterance."""
+"""Language head: a gate (speak or stay silent) and a small causal transformer that generates the utterance."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from interplay.agent.sizes import AgentConfig
 from interplay.agent.transformer import IMPOSSIBLE_LOGIT, Block
 from interplay.episodes.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
-INITIAL_GATE_LOGIT = -3.0  # choice: the gate's first logit; an agent that has learnt nothing speaks one step in twenty
+INITIAL_GATE_LOGIT = -3.0  # design choice: at this logit an untrained agent speaks in one step of twenty
 
 
 class LanguageHead(nn.Module):
-    """Writes utterances token by token, knowing the core features of the step at which it speaks.
+    """Generates utterances token by token, conditioned on the core features of the step.
 
-    Special tokens other than `END` are never said: they have probability 0, and where a recorded utterance holds an
-    unknown word it counts nothing. The last place of an utterance can only be its end.
+    Special tokens other than `END` have probability 0; an unknown word in a recorded utterance has no loss. The last
+    position of an utterance can only be its end.
     """
 
     def __init__(self, inputs: int, config: AgentConfig, vocabulary_size: int, length: int) -> None:
@@ -39,14 +39,14 @@ class LanguageHead(nn.Module):
         nn.init.constant_(self.gate.bias, INITIAL_GATE_LOGIT)
 
     def forward(self, core: Tensor) -> Tensor:
-        """The logit of speaking, [..., inputs] -> [...]."""
+        """Logit of speaking, [..., inputs] -> [...]."""
         return cast(Tensor, self.gate(core)[..., 0])
 
     def token_log_probs(self, core: Tensor, tokens: Tensor) -> Tensor:
-        """The log-probability of each token given those before it, with teacher forcing.
+        """Log-probability of each token given those before it, with teacher forcing.
 
         Args:
-            core: [N, inputs], at the steps that spoke.
+            core: [N, inputs], of the steps with an utterance.
             tokens: [N, L], each row an utterance: its words, `END`, then `PAD`.
 
         Returns:
@@ -59,20 +59,20 @@ class LanguageHead(nn.Module):
         return torch.where(counted, log_probs.gather(-1, tokens[..., None])[..., 0], 0.0)
 
     def utterance_log_probs(self, core: Tensor, spoke: Tensor, tokens: Tensor) -> Tensor:
-        """The log-probability of whole utterances, 0 where nobody spoke; the gate's part is not included.
+        """Log-probability of whole utterances, without the gate's; 0 at silent steps.
 
-        core [T, B, inputs], spoke bool [T, B], tokens [T, B, L] -> [T, B]. Runs the decoder on the steps that spoke
-        only. `spoke` may stay on the host while the others are on a GPU: then choosing steps does not wait for it.
+        core [T, B, inputs], spoke bool [T, B], tokens [T, B, L] -> [T, B]. Runs the decoder on the steps with an
+        utterance only. `spoke` may stay on the host while the others are on a GPU, to select steps without waiting.
         """
         where = tuple(index.to(core.device, non_blocking=True) for index in spoke.nonzero(as_tuple=True))
         log_probs = self.token_log_probs(core[where], tokens[where]).sum(-1)
         return core.new_zeros(spoke.shape).index_put(where, log_probs)
 
     def write(self, core: Tensor, noise: Noise, greedy: bool) -> tuple[Tensor, Tensor]:
-        """Writes one utterance for each row of `core` [N, inputs].
+        """Generate one utterance for each row of `core` [N, inputs].
 
         Returns:
-            tokens int64 [N, L], and the log-probability of each utterance [N].
+            The tokens, int64 [N, L], and the log-probability of each utterance, [N].
         """
         tokens = torch.full((core.shape[0], self.length + 1), PAD, device=core.device)
         tokens[:, 0] = START
@@ -90,7 +90,7 @@ class LanguageHead(nn.Module):
         return tokens[:, 1:], total
 
     def _logits(self, core: Tensor, before: Tensor) -> Tensor:
-        """[N, inputs] and the tokens before each place [N, P] -> logits [N, P, vocabulary]."""
+        """[N, inputs] and the tokens before each position [N, P] -> logits [N, P, vocabulary]."""
         places = before.shape[1]
         x = self.word(before) + self.place[:places] + self.condition(core)[:, None, :]
         for block in self.blocks:
@@ -98,7 +98,7 @@ class LanguageHead(nn.Module):
         logits = cast(Tensor, self.next(self.norm(x)))
         forbidden = torch.zeros(places, logits.shape[-1], dtype=torch.bool, device=logits.device)
         forbidden[:, : len(SPECIAL)] = True
-        forbidden[1:, END] = False  # whoever speaks says at least one word
+        forbidden[1:, END] = False  # an utterance has at least one word
         forbidden[self.length - 1 :] = True
         forbidden[self.length - 1 :, END] = False
         return logits.masked_fill(forbidden, IMPOSSIBLE_LOGIT)

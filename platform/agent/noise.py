@@ -1,4 +1,4 @@
-"""The random numbers of one step's decisions: each lane draws from the stream of whoever asked for it."""
+"""Random numbers for one step's decisions: each lane draws from the generator of the request it belongs to."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 
 
 class NoiseStream(NamedTuple):
-    """Consecutive lanes that draw from one generator, wherever that lives."""
+    """Consecutive lanes that draw from one generator, on any device."""
 
     generator: torch.Generator
     lanes: int
 
 
 class Noise:
-    """Streams side by side, over the lanes of one forward.
+    """Random streams of all the lanes of one forward.
 
-    Each draws exactly what it would draw if its lanes were alone: the same numbers, in the same shapes, in the same
-    order. So what a stream yields does not depend on who else takes part, and where its lanes are done it rests.
+    Each stream draws exactly what it would draw if its lanes were alone: the same numbers, in the same shapes, in the
+    same order. So a stream does not depend on the others in the batch, and draws nothing once its lanes are done.
     """
 
     def __init__(self, streams: Sequence[NoiseStream]) -> None:
@@ -28,32 +28,32 @@ class Noise:
 
     @classmethod
     def of(cls, generator: torch.Generator, lanes: int) -> Noise:
-        """All lanes draw from one generator."""
+        """One generator for all lanes."""
         return cls([NoiseStream(generator, lanes)])
 
     def exponential(self, like: Tensor, needed: Tensor | None = None) -> Tensor:
-        """Exponentials of rate 1, as `like` [N, ...]; ones for streams none of whose lanes is needed (bool [N])."""
-        return self._drawn(like, lambda empty, generator: empty.exponential_(generator=generator), needed)
+        """Exponentials of rate 1, shaped as `like` [N, ...]; ones for streams without any `needed` lane (bool [N])."""
+        return self._draw(like, lambda empty, generator: empty.exponential_(generator=generator), needed)
 
     def uniform(self, like: Tensor) -> Tensor:
-        """Uniform in [0, 1), as `like` [N, ...]."""
-        return self._drawn(like, lambda empty, generator: empty.uniform_(generator=generator), None)
+        """Uniform in [0, 1), shaped as `like` [N, ...]."""
+        return self._draw(like, lambda empty, generator: empty.uniform_(generator=generator), None)
 
     def only(self, chosen: Tensor) -> Noise:
-        """Of the lanes that are chosen, bool [N]."""
+        """The streams of a subset of the lanes, bool [N]."""
         counts = [int(part.sum()) for part in self._split(chosen.cpu())]
-        drawing = zip(self._streams, counts, strict=True)
-        return Noise([NoiseStream(each.generator, count) for each, count in drawing if count])
+        counted = zip(self._streams, counts, strict=True)
+        return Noise([NoiseStream(each.generator, count) for each, count in counted if count])
 
-    def _drawn(self, like: Tensor, draw: Callable[[Tensor, torch.Generator], Tensor], needed: Tensor | None) -> Tensor:
-        wanted = [True] * len(self._streams)
+    def _draw(self, like: Tensor, draw: Callable[[Tensor, torch.Generator], Tensor], needed: Tensor | None) -> Tensor:
+        active = [True] * len(self._streams)
         if needed is not None and len(self._streams) > 1:
-            wanted = [bool(part.any()) for part in self._split(needed.cpu())]
-        drawn = []
-        for (generator, _), part, draws in zip(self._streams, self._split(like), wanted, strict=True):
+            active = [bool(part.any()) for part in self._split(needed.cpu())]
+        draws_by_stream = []
+        for (generator, _), part, draws in zip(self._streams, self._split(like), active, strict=True):
             empty = torch.empty_like(part, device=generator.device)
-            drawn.append((draw(empty, generator) if draws else empty.fill_(1.0)).to(like.device))
-        return drawn[0] if len(drawn) == 1 else torch.cat(drawn)
+            draws_by_stream.append((draw(empty, generator) if draws else empty.fill_(1.0)).to(like.device))
+        return draws_by_stream[0] if len(draws_by_stream) == 1 else torch.cat(draws_by_stream)
 
     def _split(self, lanes: Tensor) -> Sequence[Tensor]:
         parts, start = [], 0

@@ -1,18 +1,17 @@
-"""The observation of an agent as arrays: which keys exist in a world, their shapes, and how a view fills them.
+"""Layout of observation and action arrays: which keys exist in a world, and their shapes.
 
-Time comes first, then lanes. The same keys, with the same meaning, reach the network from an actor, from a dataset
-and from a test:
+Arrays are time-major, [T, B, ...]. Actors, datasets and tests feed the network the same keys:
 
 | key | dtype | shape | meaning |
 |---|---|---|---|
-| image | uint8 | [T, B, H, W, 3] | what the player sees; only where the world has pictures |
-| vector | float32 | [T, B, V] | other senses; only where the world has them |
+| image | uint8 | [T, B, H, W, 3] | the player's camera image; only in worlds with images |
+| vector | float32 | [T, B, V] | vector observation; only in worlds with one |
 | heard | int16 | [T, B, L] | tokens of the other player's last utterance, padded with 0 |
 | said | int16 | [T, B, L] | tokens of this player's own last utterance |
-| previous | int8 | [T, B, A, K] | the movement of the step before: A distinct actions of K components |
+| previous | int8 | [T, B, A, K] | the movement of the previous step: A distinct actions of K components |
 | first | bool | [T, B] | an episode starts here: the recurrent state is reset before this step |
 
-`heard` and `said` exist where the world has utterances, `previous` where it has movement.
+`heard` and `said` exist in worlds with utterances, `previous` in worlds with movement.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Layout:
-    """Which arrays an agent of this world reads and writes, and how long its utterances may be."""
+    """Shapes of the arrays that an agent of this world reads and writes."""
 
     world: WorldSpec
-    utterance_length: int  # L: tokens of an utterance, its end token included
+    utterance_length: int  # L: tokens of an utterance, including its end token
     actions_per_step: int  # A: distinct movement actions in one chunk, each held frames_per_step / A frames
 
     def __post_init__(self) -> None:
@@ -56,20 +55,20 @@ class Layout:
         return tuple(component.bins for component in self.world.movement)
 
     def rest(self) -> NDArray[np.int8]:
-        """The movement that does nothing, int8 [A, K]."""
+        """The no-op movement, int8 [A, K]."""
         return self.world.rest()[: self.actions_per_step]
 
     def chunk(self, movement: NDArray[np.int8]) -> Movement:
-        """[..., A, K] actions -> [..., frames_per_step, K]: each action is held for its share of the frames."""
+        """[..., A, K] actions -> [..., frames_per_step, K]: each action is repeated for its share of the frames."""
         return np.repeat(movement, self.world.frames_per_step // self.actions_per_step, axis=-2)
 
     def distinct(self, chunk: Movement) -> NDArray[np.int8]:
-        """[..., frames_per_step, K] -> [..., A, K]: the action that begins each held share, as cloning targets."""
+        """[..., frames_per_step, K] -> [..., A, K]: the first action of each repeated share, as cloning targets."""
         held = self.world.frames_per_step // self.actions_per_step
         return chunk[..., ::held, :]
 
     def observations(self, length: int, lanes: int) -> Arrays:
-        """Freshly allocated observation arrays [length, lanes, ...], filled as at the start of an episode."""
+        """Allocate observation arrays [length, lanes, ...], with the values of the start of an episode."""
         lead = (length, lanes)
         arrays: Arrays = {"first": np.zeros(lead, bool)}
         if self.world.image is not None:

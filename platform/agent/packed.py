@@ -1,8 +1,8 @@
-"""Linear layers for acting: the weights lie as oneDNN's kernels read them, laid out once for each version of them.
+"""Linear layers for inference, with weights packed into oneDNN's layout once per version of the weights.
 
-A product of few rows with a large matrix is mostly the laying out of that matrix, which torch does anew each time. With
-16 rows and 3456 x 256 weights a product took 370 microseconds, and 275 from weights that lie ready; with 4 rows 170 and
-93, with 64 1190 and 1030. Products of more rows gain little: they stay torch's, and so do those that need gradients.
+A product of few rows with a large matrix spends most of its time on packing that matrix, which torch repeats in every
+call. With 16 rows and 3456 x 256 weights a product took 370 microseconds, and 275 with packed weights; with 4 rows 170
+and 93, with 64 1190 and 1030. Products of more rows gain little and use torch's own layer, as do those with gradients.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 MIN_PACKED_ELEMENTS = 1 << 16  # weights with more elements are packed; smaller ones stay in the cache anyway
-LAYOUT_ROWS = 16  # of the product that the layout is chosen for
-MAX_PACKED_ROWS = 64  # of a product that takes packed weights; oneDNN makes a program for each number of rows
+LAYOUT_ROWS = 16  # of the product that the layout is optimized for
+MAX_PACKED_ROWS = 64  # of a product with packed weights; oneDNN compiles a kernel for each number of rows
 
 
 class PackedLinear(nn.Module):
-    """Takes the place of a linear layer, with its parameters and their names. In `torch.inference_mode`, on the CPU and
-    in float32, products of few rows are of weights that lie ready; otherwise it is the layer that it was. Large weights
-    are in memory twice."""
+    """Drop-in replacement of a linear layer, with the same parameters and names. In `torch.inference_mode`, on the CPU
+    and in float32, products of few rows use packed weights; others are those of the plain layer. Large weights are in
+    memory twice."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = layer.weight, layer.bias
         self._packed: Tensor | None = None
-        self._changes = -1  # of the weights, as torch counts them, when they were packed
+        self._changes = -1  # torch's version counter of the weights when they were packed
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_packed": None}  # it can not be copied, and is made again
+        return {**self.__dict__, "_packed": None}  # it cannot be copied; the copy packs its own
 
     def forward(self, x: Tensor) -> Tensor:
-        """[..., inputs] -> [..., outputs]; equal to the layer's but for rounding."""
+        """[..., inputs] -> [..., outputs]; equal to the plain layer's up to rounding."""
         few = x.numel() <= MAX_PACKED_ROWS * x.shape[-1]
         if not few or not torch.is_inference_mode_enabled() or x.device.type != "cpu" or x.dtype != torch.float32:
             return functional.linear(x, self.weight, self.bias)
-        changes = self.weight._version  # before they are read: what changes meanwhile is packed again
+        changes = self.weight._version  # read first: a concurrent change leads to packing again
         if self._packed is None or self._changes != changes:
             self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), LAYOUT_ROWS)
             self._changes = changes
@@ -45,7 +45,7 @@ class PackedLinear(nn.Module):
 
 
 def pack(network: nn.Module) -> None:
-    """Puts `PackedLinear` in the place of a network's large linear layers, where torch has oneDNN."""
+    """Replace a network's large linear layers by `PackedLinear`, if torch has oneDNN."""
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]  # torch does not annotate it
         return
     for name, layer in list(network.named_modules()):

@@ -1,4 +1,4 @@
-"""Acting: one step of many lanes in one forward, without gradients, and who decides it for whoever plays."""
+"""Policies: one step of many lanes in one forward pass, without gradients."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from interplay.episodes.vocabulary import PAD
 
 
 class Decision(NamedTuple):
-    """What B lanes do in one step. The log-probabilities are those under the policy, also of greedy choices."""
+    """Actions of B lanes in one step. Log-probabilities are under the stochastic policy, even for greedy choices."""
 
     movement: NDArray[np.int8]  # [B, A, K]; K is 0 where the world has no movement
     movement_log_prob: NDArray[np.float32]  # [B], summed over actions and components
     speak: NDArray[np.bool_]  # [B]
     tokens: NDArray[np.int16]  # [B, L], all padding where silent
-    language_log_prob: NDArray[np.float32]  # [B], of the gate, and of the tokens where it opened
+    language_log_prob: NDArray[np.float32]  # [B], of the gate, plus the tokens where it speaks
     value: NDArray[np.float32]  # [B]
     state: RecurrentState[Tensor]  # after this step
 
@@ -41,8 +41,8 @@ def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | st
 def act(
     agent: Agent, observations: Mapping[str, Tensor], state: RecurrentState[Tensor], noise: Noise, greedy: bool = False
 ) -> Decision:
-    """Decides one step for observations [1, B, ...] of `observation.py`, from the state before it."""
-    output, state = agent(dict(observations), state, contrasted=False)
+    """Choose the actions of one step for observations [1, B, ...] (see `observation.py`), from the state before it."""
+    output, state = agent(dict(observations), state, with_vision=False)
     core = output.core[0]  # [B, D]
     lanes, layout = core.shape[0], agent.layout
     movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)
@@ -77,32 +77,32 @@ def act(
 
 
 class Policy(Protocol):
-    """Decides for a number of lanes. What lanes remember is with whoever asks; its own is only its random state."""
+    """Chooses actions for a batch of lanes. The caller holds the recurrent state; the policy only its random state."""
 
     greedy: bool
 
     @property
     def layout(self) -> Layout:
-        """The arrays that it reads and writes."""
+        """The arrays of its observations and actions."""
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
-        """What lanes remember where an episode starts, [B, D]."""
+        """The recurrent state at the start of an episode, [B, D]."""
 
     def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
-        """One step of every lane: observations [1, B, ...], and what the lanes remember."""
+        """Actions of every lane for one step, from observations [1, B, ...] and the recurrent state before it."""
 
     def load_version(self, weights: Weights, version: int) -> None:
-        """From the next step on, decides with the weights of this version."""
+        """Use the weights of this version from the next step on."""
 
     def random_state(self) -> Tensor:
-        """Of its random stream, uint8."""
+        """State of its random generator, uint8."""
 
     def load_random_state(self, state: Tensor) -> None:
-        """Goes on from what `random_state` returned."""
+        """Restore what `random_state` returned."""
 
 
 class LocalPolicy:
-    """A `Policy` whose network is here; it only acts, and its layers are changed to that end (see `pack`)."""
+    """A `Policy` with the network in this process; its layers are converted for fast inference (see `pack`)."""
 
     def __init__(self, agent: Agent, generator: torch.Generator, greedy: bool = False) -> None:
         self.agent = agent.eval()

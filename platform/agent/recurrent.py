@@ -1,4 +1,4 @@
-"""The recurrent memory of an agent: an LSTM over [T, B] that forgets where an episode starts."""
+"""Recurrent core: an LSTM over [T, B] whose state is reset where an episode starts."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def lstm_step(x_t: Tensor, keep_t: Tensor, hidden: Tensor, cell: Tensor, recurre
     """One step of an LSTM.
 
     Args:
-        x_t: [B, 4 D], the products of the inputs: gates enter, forget and emit, then the candidate.
-        keep_t: [B, 1], 0 where the state is reset first, else 1.
+        x_t: [B, 4 D], the projected inputs of the input, forget and output gates, then of the candidate.
+        keep_t: [B, 1], 0 where the state is reset before the step, else 1.
         hidden, cell: [B, D], the state before.
         recurrent: [D, 4 D].
 
@@ -67,16 +67,16 @@ def lstm_step(x_t: Tensor, keep_t: Tensor, hidden: Tensor, cell: Tensor, recurre
     """
     width = hidden.shape[-1]
     gates = torch.addmm(x_t, hidden * keep_t, recurrent)
-    enter, forget, emit = gates[:, : 3 * width].sigmoid().chunk(3, dim=-1)
+    input_gate, forget_gate, output_gate = gates[:, : 3 * width].sigmoid().chunk(3, dim=-1)
     candidate = gates[:, 3 * width :].tanh()
-    cell = torch.addcmul(enter * candidate, forget, cell * keep_t)
-    return emit * functional.tanh(cell), cell
+    cell = torch.addcmul(input_gate * candidate, forget_gate, cell * keep_t)
+    return output_gate * functional.tanh(cell), cell
 
 
 class RecurrentCore(nn.Module):
-    """An LSTM whose input products are computed for all T at once; only the recurrence is a loop.
+    """An LSTM whose input projections are computed for all T at once; only the recurrence is a loop.
 
-    torch's own LSTM can not reset single lanes in the middle of an unroll, so it would have to be cut at each start.
+    torch's own LSTM cannot reset single lanes in the middle of an unroll, so it would have to be split at each start.
     """
 
     def __init__(self, inputs: int, width: int) -> None:
@@ -90,19 +90,19 @@ class RecurrentCore(nn.Module):
             self.input.bias[width : 2 * width] = 1.0  # the forget gate starts open
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
-        """Nothing remembered, [B, D]."""
+        """Zeros, [B, D]."""
         zeros = self.recurrent.new_zeros(lanes, self.width)
         return RecurrentState(zeros, zeros)
 
     def forward(
         self, inputs: Tensor, first: Tensor, state: RecurrentState[Tensor], step: Step = lstm_step
     ) -> tuple[Tensor, RecurrentState[Tensor]]:
-        """Runs over time.
+        """Run over time.
 
         Args:
             inputs: [T, B, inputs].
             first: bool [T, B]; the state is reset before a step where it is True.
-            state: what was remembered before the first step.
+            state: before the first step.
             step: `lstm_step`, or a compiled one.
 
         Returns:
@@ -111,7 +111,7 @@ class RecurrentCore(nn.Module):
         projected = self.input(inputs)  # [T, B, 4 D]
         keep = (~first).to(projected.dtype)[..., None]  # [T, B, 1]
         hidden, cell = state
-        recurrent = self.recurrent.to(projected.dtype).t()  # under autocast once, and not in every step
+        recurrent = self.recurrent.to(projected.dtype).t()  # casts once under autocast instead of in every step
         outputs = []
         for x_t, keep_t in zip(projected.unbind(0), keep.unbind(0), strict=True):
             hidden, cell = step(x_t, keep_t, hidden, cell, recurrent)

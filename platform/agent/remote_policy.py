@@ -1,7 +1,7 @@
-"""Decisions that another process makes: what is asked and answered, and the policy of whoever asks.
+"""Policy whose network runs in another process: request, response and client.
 
-A request carries everything that its answer depends on, the random state, too. So whoever answers keeps nothing of it,
-and a request whose answer was lost may be asked again, of another process, and gets the same answer.
+A request carries everything that its response depends on, including the random state. So the server is stateless, and a
+request whose response was lost can be sent again, to another process, with the same result.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from interplay.agent.weights import Weights
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """One step of b lanes that has to be decided."""
+    """Request for the actions of one step of b lanes."""
 
     observations: Arrays  # [1, b, ...]
     state: RecurrentArrays  # [b, D], before the step
-    random: NDArray[np.uint8]  # the state of the generator that all lanes draw from
-    version: int  # of the weights that decide
+    random: NDArray[np.uint8]  # state of the generator that all lanes draw from
+    version: int  # of the weights
     greedy: bool
 
     @property
@@ -40,7 +40,7 @@ class DecisionRequest:
 class DecisionResponse:
     """A `Decision` as numpy arrays, and the random state after it."""
 
-    decided: Arrays  # by the names of `Decision`, [b, ...]
+    decided: Arrays  # the fields of `Decision` by name, [b, ...]
     state: RecurrentArrays  # [b, D], after the step
     random: NDArray[np.uint8]
 
@@ -49,7 +49,7 @@ DECISION_FIELDS = tuple(name for name in Decision._fields if name != "state")
 
 
 def split_decision(decision: Decision, lanes: Sequence[int], random: Sequence[Tensor]) -> list[DecisionResponse]:
-    """A joined decision, divided among requests of so many lanes each; `random` are their random states after it."""
+    """Split a batched decision into responses with the given numbers of lanes; `random` holds their random states."""
     state = decision.state.to_arrays()
     answers, start = [], 0
     for count, after in zip(lanes, random, strict=True):
@@ -61,7 +61,7 @@ def split_decision(decision: Decision, lanes: Sequence[int], random: Sequence[Te
 
 
 class RemotePolicy:
-    """A `Policy` that asks for every decision; it has no network, and needs no weights but their version."""
+    """A `Policy` without a network: it requests every decision, and keeps only the version of the weights."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class RemotePolicy:
     ) -> None:
         """
         Args:
-            width: D, of what a lane remembers.
+            width: D, of the recurrent state.
         """
         self.greedy = greedy
         self._ask = ask
@@ -94,7 +94,7 @@ class RemotePolicy:
     def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
         state = memory.to_arrays()
         answer = self._ask(DecisionRequest(observations, state, self._random.numpy(), self._version, self.greedy))
-        # What comes from another process is read-only, and tensors share memory with what they are made from.
+        # Arrays from another process are read-only, and tensors share their memory: copy them.
         self._random = torch.from_numpy(answer.random.copy())
         after = RecurrentState(*(torch.from_numpy(part.copy()) for part in answer.state))
         return Decision(**answer.decided, state=after)

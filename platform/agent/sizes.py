@@ -1,4 +1,4 @@
-"""How large an agent is, by name. Counts are for the Playhouse at 72x96 with about 500 words."""
+"""Agent sizes by name. Parameter counts are for the Playhouse at 72x96 with about 500 words."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ AttentionKind = Literal["full", "aggregate", "none"]
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """Every width of an agent. Choices of ours, where the papers are silent, are marked so."""
+    """Architecture of an agent. Design choices, where the papers give no value, are marked."""
 
-    # What it emits and reads.
-    actions_per_step: int = 8  # distinct movement actions a step; choice: small agents learn faster with 1
-    utterance_length: int = 16  # tokens of an utterance, its end included
+    # Actions and text.
+    actions_per_step: int = 8  # distinct movement actions a step; design choice: small agents learn faster with 1
+    utterance_length: int = 16  # tokens of an utterance, including its end
 
-    # The image tower: a patchify stem, then stages; each stage but the first halves the picture.
+    # The image tower: a patchify stem, then stages; each stage but the first halves the resolution.
     patch: int = 2
     channels: tuple[int, ...] = (64, 128, 256)
     blocks: tuple[int, ...] = (1, 2, 4)  # residual blocks of each stage
-    text_film: bool = False  # choice: text scales and shifts the last stage; a small net grounds words sooner
+    text_film: bool = False  # design choice: text modulates the last stage (FiLM); small nets ground words sooner
 
     # The multi-modal transformer.
     width: int = 256
@@ -30,16 +30,16 @@ class AgentConfig:
     attention_heads: int = 8
     feedforward: int = 4  # hidden width of a block, in multiples of its width
     aggregation_tokens: int = 4
-    # Choice: "aggregate" lets only the aggregation tokens ask, which costs a fraction; "none" lays the tokens side by
-    # side before the LSTM, as IMPALA's agents do.
+    # Design choice: with "aggregate" only the aggregation tokens are queries, which costs a fraction; "none" feeds the
+    # concatenated tokens to the LSTM, as in IMPALA's agents.
     attention: AttentionKind = "full"
 
-    # Choice: is the previous action an input. A small net that sees it learns to repeat it, and not to look.
+    # Design choice: whether the previous action is an input. Small nets learn to repeat it instead of using the image.
     previous_action: bool = True
 
-    # The memory and the heads.
+    # The recurrent core and the heads.
     lstm: int = 512
-    utility_remembers: bool = True  # choice: a small reward model that does learns how much time has passed
+    utility_remembers: bool = True  # design choice: with memory, small reward models learn the elapsed time
     policy_hidden: int = 512
     value_hidden: int = 512
     decoder_width: int = 256

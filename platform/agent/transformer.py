@@ -1,4 +1,4 @@
-"""Attention blocks, shared by the multi-modal transformer and the language decoder. Pre-normalized, as is usual now."""
+"""Attention blocks of the multi-modal transformer and the language decoder, with pre-normalization."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-IMPOSSIBLE_LOGIT = -1e9  # the score of what can not be chosen; finite, so that 0 * log 0 stays 0
+IMPOSSIBLE_LOGIT = -1e9  # of options that cannot be chosen; finite, so that 0 * log 0 is 0
 # Design choice: how sharply initial queries discriminate between tokens; near 0 a small net attends late in training.
 QUERY_INIT_SCALE = 1.7
 
@@ -24,18 +24,18 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-        """`mask`: bool [N, S], True where a token may be seen. Returns [N, Q, W]."""
+        """`mask`: bool [N, S], True where a token may be attended to. Returns [N, Q, W]."""
         n, q, width = queries.shape
-        each = width // self.heads  # said in full, because N may be 0
-        query = self.query(queries).view(n, q, self.heads, each).transpose(1, 2)  # [N, heads, Q, W / heads]
-        key, value = self.key_value(tokens).view(n, tokens.shape[1], 2, self.heads, each).permute(2, 0, 3, 1, 4)
-        seen = None if mask is None else mask[:, None, None, :]
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, is_causal=causal)
+        head_width = width // self.heads  # explicit, because N may be 0
+        query = self.query(queries).view(n, q, self.heads, head_width).transpose(1, 2)  # [N, heads, Q, W / heads]
+        key, value = self.key_value(tokens).view(n, tokens.shape[1], 2, self.heads, head_width).permute(2, 0, 3, 1, 4)
+        attn_mask = None if mask is None else mask[:, None, None, :]
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, is_causal=causal)
         return cast(Tensor, self.out(mixed.transpose(1, 2).reshape(n, q, width)))
 
 
 class Block(nn.Module):
-    """Attention, then a feed-forward layer, each added to what came in."""
+    """Attention, then a feed-forward layer, head_width with a residual connection."""
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Block(nn.Module):
         self.feedforward = feed_forward(width, feedforward)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-        """Every token of [N, S, W] sees every token that `mask` [N, S] allows."""
+        """Every token of [N, S, W] attends to every token that `mask` [N, S] allows."""
         normed = self.attention_norm(tokens)
         tokens = tokens + self.attention(normed, normed, mask, causal)
         return cast(Tensor, tokens + self.feedforward(tokens))
@@ -53,8 +53,8 @@ class Block(nn.Module):
 class LatentCrossAttention(nn.Module):
     """Attention of a few queries over many tokens, then a feed-forward layer.
 
-    Keys are not computed: a head's key matrix moves to its query's side, q (K x) = (K' q) x, and its value matrix
-    behind the average over tokens. With Q queries and H heads that costs Q H / 2 W of the usual way.
+    Keys are not computed: a head's key matrix is applied to its query instead, q (K x) = (K' q) x, and its value matrix
+    after the average over tokens. With Q queries and H heads this costs Q H / 2 W of the usual order.
     """
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
@@ -69,26 +69,26 @@ class LatentCrossAttention(nn.Module):
         self.feedforward = feed_forward(width, feedforward)
 
     def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Queries [N, Q, W] see the tokens [N, S, W] that `mask` [N, S] allows, and a nothing of score 0.
+        """Queries [N, Q, W] attend to the tokens [N, S, W] that `mask` [N, S] allows. Returns [N, Q, W].
 
-        The nothing, added to the softmax's sum, keeps rows without any token defined. Returns [N, Q, W].
+        A null token with logit 0 keeps the softmax defined when every token is masked.
         """
         n, q, width = queries.shape
         tokens = functional.layer_norm(tokens, (width,))
-        asked = self.query(self.norm(queries)).view(n, q, self.heads, -1)
-        asked = torch.einsum("nqhd,hdw->nqhw", asked, self.key).flatten(1, 2)  # [N, Q heads, W]
-        scores = torch.bmm(asked, tokens.transpose(1, 2)) * (width // self.heads) ** -0.5  # [N, Q heads, S]
+        head_queries = self.query(self.norm(queries)).view(n, q, self.heads, -1)
+        head_queries = torch.einsum("nqhd,hdw->nqhw", head_queries, self.key).flatten(1, 2)  # [N, Q heads, W]
+        scores = torch.bmm(head_queries, tokens.transpose(1, 2)) * (width // self.heads) ** -0.5  # [N, Q heads, S]
         if mask is not None:
             scores = scores.masked_fill(~mask[:, None, :], IMPOSSIBLE_LOGIT)
         weights = functional.pad(scores, (1, 0)).softmax(-1)[:, :, 1:]
-        found = torch.bmm(weights, tokens).view(n, q, self.heads, width)
-        mixed = torch.einsum("nqhw,hwd->nqhd", found, self.value).flatten(2)  # [N, Q, W]
+        attended = torch.bmm(weights, tokens).view(n, q, self.heads, width)
+        mixed = torch.einsum("nqhw,hwd->nqhd", attended, self.value).flatten(2)  # [N, Q, W]
         queries = queries + self.out(mixed)
         return cast(Tensor, queries + self.feedforward(queries))
 
 
 def feed_forward(width: int, multiple: int) -> nn.Sequential:
-    """Two linear layers over normalized tokens, `multiple` times as wide in between."""
+    """Layer norm and two linear layers with a hidden layer of `multiple` times the width."""
     return nn.Sequential(
         nn.LayerNorm(width), nn.Linear(width, multiple * width), nn.GELU(), nn.Linear(multiple * width, width)
     )

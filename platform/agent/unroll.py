@@ -1,27 +1,27 @@
-"""The unit of data: T consecutive steps of b lanes, as one block of numpy arrays that its maker refills.
+"""Unroll: T consecutive steps of b lanes, as one block of numpy arrays that its producer reuses.
 
 Arrays are time-major with T + 1 rows. An episode of N actions fills N + 1 rows: its last row (`last`) is the terminal
-observation, where no action is taken; the row after it (`first`) begins the next episode. Beside the observations
-(see `interplay.agent.observation`):
+observation, where no action is taken; the row after it (`first`) begins the next episode. In addition to the
+observations (see `interplay.agent.observation`):
 
 | key | dtype | shape | meaning |
 |---|---|---|---|
-| last | bool | [T+1, b] | terminal observation: the action of this row is ignored by every loss |
+| last | bool | [T+1, b] | terminal observation: every loss ignores the action of this row |
 | movement | int8 | [T+1, b, A, K] | the action taken (or demonstrated) at this row |
-| spoke | bool | [T+1, b] | something was said at this row |
-| tokens | int16 | [T+1, b, L] | what was said, padded with 0 |
+| spoke | bool | [T+1, b] | the agent spoke at this row |
+| tokens | int16 | [T+1, b, L] | the utterance, padded with 0 |
 | row | int32 | [T+1, b] | the row's number in its episode |
-| movement_log_prob | float32 | [T+1, b] | of the actor's own policy (played unrolls only) |
-| language_log_prob | float32 | [T+1, b] | gate, and tokens where it spoke (played unrolls only) |
-| env_reward | float32 | [T+1, b] | what the world paid for the action of this row |
-| progress | float32 | [T+1, b] | the tasks' true progress; NaN where nobody asked for it (played unrolls only) |
-| success | float32 | [T+1, b] | at terminal rows the share of tasks done, in truth; NaN elsewhere (played only) |
+| movement_log_prob | float32 | [T+1, b] | under the acting policy (rollouts only) |
+| language_log_prob | float32 | [T+1, b] | of the gate, plus the tokens where it spoke (rollouts only) |
+| env_reward | float32 | [T+1, b] | the environment's reward for the action of this row |
+| progress | float32 | [T+1, b] | true progress of the tasks; NaN unless requested (rollouts only) |
+| success | float32 | [T+1, b] | at terminal rows the true share of tasks done; NaN elsewhere (rollouts only) |
 | reward | float32 | [T, b] | earned between two rows (scored rollouts only) |
 | reference_gate | float32 | [T+1, b] | gate logits of the reference policy (scored rollouts only) |
-| positive, negative | int8 | [T+1, b] | marks of one rater that lie at this row (dataset unrolls only) |
-| cloned | bool | [T+1, b] | a person or a script steered here, not an agent: worth cloning (dataset unrolls only) |
+| positive, negative | int8 | [T+1, b] | marks of one rater at this row (dataset unrolls only) |
+| cloned | bool | [T+1, b] | a person or a script acted here, not an agent: a cloning target (dataset unrolls only) |
 
-In a played unroll row T is row 0 of the lane's next unroll; dataset unrolls do not overlap.
+In a rollout row T is row 0 of the lane's next unroll; dataset unrolls do not overlap.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from interplay.agent.recurrent import RecurrentArrays
 
 @dataclass
 class Unroll:
-    """A block of [T+1, b] arrays, the recurrent state its first row starts from, and where it comes from."""
+    """A block of [T+1, b] arrays, the recurrent state before row 0, and their origin."""
 
     arrays: Arrays
     state: RecurrentArrays | None = None  # [b, D], the actor's before row 0; None for dataset unrolls
-    version: int = 0  # of the weights that acted
+    version: int = 0  # of the acting weights
     episodes: list[str] = field(default_factory=list)  # the episode each lane is in at row 0
 
     @property
@@ -79,7 +79,7 @@ def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:
 
 
 def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
-    """The arrays of an unroll that an agent played."""
+    """The arrays of a rollout."""
     arrays = allocate(layout, steps, lanes)
     lead = (steps + 1, lanes)
     arrays |= {
@@ -104,6 +104,6 @@ def allocate_demonstration(layout: Layout, steps: int, lanes: int) -> Arrays:
 
 
 def concatenate_lanes(blocks: Sequence[Arrays]) -> Arrays:
-    """Blocks side by side along the lane axis; keys that not every block has are dropped."""
+    """Concatenate blocks along the lane axis; keys that some block lacks are dropped."""
     keys = set.intersection(*(set(block) for block in blocks))
     return {key: np.concatenate([block[key] for block in blocks], axis=1) for key in sorted(keys)}

@@ -1,4 +1,4 @@
-"""Weights as numpy arrays: how they travel between processes, and how a reward model starts from an agent's."""
+"""Weights as numpy arrays, for transfer between processes and for initializing a reward model from an agent."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ UTILITY_PREFIX = "utility."
 
 
 def export_weights(agent: Agent) -> Weights:
-    """The agent's weights by name; on the CPU they are views, which the next update changes."""
+    """The agent's weights by name; on the CPU they are views that change with the next update."""
     return {name: tensor.detach().cpu().numpy() for name, tensor in agent.state_dict().items()}
 
 
 def load_weights(agent: Agent, weights: Mapping[str, NDArray[np.generic]]) -> None:
-    """Copies weights into the agent. A reward model may take an agent's weights: its utility head stays as it is.
+    """Copy weights into the agent. A reward model accepts a policy's weights and keeps its own utility head.
 
     Raises:
         ValueError: other weights are missing, unknown or of another shape.

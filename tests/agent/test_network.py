@@ -292,7 +292,7 @@ def test_what_only_the_contrast_reads_is_left_out_without_a_difference_to_the_re
     agent = agent_of(spec())
     observations = observations_of(agent.layout, 2, 3)
     whole, after = agent(observations, agent.initial_state(3))
-    acting, after_acting = agent(observations, agent.initial_state(3), contrasted=False)
+    acting, after_acting = agent(observations, agent.initial_state(3), with_vision=False)
     assert whole.vision is not None and acting.vision is None
     for name in ("core", "movement", "gate", "value", "language"):
         assert torch.equal(getattr(whole, name), getattr(acting, name)), name
