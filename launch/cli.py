@@ -1,4 +1,4 @@
-"""The `interplay` command: `interplay VERB [KEY=VALUE ...]`, one verb a stage and a few for people."""
+"""The `interplay` command: `interplay VERB [KEY=VALUE ...]`, with one verb for each stage and a few tools."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from interplay.stages.training_loop import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
 
-# What a user can cause and mend: told in a line, its traceback kept in the run's folder. Whatever else is raised is
-# ours, and goes through with its traceback.
-USERS_ERRORS = (
+# Errors that a user can cause and repair: reported in a line, with the traceback kept in the run's folder. All others
+# are faults of the program and are raised with their traceback.
+USER_ERRORS = (
     SettingsError,
     CheckpointError,
     StageConflict,
@@ -62,15 +62,15 @@ USERS_ERRORS = (
 
 @dataclass(frozen=True)
 class Verb:
-    """What can be typed after `interplay`."""
+    """A verb of the command line."""
 
     does: str
     act: Callable[[Config], int]
-    takes_episode: bool = False  # a word that is no setting names one
+    takes_episode: bool = False  # a word that is not a setting names an episode
 
 
 def console() -> NoReturn:
-    """What a shell calls `interplay`."""
+    """Entry point of the `interplay` command; exits the process."""
     try:
         code = main()
     except Exception:
@@ -85,9 +85,9 @@ def console() -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb; returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
+    """Runs one verb and returns the exit code: 0 done, 1 refused, 2 mistyped, 130 stopped and saved."""
     typed = list(sys.argv[1:] if arguments is None else arguments)
-    if typed[:1] != ["watch"]:  # which is done where nobody watches
+    if typed[:1] != ["watch"]:  # watching ends with its terminal
         outlive_readers()
     if not typed or typed[0] == "help" or {"-h", "--help"} & set(typed):
         sys.stdout.write(_usage())
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WorkerFailed as failed:  # its traceback is the last thing on screen
         sys.stderr.write(f"interplay {name}: {failed}\n")
         return 1
-    except USERS_ERRORS as error:
+    except USER_ERRORS as error:
         sys.stderr.write(f"interplay {name}: {_described(error)}\n")
         kept = keep_traceback(Path(config.run.dir) / config.run.name, typed, error)
         if kept is not None:
@@ -151,7 +151,7 @@ def _sweep(typed: Sequence[str]) -> int:
 
 
 def configured(verb: str, typed: Sequence[str]) -> Config:
-    """The configuration that a verb acts on, from what is typed after it.
+    """The configuration of a verb from the words typed after it.
 
     Raises:
         SettingsError: see `compose`.
@@ -167,7 +167,7 @@ def _stage(name: str) -> Callable[[Config], int]:
     def act(config: Config) -> int:
         refuse_too_large(config, name)
         run = _open(config)
-        STAGES[name](run)
+        STAGES[name].run(run)
         record = run.stage(name).record()
         sys.stdout.write(f"{name}: done in {record['seconds']:.0f} s; {run.stage(name).path}\n")
         return 0
@@ -217,7 +217,7 @@ def _catalog(config: Config) -> int:
 
 def _replay(config: Config) -> int:
     torch.set_num_threads(config.runtime.threads)
-    path = replay(config)  # opens no run: it must not write another run's settings down
+    path = replay(config)  # does not open the run, which would overwrite its config.json
     sys.stdout.write(f"The video: {path.resolve()}\n")
     return 0
 
@@ -229,11 +229,11 @@ def _reindex(config: Config) -> int:
 
 
 def _watch(config: Config) -> int:
-    root = Path(config.run.dir) / config.run.name  # opens no run: it must not write another run's settings down
+    root = Path(config.run.dir) / config.run.name  # does not open the run, which would overwrite its config.json
     try:
         watch(lambda: read_run_summary(root), Console())
     except KeyboardInterrupt:
-        sys.stderr.write("no longer watching; the run itself goes on\n")
+        sys.stderr.write("no longer watching; the run itself continues\n")
     return 0
 
 
@@ -249,29 +249,23 @@ def _print_config(config: Config) -> int:
 
 
 VERBS: Mapping[str, Verb] = {
-    "demo": Verb("everything below in turn, small, and a report (experiment=demo)", _demo),
-    "collect": Verb("record episodes of scripted players", _stage("collect")),
-    "clone": Verb("train an agent to do and say what was recorded", _stage("clone")),
-    "collect-agent": Verb("record episodes of the cloned agent", _stage("collect-agent")),
-    "mark": Verb("let raters mark what was recorded", _stage("mark")),
-    "reward": Verb("train the reward model on the marks", _stage("reward")),
-    "reinforce": Verb("improve the agent on the reward", _stage("reinforce")),
-    "evaluate": Verb("let every agent play the probe tasks", _stage("evaluate")),
-    "report": Verb("write report.html and summary.json of what has run", _report),
-    "look": Verb("draw a house as its players and as a visitor see it", _look),
-    "serve-reward": Verb("score unrolls of other programs with the reward model, over HTTP", _serve_reward),
-    "watch": Verb("show how a run stands while it goes on, from another terminal", _watch),
-    "catalog": Verb("draw every kind of thing, and many houses, as the players see them", _catalog),
+    "demo": Verb("run all stages below, small, and write a report (experiment=demo)", _demo),
+    **{name: Verb(stage.does, _stage(name)) for name, stage in STAGES.items()},
+    "report": Verb("write report.html and summary.json of the stages that have run", _report),
+    "look": Verb("draw a house as its players and a visitor see it", _look),
+    "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),
+    "watch": Verb("show the progress of a run from another terminal", _watch),
+    "catalog": Verb("draw every kind of object, and many houses, as the players see them", _catalog),
     "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
     "reindex": Verb("rebuild a run's catalog of episodes and marks, damaged or not, from its files", _reindex),
-    "doctor": Verb("say what is installed and what works here", _doctor),
-    "print-config": Verb("show the whole resolved configuration", _print_config),
+    "doctor": Verb("check the installation and this machine", _doctor),
+    "print-config": Verb("print the complete resolved configuration", _print_config),
 }
 
 
 def _open(config: Config) -> Run:
     retain_freed_memory()
-    # With overlap two things run at a time, on one thread each; more would only get in each other's way.
+    # With overlap, acting and learning run at the same time, on one thread each; more threads slow both down.
     torch.set_num_threads(1 if config.runtime.overlap else config.runtime.threads)
     return open_run(config)
 
@@ -281,8 +275,8 @@ def _chosen(group: str, overrides: Sequence[str]) -> bool:
 
 
 def _findings(summary: Path) -> str:
-    """The headlines of a report, as text."""
-    lines = ["\nWhat the run found:\n"]
+    """The headlines of a report as text."""
+    lines = ["\nResults:\n"]
     for finding in json.loads(summary.read_text())["results"]["headlines"]:
         lines.append(f"  {finding['label']}: {finding['number'] or 'not run'}\n    {finding['sentence']}\n")
     return "".join(lines)
@@ -294,5 +288,5 @@ def _usage() -> str:
     lines.append(f"  {'sweep':<14} a verb over several values: interplay sweep demo run.seed=1,2\n")
     return "".join(lines) + (
         "\nSettings: run.name=mine run.seed=2, env=gymnasium env.id=BabyAI-GoToLocal-v0, agent=5m, experiment=demo;\n"
-        "print-config shows them all. A stage that was stopped goes on when it is typed again.\n"
+        "print-config shows them all. A stage that was stopped continues when its command is typed again.\n"
     )

@@ -1,9 +1,10 @@
-"""The stages by name, and all of them in turn."""
+"""The stages of a run in their order, and `demo`, which runs all of them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -19,38 +20,77 @@ from interplay.stages.run import Run
 
 logger = logging.getLogger(__name__)
 
-# In the order in which one round goes through them.
-STAGES: Mapping[str, Callable[[Run], None]] = {
-    "collect": lambda run: collect(run, run.config.collect),
-    "clone": lambda run: placed(clone, "clone", run),
-    "collect-agent": lambda run: collect(run, run.config.collect_agent, "collect-agent"),
-    "mark": mark,
-    "reward": lambda run: placed(train_reward, "reward", run),
-    "reinforce": lambda run: placed(reinforce, "reinforce", run),
-    "evaluate": evaluate,
-}
 
-SAYS = {
-    "collect": "scripted players are recorded: a setter asks, a solver with human-like mistakes acts and answers",
-    "clone": "an agent learns to do and say the same (behavioral cloning, CSS)",
-    "collect-agent": "the clone plays, and is recorded",
-    "mark": "a rater marks progress and slips in all that was recorded",
-    "reward": "a reward model learns utility from the marks (inter-temporal Bradley-Terry)",
-    "reinforce": "the agent improves on that reward by V-trace, while recorded setters are replayed",
-    "evaluate": "every agent plays the same probe tasks in houses that they have never seen",
+@dataclass(frozen=True)
+class PipelineStage:
+    """A stage as a verb of the command line."""
+
+    name: str
+    does: str  # in the list of verbs
+    says: str  # when the demo begins it
+    run: Callable[[Run], None]
+
+
+# In the order of one round.
+STAGES: Mapping[str, PipelineStage] = {
+    stage.name: stage
+    for stage in (
+        PipelineStage(
+            "collect",
+            "record episodes of scripted players",
+            "record scripted players: a setter asks, a solver with human-like mistakes acts and answers",
+            lambda run: collect(run, run.config.collect),
+        ),
+        PipelineStage(
+            "clone",
+            "train an agent to imitate the recordings",
+            "train an agent to act and speak like the recorded solver (behavioral cloning, CSS)",
+            lambda run: placed(clone, "clone", run),
+        ),
+        PipelineStage(
+            "collect-agent",
+            "record episodes of the cloned agent",
+            "record the cloned agent as the solver",
+            lambda run: collect(run, run.config.collect_agent, "collect-agent"),
+        ),
+        PipelineStage(
+            "mark",
+            "let raters mark the recordings",
+            "let a scripted rater mark progress and slips in all recordings",
+            mark,
+        ),
+        PipelineStage(
+            "reward",
+            "train the reward model on the marks",
+            "train a reward model: utility from the marks (inter-temporal Bradley-Terry)",
+            lambda run: placed(train_reward, "reward", run),
+        ),
+        PipelineStage(
+            "reinforce",
+            "improve the agent on the reward",
+            "improve the agent on that reward by V-trace, in replays of the recorded setters",
+            lambda run: placed(reinforce, "reinforce", run),
+        ),
+        PipelineStage(
+            "evaluate",
+            "test every agent on the probe tasks",
+            "test every agent on the same probe tasks, in houses that none of them has seen",
+            evaluate,
+        ),
+    )
 }
 
 
 def demo(run: Run) -> Path:
-    """One agent through every stage; stages that are done are passed over. Returns the path of the report.
+    """Runs every stage that is not done yet, and returns the path of the report.
 
     Raises:
-        Interrupted: asked to stop; everything is saved.
+        Interrupted: a signal asked to stop; everything is saved.
     """
     with StopRequest() as stop:
-        for number, (name, stage) in enumerate(STAGES.items(), 1):
-            logger.info("[%d/%d] %s: %s", number, len(STAGES), name, SAYS[name])
-            stage(run)
-            if stop.requested:  # too late for the stage, which had nothing left to do
-                raise Interrupted(f"stopped; {name} is done, and the same command goes on with what follows")
+        for number, stage in enumerate(STAGES.values(), 1):
+            logger.info("[%d/%d] %s: %s", number, len(STAGES), stage.name, stage.says)
+            stage.run(run)
+            if stop.requested:  # too late for the stage, which had finished its work
+                raise Interrupted(f"stopped; {stage.name} is done, and the same command continues with the next stage")
         return report(run)

@@ -1,4 +1,4 @@
-"""The pipeline, one function a stage: collect, clone, mark, reward, reinforce, evaluate, and demo for all of them.
+"""The stages of the pipeline, one module for each verb: collect, clone, mark, reward, reinforce, evaluate.
 
 collect --> store --> clone --> collect (the clone plays) --> mark --> reward --> reinforce --> evaluate
 """

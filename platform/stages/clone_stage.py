@@ -1,4 +1,4 @@
-"""Clone: the agent learns to do and say what people did (behavioral cloning), and what belongs together (CSS)."""
+"""The clone stage: behavioral cloning of recorded solvers, with CSS (matching vision with language)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ STAGE = "clone"
 
 
 def clone(run: Run) -> None:
-    """Trains `runs/<name>/clone`, or goes on with it; does nothing where it is done.
+    """Trains `runs/<name>/clone` or resumes it; does nothing if it is done.
 
     Raises:
         ValueError: there are no episodes of people to clone.
-        Interrupted: asked to stop; saved.
+        Interrupted: a signal asked to stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.clone
     clock = folder.begin({"agent": asdict(run.config.agent), "clone": asdict(config), "seed": run.seed})
@@ -44,7 +44,7 @@ def clone(run: Run) -> None:
 
 
 def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
-    """A new agent, its vocabulary from the data, and what feeds it."""
+    """A new agent with a vocabulary from the data, its learner and its source of demonstrations."""
     config, world = run.config.clone, run.make_world()
     vocabulary = _vocabulary(run, snapshot)
     layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step)
@@ -54,10 +54,11 @@ def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
     return ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=placed_learner(run, STAGE, agent, config.dataset.lanes),
+        learner=placed_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
         demonstrated=demonstrated_source(
             run,
             Demonstrations(STAGE, snapshot.path, layout, vocabulary, config.dataset),
+            config.learner,
             overlap=run.config.runtime.overlap,
         ),
         ledger=run.stage(STAGE).ledger,
@@ -66,16 +67,16 @@ def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
 
 
 def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
-    """That of the checkpoint to go on from, which an episode damaged since must not change; else from the data."""
+    """That of the checkpoint to resume from, unchanged by episodes damaged since; without one, from the data."""
     found = checkpoint.latest(run.stage(STAGE).checkpoints)
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
-    with run.busy("reads words") as beat:
+    with run.busy("builds the vocabulary") as beat:
         return Vocabulary.build(_texts(snapshot, beat))
 
 
 def _texts(snapshot: Snapshot, beat: ReportActivity) -> Iterator[str]:
-    """All that was said in the episodes that can be read."""
+    """All utterances of the readable episodes."""
     for number, episode in enumerate(iter_readable(snapshot, snapshot.ids), 1):
-        beat(f"reads words of episode {number} of {len(snapshot)}")
+        beat(f"builds the vocabulary: episode {number} of {len(snapshot)}")
         yield from (said.text for said in episode.meta.utterances)

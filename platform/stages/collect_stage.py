@@ -1,4 +1,4 @@
-"""Collect: episodes are recorded. A setter asks; a scripted solver or an agent of this run acts and answers."""
+"""The collect stage: records episodes of a scripted setter with a scripted solver or an agent of this run."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
 
-LAST_SECONDS = 20.0  # that episodes under way get to end; a machine that is taken away waits little longer
+LAST_SECONDS = 20.0  # that unfinished episodes have after a request to stop; preempted machines wait little longer
 
 
 def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     """Records `config.episodes` episodes for training and `config.heldout` held-out ones into the run's store.
 
-    Goes on where it stopped: the k-th episode of a split starts from the same house and instruction whenever it is
-    recorded. `stage` names what is recorded, so that demonstrations and an agent's episodes are counted apart.
+    Resumable: the k-th episode of a split starts from the same house and instruction whenever it is recorded. `stage`
+    is part of the seeds, so that demonstrations and an agent's episodes are counted apart.
 
     Raises:
         CheckpointError: `solver: agent` and its checkpoint is missing.
-        Interrupted: asked to stop; every episode that had ended is stored, as are those that soon did.
-        StageConflict: another process is at it.
+        Interrupted: a signal asked to stop; episodes that ended before or within `LAST_SECONDS` are stored.
+        StageConflict: another process is recording.
     """
     with run.stage(stage).locked(WORK_LOCK):
         _collect(run, config, stage)
@@ -49,36 +49,36 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     if folder.finished:
         return
     with run.store() as store, StopRequest() as stop:
-        store.reindex()  # takes in what a killed writer had finished, before counting
+        store.reindex()  # adds episodes that a killed writer had finished, before counting
         recorded = {(episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids())}
-        waiting = [b for b in _bookings(run, config, stage) if (b.split, b.seed) not in recorded]
+        waiting = [each for each in _requests(run, config, stage) if (each.split, each.seed) not in recorded]
         total = config.episodes + config.heldout
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
         missing, steps = len(waiting), 0
         if waiting:
             worlds = [run.make_world() for _ in range(min(config.lanes, len(waiting)))]
-            maker = EpisodeCollector(
+            collector = EpisodeCollector(
                 worlds=worlds,
                 seat=_seat(run, config, stage, worlds),
                 config=RecordingConfig(config.steps, config.grace_steps),
                 world_config=run.config.env,
             )
-            for _, episode in maker.make(_until(stop, waiting), _overdue(stop)):
+            for _, episode in collector.make(_until(stop, waiting), _overdue(stop)):
                 clock.claim()
                 store.append(episode)
                 missing -= 1
                 steps += episode.meta.steps
                 progress.log(total - missing, {"steps": steps})
         progress.close()
-        told = {"steps": clock.fact("steps", 0) + steps}
+        facts = {"steps": clock.fact("steps", 0) + steps}
         if missing:
             if steps:
-                clock.save(**told)
+                clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command goes on")
-        clock.finish(**told, episodes=config.episodes, heldout_episodes=config.heldout)
+        clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
 
 
-def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:
+def _requests(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:
     for split, count in (("train", config.episodes), ("heldout", config.heldout)):
         for index in range(count):
             seed = derive_seed(run.seed, stage, split, index)
@@ -86,22 +86,25 @@ def _bookings(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRe
             yield EpisodeRequest(seed, split, ScriptedSetter(config.setter, rng))
 
 
-def _until(stop: StopRequest, bookings: list[EpisodeRequest]) -> Iterator[EpisodeRequest]:
-    """Hands out bookings until asked to stop."""
-    for booking in bookings:
+def _until(stop: StopRequest, requests: list[EpisodeRequest]) -> Iterator[EpisodeRequest]:
+    """The requests, until a signal asks to stop."""
+    for request in requests:
         if stop.requested:
             return
-        yield booking
+        yield request
 
 
 def _overdue(stop: StopRequest) -> Callable[[], bool]:
-    """Tells when episodes under way have had `LAST_SECONDS` to end since it was asked to stop. They are made again."""
-    asked: list[float] = []
+    """A test that is true once `LAST_SECONDS` have passed since a request to stop was first noticed.
+
+    Episodes that are unfinished by then are dropped and recorded again.
+    """
+    noticed: list[float] = []
 
     def overdue() -> bool:
-        if stop.requested and not asked:
-            asked.append(time.monotonic())
-        return bool(asked) and time.monotonic() - asked[0] >= LAST_SECONDS
+        if stop.requested and not noticed:
+            noticed.append(time.monotonic())
+        return bool(noticed) and time.monotonic() - noticed[0] >= LAST_SECONDS
 
     return overdue
 

@@ -1,4 +1,4 @@
-"""Finds one recorded episode by what a person types: its id, the beginning of it, or the path of its file."""
+"""Lookup of a recorded episode by its id, the beginning of its id, or the path of its file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.run import Run
 
-SHOWN = 8  # episodes that are named where none or several are meant
+LISTED = 8  # in the message about none or several matches
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class FoundEpisode:
 
 
 def find_episode(run: Run, named: str) -> FoundEpisode:
-    """The episode that is meant. A file within the store of another run is that run's; one elsewhere has no marks.
+    """The episode called `named`. A file in another run's store comes with that run's marks; one elsewhere with none.
 
     Raises:
-        ValueError: no episode, or several, are named so; the message shows some that are there.
+        ValueError: no episode or several match; the message lists some of the store.
         DamagedEpisode, UnknownFormat: its file can't be read.
     """
     if "/" in named or named.endswith(".npz"):
@@ -63,17 +63,23 @@ def _chosen(store: EpisodeStore, named: str) -> str:
         return begun[0]
     every = f"ls {store.root}/episodes/*"
     if not named:
-        problem, some = "which episode? Type its id after the verb; the newest are", ids[-SHOWN:]
+        problem, some = "which episode? Type its id after the verb; the newest are", ids[-LISTED:]
     elif begun:
-        problem, some = f"{len(begun):,} episodes begin with {named!r}; type more of one, as of", begun[:SHOWN]
+        problem, some = (
+            f"{len(begun):,} episodes begin with {named!r}; type more of one, as of",
+            begun[:LISTED],
+        )
     else:
-        at = max(0, bisect_left(ids, named) - SHOWN // 2)  # ids with the same beginning stand together
-        problem, some = f"{store.root} has no episode {named!r}; the nearest are", ids[at : at + SHOWN] or ids[-SHOWN:]
+        at = max(0, bisect_left(ids, named) - LISTED // 2)  # ids are sorted
+        problem, some = (
+            f"{store.root} has no episode {named!r}; the nearest are",
+            ids[at : at + LISTED] or ids[-LISTED:],
+        )
     raise ValueError("\n  ".join([f"{problem}:", *_described(store, some), f"all of them: {every}"]))
 
 
 def _described(store: EpisodeStore, ids: Sequence[str]) -> list[str]:
-    """A line an episode: its id, what was asked, who solved, how long it is, how many marks it has."""
+    """One line per episode: id, tasks, solver, steps, number of marks."""
     wanted = set(ids)
     lines = []
     for entry in store.entries():

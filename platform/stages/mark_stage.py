@@ -1,4 +1,4 @@
-"""Mark: scripted raters watch what was recorded, by the simulator's truth, and mark progress and slips."""
+"""The mark stage: scripted raters, who see the ground truth, mark progress and slips in recorded episodes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from interplay.stages.stage_folder import WORK_LOCK
 from interplay.tracking.progress import Progress
 
 STAGE = "mark"
-AT_ONCE = 25  # episodes whose marks are stored in one transaction
+EPISODES_PER_TRANSACTION = 25
 
 
 def mark(run: Run) -> None:
-    """Lets every rater of `config.mark` watch every episode of the store, each once.
+    """Lets every rater of `config.mark` watch every episode of the store once.
 
-    May be run again when more has been recorded. A mark's id follows from its episode, rater and place, so an episode
-    that is watched again after a kill gets no mark twice.
+    May be repeated after more episodes were recorded. The id of a mark follows from its episode, rater and number, so
+    an episode that is watched again after a kill gets no mark twice.
 
     Raises:
         ValueError: the store is empty.
-        Interrupted: asked to stop; the marks of every watched episode are stored.
-        StageConflict: another process is at it.
+        Interrupted: a signal asked to stop; the marks of all watched episodes are stored.
+        StageConflict: another process is marking.
     """
     with run.stage(STAGE).locked(WORK_LOCK):
         _mark(run)
@@ -43,7 +43,7 @@ def _mark(run: Run) -> None:
     config, folder = run.config.mark, run.stage(STAGE)
     clock = folder.begin({"mark": asdict(config), "seed": run.seed})
     ledger = folder.path / "watched.txt"
-    watched = set(ledger.read_text().split()) if ledger.exists() else set()
+    watched = set(ledger.read_text(errors="replace").split()) if ledger.exists() else set()
     with run.store() as store, StopRequest() as stop, ledger.open("a") as written:
         store.reindex()
         everything = [(rater, episode) for rater in config.raters for episode in store.ids()]
@@ -53,11 +53,11 @@ def _mark(run: Run) -> None:
         done = len(everything) - len(waiting)
         progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
         world = run.make_world()
-        for start in range(0, len(waiting), AT_ONCE):
+        for start in range(0, len(waiting), EPISODES_PER_TRANSACTION):
             if stop.requested:
                 progress.close()
                 raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command goes on")
-            batch = waiting[start : start + AT_ONCE]
+            batch = waiting[start : start + EPISODES_PER_TRANSACTION]
             seen = [(rater, episode) for rater, e in batch for episode in iter_readable(store, [e])]
             marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
             clock.claim()
@@ -79,7 +79,7 @@ def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterCo
 
 
 def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> Iterator[Mark]:
-    """The marks of a scripted rater who watches a recorded episode: each task from when it was asked to its end."""
+    """The marks of a scripted rater on a recorded episode; the rater watches each task from its request to its end."""
     said = episode.said(world.spec.solver)
     waiting = deque(dialogue(episode.meta))
     present: DialogueTask | None = None
@@ -87,7 +87,7 @@ def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> 
     for row, _, there in resimulate(world, episode, observers=()):
         if present is not None and present.step < row <= present.judged:
             step = row - 1
-            utterance = said[step] if step > present.step else None  # who speaks with the setter has not heard it yet
+            utterance = said[step] if step > present.step else None  # nothing answers in the request's own step
             for at, sign in person.observe(step, there.facts(), utterance):
                 frame = (min(at, episode.meta.steps - 1) + 1) * episode.meta.frames_per_step - 1
                 name = uuid.uuid5(uuid.NAMESPACE_OID, f"{episode.meta.id}/{rater}/{number}").hex

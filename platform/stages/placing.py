@@ -84,8 +84,10 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     supervise(work)
 
 
-def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> DemonstrationSource:
-    """What reads demonstrations for the learner. `overlap`: in process, one unroll ahead of it."""
+def demonstrated_source(
+    run: Run, what: Demonstrations, learner: LearnerConfig, *, overlap: bool
+) -> DemonstrationSource:
+    """The source of demonstrations for a learner; with `overlap`, in process, one unroll ahead of it."""
     if run.context is None:
         return InlineDemonstrations(_reader(run, what, ALONE), overlap)
     from interplay.runtime.ray.demonstration_stream import DemonstrationStream
@@ -95,16 +97,15 @@ def demonstrated_source(run: Run, what: Demonstrations, *, overlap: bool) -> Dem
     here = dataclasses.replace(run, context=None)
     makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
     workers = [run.context.add_worker(f"dataset-{index}", make) for index, make in enumerate(makes)]
-    return DemonstrationStream(workers, run.context, pinned=pinned(getattr(run.config, what.stage).learner))
+    return DemonstrationStream(workers, run.context, pinned=pinned(learner))
 
 
-def placed_learner(run: Run, stage: str, agent: Agent, dataset_lanes: int) -> Learner:
-    """The learner of a stage, and under Ray its further ranks, too.
+def placed_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, dataset_lanes: int) -> Learner:
+    """The learner of a stage, which under Ray may lead further ranks.
 
     Raises:
         RankLost: a rank did not come.
     """
-    config: LearnerConfig = getattr(run.config, stage).learner
     generator = torch_generator(run.seed, stage, "learner")
     if run.context is None or run.config.runtime.learners == 1:
         return Learner(agent, config, dataset_lanes=dataset_lanes, generator=generator)

@@ -1,4 +1,4 @@
-"""Reinforce: the agent improves by V-trace on the reward, in worlds where recorded setters are replayed."""
+"""The reinforce stage: improves the agent by V-trace on the reward, in worlds where recorded setters are replayed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from interplay.stages.training_loop import train_stage
 
 
 def reinforce(run: Run) -> None:
-    """Trains `runs/<name>/reinforce`, or goes on with it; does nothing where it is done.
+    """Trains `runs/<name>/reinforce` or resumes it; does nothing if it is done.
 
     Raises:
         ValueError: there are no episodes to replay or to clone.
-        CheckpointError: there is nothing to start from, or no reward model.
-        Interrupted: asked to stop; saved.
+        CheckpointError: there is no checkpoint to start from, or no reward model.
+        Interrupted: a signal asked to stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
     clock = folder.begin({"reinforce": asdict(config), "seed": run.seed})
@@ -46,7 +46,7 @@ def reinforce(run: Run) -> None:
 
 
 def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> ReinforcementTrainee:
-    """The agent from where it starts, and everything around it."""
+    """The agent with its first weights, its learner and its sources of rollouts and demonstrations."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
     shown, where = config.learner.objective.weights.needs_demonstrations, EpisodeFilter(split="train", kinds=PEOPLE)
@@ -54,9 +54,9 @@ def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLe
     return ReinforcementTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=placed_learner(run, STAGE, agent, config.dataset.lanes if shown else 0),
-        played=played_source(run, snapshot.path, rewards),
-        demonstrated=demonstrated_source(run, what, overlap=False) if shown else NoDemonstrations(),
+        learner=placed_learner(run, STAGE, config.learner, agent, config.dataset.lanes if shown else 0),
+        rollouts=played_source(run, snapshot.path, rewards),
+        demonstrated=demonstrated_source(run, what, config.learner, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
         updates_per_batch=config.updates_per_batch,

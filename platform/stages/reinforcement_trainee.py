@@ -1,10 +1,10 @@
-"""What the reinforce stage puts into the training loop.
+"""The trainee of the reinforce stage.
 
-    setter-replay actor --> unroll --> payment (reward service) --+--> learner --> weights --> actor
-                               '-----> gate as it began ----------'       ^
-                                             dataset actor ---------------'
+    setter-replay actor --> unroll --> reward function --+--> learner --> weights --> actor
+                               '-----> reference gate ---'       ^
+                                      dataset actor -------------'
 
-Everything left of the learner runs ahead of it, as far as the runtime lets it: see `interplay.runtime.batch_sources`.
+All that is left of the learner runs ahead of it as far as the runtime permits: see `interplay.runtime.batch_sources`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,15 @@ import numpy as np
 from torch import Tensor
 
 from interplay.actors.episode_returns import FinishedEpisodes
-from interplay.agent.network import Agent
 from interplay.agent.weights import Weights
-from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import describe_agent
-from interplay.learner.learner import Learner
-from interplay.runtime.batch_sources import DemonstrationSource, RolloutSource
+from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.flow_metrics import FlowMetrics
-from interplay.runtime.ledger import ConsumedUnroll, Ledger
-from interplay.stages.imitation_trainee import LEARNS, SAVES
-from interplay.stages.run import ReportActivity
+from interplay.runtime.ledger import ConsumedUnroll
+from interplay.stages.base_trainee import LEARNS, BaseTrainee
 
 
 class Watcher(Protocol):
-    """Sees every update's ended episodes, and may measure something from time to time."""
+    """Receives the episodes that ended in each update; may measure something now and then."""
 
     def __call__(self, update: int, weights: Callable[[], Weights], ended: FinishedEpisodes) -> Mapping[str, float]: ...
 
@@ -38,44 +33,26 @@ class Watcher(Protocol):
     def load_state(self, state: Mapping[str, Any]) -> None: ...
 
 
-class ReinforcementTrainee:
-    """What the reinforce stage puts into the training loop."""
+class ReinforcementTrainee(BaseTrainee):
+    """Learns from rollouts and, if their losses have weights, from demonstrations."""
 
-    def __init__(
-        self,
-        *,
-        agent: Agent,
-        vocabulary: Vocabulary,
-        learner: Learner,
-        played: RolloutSource,
-        demonstrated: DemonstrationSource,
-        ledger: Ledger,
-        watcher: Watcher,
-        updates_per_batch: int,
-        beat: ReportActivity,
-    ) -> None:
-        self.agent = agent
-        self.vocabulary = vocabulary
-        self.learner = learner
-        self.played = played
-        self.demonstrated = demonstrated
-        self.ledger = ledger
+    def __init__(self, *, rollouts: RolloutSource, watcher: Watcher, updates_per_batch: int, **base: Any) -> None:
+        super().__init__(**base)
+        self.rollouts = rollouts
         self.watcher = watcher
         self.updates_per_batch = updates_per_batch
-        self._beat = beat
-        self.steps = 0
         self.unrolls = 0
-        self._flow = FlowMetrics(played=played.stats, demonstrated=demonstrated.stats)
+        self._flow = FlowMetrics(played=rollouts.stats, demonstrated=self.demonstrated.stats)
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        """One batch of unrolls: `updates_per_batch` updates from it."""
-        batch = self.played.take(self.learner.weights, self.unrolls, ahead=ahead)
+        """`updates_per_batch` updates from one batch of rollouts."""
+        batch = self.rollouts.take(self.learner.weights, self.unrolls, ahead=ahead)
         unroll, metrics, read = batch.unroll, dict[str, float](), list[ConsumedUnroll]()
         for number in range(self.updates_per_batch):
-            demonstrated = self.demonstrated.take(ahead=ahead or number + 1 < self.updates_per_batch)
+            demonstration = self.demonstrated.take(ahead=ahead or number + 1 < self.updates_per_batch)
             self._beat(LEARNS)
-            metrics = self.learner.update(rollout=unroll, demonstrated=demonstrated.unroll)
-            read += demonstrated.taken
+            metrics = self.learner.update(rollout=unroll, demonstrated=demonstration.unroll)
+            read += demonstration.taken
         lags = [self.unrolls - taken.version for taken in batch.taken]
         self.unrolls += 1
         self.steps += unroll.lanes * unroll.steps
@@ -85,37 +62,23 @@ class ReinforcementTrainee:
         metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
         return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
 
-    def identity(self) -> Mapping[str, Any]:
-        return describe_agent(self.agent, self.vocabulary)
-
-    def weights(self) -> Mapping[str, Tensor]:
-        self._beat(SAVES)
-        return self.agent.state_dict()
-
     def state(self) -> Mapping[str, Any]:
-        self._beat(SAVES)
         return {
-            "learner": self.learner.state(),
-            "rollout": self.played.state(),
-            "dataset": self.demonstrated.state(),
+            **super().state(),
+            "rollout": self.rollouts.state(),
             "watcher": self.watcher.state(),
             "unrolls": self.unrolls,
         }
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
-        self.agent.load_state_dict(weights)
-        self.learner.load_state(state["learner"])
-        self.played.load_state(state["rollout"])
-        self.demonstrated.load_state(state["dataset"])
+        super().load(weights, state)
+        self.rollouts.load_state(state["rollout"])
         self.watcher.load_state(state["watcher"])
-        self.steps, self.unrolls = state["steps"], state["unrolls"]
-
-    def go_on_from(self, update: int) -> None:
-        self.ledger.truncate_after(update)
+        self.unrolls = state["unrolls"]
 
     def close(self) -> None:
-        self.played.close()
-        self.demonstrated.close()
+        self.rollouts.close()
+        super().close()
 
 
 def _means(ended: FinishedEpisodes) -> dict[str, float]:

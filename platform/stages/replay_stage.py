@@ -1,4 +1,4 @@
-"""Replay: a recorded episode as a video, drawn again from what was recorded, with all that is known about it."""
+"""The replay verb: a video of a recorded episode, rendered again from its recorded states, with marks and utility."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ logger = logging.getLogger(__name__)
 
 
 def replay(config: Config) -> Path:
-    """Writes the episode that `config.replay` names as `<run>/replay/<id>.mp4`, and returns that path.
+    """Writes a video of the episode `config.replay.episode` to `<run>/replay/<id>.mp4` and returns that path.
 
-    The world is the one that the episode was recorded in, whatever `config.env` says. Nothing else of the run is
-    written.
+    The world is the one that the episode was recorded in, not that of `config.env`. Nothing else of the run changes.
 
     Raises:
         ModuleNotFoundError: the encoder's package is not installed.
         ValueError: there is no such episode, or its world can't be drawn.
         DamagedEpisode, UnknownFormat: its file can't be read.
         CheckpointError: the reward model that is asked for is missing.
-        EncoderFailed: the encoder's process ended before the video was whole.
+        EncoderFailed: the encoder's process ended before the video was complete.
     """
     require_encoder()
     found = find_episode(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
@@ -90,7 +89,7 @@ def _shown(
 
 
 def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | None:
-    """What the reward model sees at every row, [N + 1]; None without one."""
+    """The reward model's utility at every row, [N + 1]; None without a reward model."""
     wanted = run.config.replay.reward
     if wanted == REWARD_NONE:
         return None

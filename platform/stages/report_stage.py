@@ -1,4 +1,4 @@
-"""The report: gathers what every stage left behind and writes report.html and summary.json."""
+"""The report: gathers the results of all stages and writes report.html and summary.json."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHOWN = {
 
 
 def report(run: Run) -> Path:
-    """Writes the report of whatever has run so far, and returns its path."""
+    """Writes the report of the stages that have run so far, and returns its path."""
     spec = run.make_world().spec
     examined = examine(run)
     probes = _probes(run, spec)
@@ -108,7 +108,7 @@ def _stage(name: str, record: Mapping[str, Any]) -> StageRecord:
 
 
 def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """Agent steps a second of each stage that counted its steps."""
+    """Agent steps per second of each stage that counts its steps."""
     return {
         name: record["steps"] / record["seconds"]
         for name, record in records.items()
@@ -134,7 +134,7 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
 
 
 def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
-    """For each agent, one solved and one failed probe, of an instruction to act where there is one."""
+    """One solved and one failed probe of each agent; instructions to act come before questions."""
     folder, strips = run.stage(evaluate_stage.STAGE), []
     for name in ("bc_rl", "bc"):
         films = read_films(folder, name, read_results(folder, name))

@@ -1,4 +1,4 @@
-"""Modelled returns through reinforcement, on training episodes as on held-out ones (Fig. 4 of the paper)."""
+"""Modeled returns during reinforcement, on training and on held-out episodes (Fig. 4 of the paper)."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class ReturnsLedger:
         self._training: list[float] = []
 
     def go_on_from(self, update: int) -> None:
-        """Drops the rows after an update: they will be lived through again."""
+        """Drops the rows after an update, which will be repeated."""
         self._rows.drop_after(update)
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs: the returns that no row holds yet."""
+        """State for resuming: the returns that are in no row yet."""
         return {"training": list(self._training)}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned."""
+        """Resumes from the result of `state`."""
         self._training = list(state["training"])
 
     def __call__(self, update: int, weights: Callable[[], Weights], ended: FinishedEpisodes) -> Mapping[str, float]:
@@ -46,5 +46,5 @@ class ReturnsLedger:
 
 
 def read_returns(path: Path) -> list[dict[str, Any]]:
-    """The rows of a ledger; none where there is no file. A last line cut short by a kill is left out."""
+    """The rows of a ledger, without a last line cut short by a kill; none if there is no file."""
     return JsonLines(path, key="update").read()

@@ -1,4 +1,4 @@
-"""Reward: a model of what raters mark, from the agent's own weights, by IBT beside cloning and CSS."""
+"""The reward stage: trains a model of the raters' marks, from the agent's weights, by IBT, cloning and CSS."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ STAGE = "reward"
 
 
 def train_reward(run: Run) -> None:
-    """Trains `runs/<name>/reward`, or goes on with it; does nothing where it is done.
+    """Trains `runs/<name>/reward` or resumes it; does nothing if it is done.
 
-    Trains on the marked episodes of the split "train"; how well the model orders the marked moments of held-out
-    episodes is measured as it goes on.
+    Trains on the marked episodes of the split "train". During training it measures how well the model orders the
+    marked moments of held-out episodes.
 
     Raises:
         ValueError: there are no marked episodes, or the augmentation does not suit the agent.
-        CheckpointError: there is nothing to start from.
-        Interrupted: asked to stop; saved.
+        CheckpointError: there is no checkpoint to start from.
+        Interrupted: a signal asked to stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward
     clock = folder.begin({"reward": asdict(config), "start": config.start, "seed": run.seed})
@@ -40,8 +40,8 @@ def train_reward(run: Run) -> None:
     agent, vocabulary = start_from(run, config.start, utility=True, from_scratch=config.from_scratch)
     if config.augmentation.mirror and agent.previous is not None:
         raise ValueError(
-            f"{STAGE}.augmentation.mirror={config.augmentation.mirror:g} turns pictures round and not what was done, "
-            f"which this agent sees as its previous action: set {STAGE}.augmentation.mirror=0, or "
+            f"{STAGE}.augmentation.mirror={config.augmentation.mirror:g} mirrors pictures but not actions, "
+            f"and this agent sees its previous action: set {STAGE}.augmentation.mirror=0, or "
             "agent.previous_action=false"
         )
     ids = snapshot.select(EpisodeFilter(split="heldout", marked=True))[: config.heldout_episodes]
@@ -50,12 +50,13 @@ def train_reward(run: Run) -> None:
     trainee = ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=placed_learner(run, STAGE, agent, config.dataset.lanes),
+        learner=placed_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
         demonstrated=demonstrated_source(
             run,
             Demonstrations(
                 STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, train_on, config.augmentation
             ),
+            config.learner,
             overlap=run.config.runtime.overlap,
         ),
         ledger=folder.ledger,

@@ -1,4 +1,4 @@
-"""What a training stage trains on: frozen once, when the stage begins, and found again when it is resumed."""
+"""The snapshot of episodes that a training stage learns from: frozen when it begins, reused when it is resumed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from interplay.stages.run import Run
 
 
 def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snapshot:
-    """The snapshot for a stage, by its name: frozen now where nothing that was learned from one has been kept.
+    """The snapshot of the stage `name`; frozen now, unless something learned from an earlier one has been kept.
 
-    `remedy`: what to type where there is nothing to freeze.
+    `remedy` is the command to type if there are no episodes.
 
     Raises:
         ValueError: no episode satisfies `where`.
@@ -19,7 +19,7 @@ def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snaps
     stage = run.stage(name)
     if path.exists() and (stage.record() or stage.checkpoints.exists()):
         return Snapshot(path)
-    path.unlink(missing_ok=True)  # of a stage that was refused, or failed, or was removed
+    path.unlink(missing_ok=True)  # left by a stage that was refused, that failed or that was removed
     with run.store() as store:
         if not store.ids(split=where.split, kinds=where.kinds, marked=where.marked):
             raise ValueError(

@@ -1,6 +1,6 @@
-"""The one training loop: every stage that learns goes through it.
+"""The training loop of all stages with a learner.
 
-resume? -> step, step, ... -> log every few -> checkpoint every many -> Ctrl-C? save and stop -> done
+resume -> step, step, ... -> log every few -> checkpoint every many -> save and stop on Ctrl-C -> done
 """
 
 from __future__ import annotations
@@ -31,51 +31,51 @@ from interplay.tracking.wandb_sink import TrackingConfig
 
 logger = logging.getLogger(__name__)
 
-LARGEST = ("lag_max", "restarts", "reward_version")
+LOGGED_AS_MAXIMUM = ("lag_max", "restarts", "reward_version")
 
 
 class Diverged(ArithmeticError):
-    """Training came to a loss or a gradient that is not finite. The message says how to go on."""
+    """A loss or a gradient is not finite. The message says how to continue."""
 
 
 class Trainee(Protocol):
-    """What a training stage puts into the loop."""
+    """What the loop trains: an agent with its learner and its data."""
 
     steps: int  # agent steps learned from so far
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        """One update; returns metrics by name. With `ahead`, work for the next one may begin already: not before a
-        checkpoint, which holds the state between two updates."""
+        """One update; returns metrics by name. With `ahead`, work for the next update may already begin; not just
+        before a checkpoint, which holds the state between two updates."""
 
     def identity(self) -> Mapping[str, Any]:
-        """What agent is being trained: see `interplay.learner.agents.identity`."""
+        """Description of the agent: see `interplay.learner.agents.identity`."""
 
     def weights(self) -> Mapping[str, Tensor]:
         """The agent's weights."""
 
     def state(self) -> Mapping[str, Any]:
-        """Everything else a resume needs."""
+        """Everything else that resuming needs."""
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
-        """Goes on from a checkpoint."""
+        """Resumes from a checkpoint."""
 
     def go_on_from(self, update: int) -> None:
-        """Drops what was written down after this update; it is lived through again."""
+        """Drops records of later updates, which will be repeated."""
 
     def close(self) -> None:
-        """Ends what works in the background."""
+        """Stops background work."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Where the loop writes, and how often."""
+    """Where and how often the loop writes."""
 
     folder: StageFolder
     clock: StageClock
     config: TrainingConfig
-    description: Mapping[str, Any]  # of the run, for the checkpoints: its resolved configuration, what it started from
+    description: Mapping[str, Any]  # for the checkpoints: the resolved configuration, and the start
     tracking: TrackingConfig
-    show: Mapping[str, str]  # the numbers that matter, for the progress line: label -> metric
+    show: Mapping[str, str]  # the progress line: label -> metric
 
 
 def train_stage(
@@ -89,7 +89,7 @@ def train_stage(
     show: Mapping[str, str],
     start: Checkpoint | None = None,
 ) -> None:
-    """Trains a stage of a run from the snapshot of what it learns from, and from `start`; closes the trainee.
+    """Trains a stage on a snapshot, from the checkpoint `start` if there is one; closes the trainee.
 
     Raises:
         Interrupted, Diverged: see `train`.
@@ -112,7 +112,7 @@ def train_stage(
 
 
 def resume(trainee: Trainee, folder: StageFolder) -> int:
-    """Loads the newest checkpoint, if any; returns the update it was saved at.
+    """Loads the newest checkpoint, if any, and returns its update.
 
     Raises:
         CheckpointError: it is damaged or of another agent.
@@ -128,12 +128,12 @@ def resume(trainee: Trainee, folder: StageFolder) -> int:
             f"{found.path} is damaged: its state cannot be resumed from ({error!r}). Remove it; the same command then "
             "continues from the checkpoint before it, or begins again"
         ) from error
-    logger.info("%s goes on from update %d", folder.path.name, found.step)
+    logger.info("%s resumes from update %d", folder.path.name, found.step)
     return found.step
 
 
 def train(trainee: Trainee, loop: Loop) -> None:
-    """Resumes where there is a checkpoint, and trains up to `config.updates`.
+    """Resumes from the newest checkpoint, if any, and trains up to `config.updates`.
 
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
@@ -179,22 +179,22 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
 
 
 def _way_out(folder: StageFolder) -> str:
-    """What to do once a stage has diverged."""
+    """How to continue after a stage has diverged."""
     name = folder.path.name
-    calmer = f"a lower {name}.learner.learning_rate or {name}.learner.gradient_clip"
+    remedy = f"a lower {name}.learner.learning_rate or {name}.learner.gradient_clip"
     found = checkpoint.latest(folder.checkpoints)
     if found is None:
-        return f"Nothing had been saved, so the stage begins anew; give it {calmer}"
+        return f"Nothing had been saved, so the stage begins anew; give it {remedy}"
     return (
         f"The same command goes on from update {found.step}, saved at {found.path}; should it end like this again, "
-        f"try {calmer}, in a run of its own (run.name=...)"
+        f"try {remedy}, in a run of its own (run.name=...)"
     )
 
 
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
     """Writes a checkpoint, and the time taken so far."""
     loop.clock.claim()
-    for record in loop.folder.path.glob("*.jsonl"):  # what is told of the updates up to here stands before it does
+    for record in loop.folder.path.glob("*.jsonl"):  # records of these updates are on disk before the checkpoint
         files.sync(record)
     checkpoint.save(
         loop.folder.checkpoints,
@@ -204,11 +204,11 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         training={"steps": trainee.steps, **trainee.state()},
     )
     loop.clock.save(updates=update, steps=trainee.steps, finished=False)
-    trim_heap()  # what was copied for it is freed now; without this a learner grows for hours
+    trim_heap()  # returns the copies made for it to the system; without this a learner grows for hours
 
 
 class _Averages:
-    """Means of metrics between two logs; a metric counts in the updates that reported it. Of `LARGEST`, the largest."""
+    """Means of metrics between two logs, over the updates that reported them; of `LOGGED_AS_MAXIMUM`, the maxima."""
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = defaultdict(float)
@@ -216,7 +216,7 @@ class _Averages:
 
     def add(self, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
-            if name in LARGEST:
+            if name in LOGGED_AS_MAXIMUM:
                 self._sums[name], self._counts[name] = max(self._sums.get(name, value), value), 1
                 continue
             self._sums[name] += value

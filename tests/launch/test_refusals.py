@@ -132,7 +132,7 @@ def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFix
     text = kept.read_text()
     assert text.count("Traceback (most recent call last)") == 2  # appended
     assert f"interplay clone {' '.join(settings)}" in text
-    assert "snapshots.py" in text  # where it was raised
+    assert "stage_snapshot.py" in text  # where it was raised
 
 
 def test_what_is_our_fault_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,9 +177,9 @@ def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_p
     vocabulary = _vocabulary(run, snapshot)
     assert isinstance(vocabulary, Vocabulary) and vocabulary == _vocabulary(fresh, snapshot)
     numbered_episodes = [
-        f"reads words of episode {number} of {len(snapshot)}" for number in range(1, len(snapshot) + 1)
+        f"builds the vocabulary: episode {number} of {len(snapshot)}" for number in range(1, len(snapshot) + 1)
     ]
-    assert pulse.said == ["starts", "reads words", *numbered_episodes, "starts"]
+    assert pulse.said == ["starts", "builds the vocabulary", *numbered_episodes, "starts"]
 
 
 def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> None:

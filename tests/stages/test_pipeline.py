@@ -54,7 +54,7 @@ def test_a_wish_to_stop_that_comes_too_late_for_its_stage_stops_the_demo(tmp_pat
     saved = Moment("interplay.stages.training_loop:save", 2)  # of the clone, for the last time
     ended = strike(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
     assert ended.code == 130, ended.said
-    assert "clone is done, and the same command goes on with what follows" in ended.said
+    assert "clone is done, and the same command continues with the next stage" in ended.said
     assert not (tmp_path / "run" / "collect-agent").exists()
 
 
