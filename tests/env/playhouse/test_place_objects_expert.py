@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from seeded_tasks import asked
 
-from interplay.env.playhouse.control.place_objects_expert import PlaceObjectsExpert
+from interplay.env.playhouse.control.place_experts import PlaceObjectsExpert
 from interplay.env.playhouse.control.place_skill import CARRY_DISTANCE_M
 from interplay.env.playhouse.control.position_expert import PositionExpert
 from interplay.env.playhouse.house.config import PlayhouseConfig

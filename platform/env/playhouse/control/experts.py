@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interplay.env.playhouse.control.arrange_expert import ArrangeExpert
 from interplay.env.playhouse.control.basic_experts import (
     GoExpert,
     LiftContainerExpert,
     LiftExpert,
+    PushExpert,
     SequenceExpert,
     StandAtExpert,
 )
 from interplay.env.playhouse.control.hand_over_experts import HandOverExpert, ReceiveExpert
-from interplay.env.playhouse.control.place_objects_expert import PlaceObjectsExpert
+from interplay.env.playhouse.control.place_experts import ArrangeExpert, PlaceObjectsExpert
 from interplay.env.playhouse.control.position_expert import PositionExpert
-from interplay.env.playhouse.control.push_expert import PushExpert
 from interplay.env.playhouse.control.question_experts import AnswerExpert, LocateExpert, SearchAndAnswerExpert
 from interplay.env.playhouse.control.steering import Steering
 from interplay.env.playhouse.control.throw_experts import ThrowExpert, ThrowOutExpert
