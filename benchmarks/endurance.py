@@ -1,14 +1,14 @@
-"""Lets a run under Ray go on for long, and looks whether anything of it grows.
+"""Runs training under Ray for a long time, and checks that no resource grows.
 
-    python benchmarks/endurance.py                                  # two minutes, to see how it goes
-    python benchmarks/endurance.py --minutes 62 --folder endurance  # an hour, and what comes of it in a folder
+    python benchmarks/endurance.py                                  # two minutes, to try it
+    python benchmarks/endurance.py --minutes 62 --folder endurance  # an hour; writes its results to a folder
 
-A small world is recorded, cloned, marked and rewarded. Then `interplay reinforce runtime=ray` plays and learns in it,
-with setter-replay actors, a dataset actor, a reward replica and a supervised learner that saves often; every quarter of
-a minute each process of its tree is looked at. A part's memory is what no file could give back (anonymous and swapped);
-PSS and RSS stand beside it in report.json. Ctrl-C ends it early and still tells what was seen. It ends with 1 where
-memory, threads, open files or the object store grew by more than a little an hour in the second half, where an unroll
-was lost or counted twice, or where the run broke.
+The stages before reinforcement run once in a small world. Then `interplay reinforce runtime=ray` trains in it, with
+setter-replay actors, a dataset actor, a reward replica and a supervised learner that saves often; every 15 seconds
+each process of its tree is sampled. A worker's memory is its anonymous and swapped memory; report.json also has PSS
+and RSS. Ctrl-C ends the run early and still reports. The exit code is 1 if memory, threads, open files or the object
+store grew by more than a small rate per hour in the second half, if an unroll was lost or used twice, or if the run
+failed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from watching.sample import Sample, Watch
 INTERPLAY = (sys.executable, "-c", "import sys; from interplay.launch.cli import main; sys.exit(main())")
 ENDLESS = 1_000_000_000  # updates
 START_LIMIT = 300.0  # seconds until the first update
-SAVE_LIMIT = 180.0  # seconds in which a run that is asked to stop has stopped
-STOPPED = 130  # a run that was asked to stop and has saved
+SAVE_LIMIT = 180.0  # seconds for a run to save and stop
+STOPPED = 130  # exit code of a run that was stopped and has saved
 BEFORE = ("collect", "clone", "mark", "reward")
 SETTINGS = (
     "run.name=run",
@@ -65,27 +65,27 @@ UNDER_RAY = ("runtime=ray", "runtime.actors=2")
 
 
 class Broken(RuntimeError):
-    """The run ended by itself, or has not begun. The message ends with the last that it said."""
+    """The run ended by itself or did not start. The message ends with its last output."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be watched."""
+    """The run and how it is sampled."""
 
     root: Path  # runs/ of the run
     minutes: float
-    every: float  # seconds between two looks
-    settings: tuple[str, ...] = ()  # of the run, beside those above
+    every: float  # seconds between samples
+    settings: tuple[str, ...] = ()  # of the run, in addition to SETTINGS
 
     @property
     def stage(self) -> Path:
-        """Of reinforcement."""
+        """The folder of the reinforce stage."""
         return self.root / "run" / "reinforce"
 
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen, and how it ended."""
+    """The samples, and how the run ended."""
 
     samples: list[Sample]
     ended: str  # in words
@@ -93,7 +93,7 @@ class Watched:
 
 
 def prepared(plan: Plan, stop: threading.Event) -> None:
-    """Does what comes before reinforcement; ends early where it is asked to stop.
+    """Runs the stages before reinforcement; returns early once `stop` is set.
 
     Raises:
         Broken: a stage failed.
@@ -110,12 +110,12 @@ def prepared(plan: Plan, stop: threading.Event) -> None:
 
 
 def watched(plan: Plan, stop: threading.Event) -> Watched:
-    """Starts the run, looks at it until the time is over or `stop` is set, and ends it.
+    """Starts the run, samples it until the time is over or `stop` is set, and ends it.
 
     Raises:
-        Broken: it has not begun.
+        Broken: it did not start.
     """
-    (plan.stage / "status.json").unlink(missing_ok=True)  # what an earlier run said
+    (plan.stage / "status.json").unlink(missing_ok=True)  # of an earlier run
     child = _started(plan, "reinforce", UNDER_RAY)
     watch, samples = Watch(child.pid, plan.stage), list[Sample]()
     try:
@@ -140,7 +140,7 @@ def watched(plan: Plan, stop: threading.Event) -> Watched:
 
 
 def _begun(plan: Plan, child: subprocess.Popen[str], watch: Watch, stop: threading.Event) -> None:
-    """Waits for the first updates: a run that goes on tells the last of those before it first."""
+    """Waits for the first new update; a resumed run first reports its last update before the resume."""
     limit, before = time.monotonic() + START_LIMIT, None
     while not stop.wait(0.2):
         status = watch.status()
@@ -155,7 +155,7 @@ def _begun(plan: Plan, child: subprocess.Popen[str], watch: Watch, stop: threadi
 
 
 def _started(plan: Plan, verb: str, more: Sequence[str]) -> subprocess.Popen[str]:
-    """Types `interplay VERB` in a session of its own: a Ctrl-C typed here is passed on when it is time."""
+    """Starts `interplay VERB` in its own session, so that it only receives the SIGINT that `_ended` sends."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     plan.root.mkdir(parents=True, exist_ok=True)
     with (plan.root / f"{verb}.log").open("w") as log:
@@ -167,14 +167,14 @@ def _started(plan: Plan, verb: str, more: Sequence[str]) -> subprocess.Popen[str
 
 
 def _ended(child: subprocess.Popen[str]) -> None:
-    """Asks the run to save and stop; ends it and all that it started where it does not."""
+    """Lets the run save and stop; kills it and all its processes if it does not."""
     started = {(process.pid, process.began) for process in tree(child.pid)}
     try:
         if child.poll() is None:
             child.send_signal(signal.SIGINT)
             child.wait(SAVE_LIMIT)
     except subprocess.TimeoutExpired:
-        say(f"the run has not stopped within {SAVE_LIMIT:.0f} s, and is ended")
+        say(f"the run has not stopped within {SAVE_LIMIT:.0f} s and is killed")
     finally:
         for process in living():
             if (process.pid, process.began) in started:
@@ -184,22 +184,22 @@ def _ended(child: subprocess.Popen[str]) -> None:
 
 
 def _said(plan: Plan, verb: str) -> str:
-    """The last that a verb said."""
+    """The end of a verb's output."""
     return (plan.root / f"{verb}.log").read_text()[-2000:]
 
 
 def told(sample: Sample) -> str:
-    """A look in a line."""
+    """A sample as one line."""
     memory = sum(use.own for use in sample.uses.values())
     return (
-        f"{sample.seconds / 60:6.1f} min{sample.updates:9,} updates{memory:9,.0f} MB in {len(sample.uses)} parts"
+        f"{sample.seconds / 60:6.1f} min{sample.updates:9,} updates{memory:9,.0f} MB in {len(sample.uses)} workers"
         f"{sample.objects:7.1f} MB of objects{sample.restarts:3} restarts"
     )
 
 
 def write(found: Sequence[Row], seen: Watched, folder: Path) -> None:
     """report.json and memory.png."""
-    from watching.picture import draw  # which takes a second to load, in which a Ctrl-C would be a traceback
+    from watching.picture import draw  # slow to import; Ctrl-C during the import would print a traceback
 
     folder.mkdir(parents=True, exist_ok=True)
     report = {
@@ -213,25 +213,25 @@ def write(found: Sequence[Row], seen: Watched, folder: Path) -> None:
 
 
 def say(text: str) -> None:
-    """As it goes, also into a file."""
+    """Prints at once, also into a file."""
     print(text, flush=True)
 
 
 def arguments() -> argparse.ArgumentParser:
-    """What can be typed."""
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--every", type=float, default=15.0, metavar="SECONDS", help="between two looks")
+    parser.add_argument("--every", type=float, default=15.0, metavar="SECONDS", help="between samples")
     parser.add_argument("--folder", type=Path, help="for report.json, memory.png and the run itself; kept")
-    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="of the run, as interplay takes them")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of the run")
     return parser
 
 
 def endure(plan: Plan, folder: Path, stop: threading.Event) -> int:
-    """Prepares, watches and tells; returns the exit code."""
+    """Prepares, watches and reports; returns the exit code."""
     try:
         prepared(plan, stop)
-        seen = Watched([], "stopped before the run had begun", broken=False)
+        seen = Watched([], "stopped before the run started", broken=False)
         if not stop.is_set():
             seen = watched(plan, stop)
     except Broken as error:
@@ -250,7 +250,7 @@ def endure(plan: Plan, folder: Path, stop: threading.Event) -> int:
 
 
 def main() -> int:
-    """See the module."""
+    """See the module docstring."""
     typed = arguments().parse_args()
     stop = threading.Event()
 
@@ -266,7 +266,7 @@ def main() -> int:
         plan = Plan(folder / "runs", typed.minutes, typed.every, tuple(typed.settings))
         try:
             return endure(plan, folder, stop)
-        except KeyboardInterrupt:  # typed twice
+        except KeyboardInterrupt:  # Ctrl-C twice
             say("stopped at once")
             return STOPPED
 

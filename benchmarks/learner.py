@@ -1,16 +1,16 @@
-"""What an update of the learner costs, by size of the agent and way of computing, and what share of its device it has.
+"""The cost of a learner update by agent size and compute settings, and its share of the device's peak.
 
     python benchmarks/learner.py                              # nano, 18m, 71m; T = 50, 96 + 96 lanes; on a GPU
-    python benchmarks/learner.py --quick                      # nano and 5m, small unrolls; what a CPU does by default
+    python benchmarks/learner.py --quick                      # nano and 5m, small unrolls; the default on a CPU
     python benchmarks/learner.py --sizes 71m --recompute 8 --profile
-    python benchmarks/learner.py --json learner.json          # ... and the numbers as JSON (- for stdout)
+    python benchmarks/learner.py --json learner.json          # also write the numbers as JSON (- for stdout)
 
-Unrolls are random, half played and half demonstrated, pictures of 72x96 like the Playhouse's. All ways of a size take
-turns, so that a noisy machine is noisy to all; the best says what the code costs (on a CPU, in CPU seconds). The
-arithmetic is counted once by FlopCounterMode, without what is computed again; the device's peak is its best product of
-two large matrices in the same precision, measured here. On a GPU the learner is first held against one on the CPU, and
-taken from there to here. Beside this package only torch and numpy are needed, so it runs where nothing is installed:
-make typing, then PYTHONPATH=.typing python3 benchmarks/learner.py.
+Unrolls are random, half rollouts and half demonstrations, with pictures of 72x96 like the Playhouse's. All settings
+of a size take turns, so that noise of the machine affects them equally; the best time is the cost of the code (on a
+CPU, in CPU seconds). FlopCounterMode counts the arithmetic once, without recomputation; the device's peak is its best
+product of two large matrices in the same precision, measured here. On a GPU the learner is first compared with one on
+the CPU, and moved from the GPU to the CPU. Apart from this package only torch and numpy are needed: make typing, then
+PYTHONPATH=.typing python3 benchmarks/learner.py.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ SPEC = WorldSpec(
     utterances=True,
     poses=0,
 )
-WORDS = 500  # of the vocabulary
-SPEAKS = 0.05  # share of steps
+WORDS = 500  # size of the vocabulary
+SPEAKS = 0.05  # share of steps with an utterance
 WAYS: dict[str, dict[str, Any]] = {
     "fp32": {},
     "fp32 channels_last": {"channels_last": True},
@@ -65,25 +65,25 @@ WAYS: dict[str, dict[str, Any]] = {
     "bf16 compiled channels_last": {"precision": "bf16", "compile": True, "channels_last": True},
 }
 HEADINGS = "recompute   best ms    median  frames/s      x  of peak     GB    apart"
-CHUNKS = (0, 4, 8, 16, 32)  # what is tried where memory does not suffice
+CHUNKS = (0, 4, 8, 16, 32)  # tried in turn if memory is insufficient
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured."""
+    """The measurements to make."""
 
     device: str
     sizes: tuple[str, ...]
     ways: tuple[str, ...]
     steps: int
-    lanes: int  # of each kind
+    lanes: int  # of rollouts, and as many of demonstrations
     updates: int
-    recompute: int | None  # None: as little as fits
+    recompute: int | None  # None: as little as memory allows
 
 
 @dataclass
 class Row:
-    """One way of one size."""
+    """One setting of one size."""
 
     size: str
     way: str
@@ -91,11 +91,11 @@ class Row:
     first: float  # seconds of the first update, compilation included
     best: float  # seconds of an update
     median: float
-    frames: float  # learned from, a second, at best
-    gflop: float  # of a frame, forward and backward
+    frames: float  # per second, at best
+    gflop: float  # per frame, forward and backward
     share: float  # of the device's measured peak in this precision
-    memory: float | None  # GB on a GPU, at most; None on a CPU
-    apart: float  # relative distance of the first gradient's norm from that of the first way
+    memory: float | None  # peak GB on a GPU; None on a CPU
+    apart: float  # relative difference of the first gradient norm from that of the first setting
 
 
 def agent_of(size: str) -> Agent:
@@ -105,7 +105,7 @@ def agent_of(size: str) -> Agent:
 
 
 def fill(arrays: Arrays, layout: Layout, rng: np.random.Generator) -> None:
-    """Random rows of long episodes."""
+    """Fills arrays with random rows of long episodes."""
     lead = arrays["first"].shape
     arrays["first"][:] = rng.random(lead) < 0.01
     arrays["last"][:-1] = arrays["first"][1:]
@@ -121,7 +121,7 @@ def fill(arrays: Arrays, layout: Layout, rng: np.random.Generator) -> None:
 
 
 def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, Any]:
-    """What one update takes."""
+    """The arguments of one update."""
     rng = np.random.default_rng(seed)
     shown, earned = allocate_demonstration(agent.layout, steps, lanes), allocate_rollout(agent.layout, steps, lanes)
     for arrays in (shown, earned):
@@ -143,7 +143,7 @@ def learner_of(size: str, lanes: int, **switches: Any) -> Learner:
 
 
 def clock(device: torch.device) -> float:
-    """Seconds: of the wall once a GPU has done all; of this process on a CPU, which others may want, too."""
+    """Seconds: wall time after a GPU has finished its work; CPU time of this process on a CPU, which may be shared."""
     if device.type == "cpu":
         return time.process_time()
     torch.cuda.synchronize(device)
@@ -151,7 +151,7 @@ def clock(device: torch.device) -> float:
 
 
 def flop_of_a_frame(size: str, device: str) -> float:
-    """Forward and backward. Every frame costs the same but those that speak, of which the batch has their share."""
+    """Operations per frame, forward and backward, at the batch's average share of utterances."""
     lanes = 2
     learner = learner_of(size, lanes, device=device)
     given = unrolls(learner.agent, 9, lanes)
@@ -161,12 +161,12 @@ def flop_of_a_frame(size: str, device: str) -> float:
 
 
 def frames(steps: int, lanes: int) -> int:
-    """What one update learns from: T steps of played lanes, T + 1 of demonstrated ones."""
+    """Frames per update: T steps of rollout lanes, T + 1 of demonstration lanes."""
     return lanes * (2 * steps + 1)
 
 
 def peak(device: torch.device, dtype: torch.dtype) -> float:
-    """Operations a second in the best of several products of two square matrices of random numbers."""
+    """Operations per second in the best of several products of two random square matrices."""
     side = 8192 if device.type == "cuda" else 1024
     one, other = (torch.randn(side, side, device=device).to(dtype) for _ in range(2))
     taken: list[float] = []
@@ -178,7 +178,7 @@ def peak(device: torch.device, dtype: torch.dtype) -> float:
 
 
 def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
-    """A learner after its first update; where memory does not suffice, one that computes more again."""
+    """A learner after its first update; recomputes more if memory is insufficient."""
     device = find_device(plan.device)
     for chunks in CHUNKS if plan.recompute is None else (plan.recompute,):
         learner = learner_of(size, plan.lanes, device=plan.device, recompute=chunks, **WAYS[way])
@@ -200,7 +200,7 @@ def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
 
 
 def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) -> Iterator[Row]:
-    """All ways of one size, in turns."""
+    """Measures all settings of one size, in turns."""
     device, gflop = find_device(plan.device), flop_of_a_frame(size, plan.device) / 1e9
     begun = {way: begin(plan, size, way) for way in plan.ways}
     given = [unrolls(begun[plan.ways[0]][0].agent, plan.steps, plan.lanes, seed) for seed in range(2)]
@@ -222,7 +222,7 @@ def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) 
 
 
 def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str:
-    """The operations that take most, as torch's profiler tells them, and how long the GPU stood idle."""
+    """The most expensive operations by torch's profiler, and the share of time that the GPU was busy."""
     kinds = [torch.profiler.ProfilerActivity.CPU]
     on_gpu = learner.device.type == "cuda"
     if on_gpu:
@@ -241,7 +241,7 @@ def largest(learner: Learner, given: Mapping[str, Any], updates: int = 3) -> str
 
 
 def agreement(device: str) -> str:
-    """Two updates here and on the CPU, then a third on the CPU from what was saved here."""
+    """Compares two updates on `device` and on the CPU, then a third on the CPU after moving the saved state."""
     here, there = (learner_of("nano", 4, device=place) for place in (device, "cpu"))
     worst = 0.0
     for number in range(2):
@@ -269,21 +269,21 @@ def say(line: str) -> None:
 
 def planned() -> tuple[Plan, argparse.Namespace]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ...; auto: a GPU where there is one")
-    parser.add_argument("--quick", action="store_true", help="small settings; those of a CPU where nothing is said")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, ...; auto: a GPU if there is one")
+    parser.add_argument("--quick", action="store_true", help="small settings, the default on a CPU")
     parser.add_argument("--sizes", help="comma-separated, of " + ", ".join(SIZES))
     parser.add_argument("--ways", help="comma-separated, of " + ", ".join(WAYS))
     parser.add_argument("--steps", type=int, help="T")
-    parser.add_argument("--lanes", type=int, help="played ones, and as many demonstrated ones")
-    parser.add_argument("--updates", type=int, help="of each way, after the first")
-    parser.add_argument("--recompute", type=int, help="chunks; not given: as few as fit into memory")
-    parser.add_argument("--profile", action="store_true", help="also the operations that take most, on stderr")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    parser.add_argument("--lanes", type=int, help="of rollouts, and as many of demonstrations")
+    parser.add_argument("--updates", type=int, help="per setting, after the first update")
+    parser.add_argument("--recompute", type=int, help="chunks; default: as few as fit into memory")
+    parser.add_argument("--profile", action="store_true", help="also print the most expensive operations to stderr")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
     asked = parser.parse_args()
     device = find_device(asked.device)
     small = asked.quick or device.type == "cpu"
     sizes = asked.sizes or ("nano,5m" if small else "nano,18m,71m")
-    # Compiling C++ takes minutes, so it is asked for by name where it pays least.
+    # Compiling C++ takes minutes and gains least on a CPU, so there it must be named.
     ways = asked.ways or ",".join(way for way in WAYS if not (small and device.type == "cpu" and "compiled" in way))
     plan = Plan(
         device=str(device),

@@ -1,13 +1,13 @@
-"""Plays houses at random for long, and looks whether anything in them breaks.
+"""Plays houses at random for a long time, and checks the physics after every step.
 
     python benchmarks/soak.py                               # 1,000 steps in each of 10 houses, some ten seconds
     python benchmarks/soak.py --houses 50 --steps 10000     # half a million steps, some ten minutes
-    python benchmarks/soak.py --json -                      # ... and the numbers as JSON on stdout (or to a file)
+    python benchmarks/soak.py --json -                      # also write the numbers as JSON to stdout (or a file)
 
-Both players act at random: they go for things, grasp, carry, push, turn, let go and throw, and much else. After every
-step each thing must be inside the house, have come into its room by a doorway, and be in no wall or piece of furniture,
-nor in the floor. MuJoCo may not warn, neither by its counters nor in its log. Memory is read after each house. It ends
-with 1 where something was found.
+Both players act at random: they approach things, grasp, carry, push, turn, release and throw them. After every step
+each thing must be inside the house, must have entered its room by a doorway, and must not be in a wall, in furniture
+or in the floor. MuJoCo must not warn, neither by its counters nor in its log. Memory is measured after each house.
+The exit code is 1 if a check failed.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ from interplay.env.playhouse.world import FRAMES_PER_STEP, Playhouse
 from interplay.env.world import Action, Movement, Start
 
 MEGABYTE = 1 << 20
-FLAT = 3.0  # MB by which memory may grow in the second half: a larger house may come, but nothing may pile up
+FLAT = 3.0  # MB that memory may grow in the second half: houses differ in size, but nothing may accumulate
 MUJOCO_LOG = "MUJOCO_LOG.TXT"  # MuJoCo writes it into the working directory
-SUNK = 0.85  # of the lowest that a thing's middle may be: what is lower is sunk in the floor
-STAYS = 8  # steps, 2 s: what a hand or a foot presses into something comes out again sooner, but in few houses
-DIP = 0.05  # meters under the floor that the middle of what is thrown at it may be for a moment
-BESIDE = 0.25  # meters beside a doorway: what turns a corner within a step seems to pass there
-KEEN = 0.7  # of the steps in which a player goes for a thing and grasps; in the others it does anything
+SUNK = 0.85  # of the lowest possible height of a thing's center: below it, the thing is sunk in the floor
+STAYS = 8  # steps, 2 s: a thing that a hand or foot presses into something comes out sooner in nearly all houses
+DIP = 0.05  # meters that the center of a thing thrown at the floor may be below it for a moment
+BESIDE = 0.25  # meters of tolerance at a doorway: a thing that turns a corner within a step seems to pass there
+KEEN = 0.7  # share of steps in which a player approaches a thing and grasps; in the others it acts uniformly
 
 
 @dataclass(frozen=True)
 class Soaked:
-    """What was seen in one house."""
+    """The results of one house."""
 
     seed: int
     steps: int
     objects: int
-    grasps: int  # steps at whose end something is held, of both players
-    spent: int  # ... at whose end something has just been thrown or lost
-    fastest: float  # meters a second
-    escaped: tuple[str, ...]  # who, and when
-    pressed: int  # steps for which a thing was pressed into something, at most
+    grasps: int  # steps after which something is held, summed over both players
+    spent: int  # steps after which something has just been thrown or lost
+    fastest: float  # meters per second
+    escaped: tuple[str, ...]  # name and step
+    pressed: int  # longest time that a thing was pressed into something, in steps
     warnings: tuple[str, ...]
     seconds: float
-    megabytes: float  # of this process, afterwards
+    megabytes: float  # memory of this process afterwards
 
 
 class Watch:
-    """Looks at one house after every step."""
+    """Checks one house after every step."""
 
     def __init__(self, world: Playhouse) -> None:
         house, model = world.house, world.simulation.model
@@ -77,21 +77,21 @@ class Watch:
         self._names = (*names, "setter", "solver")
         self._least = np.array([SUNK * _lowest(thing) for thing in house.objects])
         self._low_for = self._within_for = np.zeros(len(names), dtype=int)  # steps
-        self.pressed = 0  # steps, at most so far
+        self.pressed = 0  # longest so far, in steps
         solid = [g for g in range(model.ngeom) if model.geom_bodyid[g] == 0 and model.geom_type[g] == BOX]
         half = np.array([np.abs(_matrix(model.geom_quat[g])) @ model.geom_size[g] for g in solid])
         self._solid_low, self._solid_high = model.geom_pos[solid] - half, model.geom_pos[solid] + half
         self._before, self._rooms_before = self._spots()
 
     def _spots(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Where the objects and the two players are [K + 2, 2], and in which rooms [K + 2, R]."""
+        """Positions of the objects and of both players [K + 2, 2], and whether each is in each room [K + 2, R]."""
         feet = [(avatar.x, avatar.y) for avatar in self._simulation.avatars]
         spots = np.concatenate([self._simulation.data.qpos[4:].reshape(-1, 7)[:, :2], feet])
         inside = ((spots[:, None] >= self._low) & (spots[:, None] <= self._high)).all(axis=2)
         return spots, inside
 
     def wrong(self) -> list[str]:
-        """Who is where nothing may be, and where that is."""
+        """The things and players at impossible positions, with the position in words."""
         heights = self._simulation.data.qpos[4:].reshape(-1, 7)[:, 2]
         spots, inside = self._spots()
         middles = np.column_stack([spots[:-2], heights])
@@ -111,7 +111,7 @@ class Watch:
         return [f"{self._names[k]} {where}" for where, mask in found.items() for k in np.flatnonzero(mask)]
 
     def _by_a_door(self, spots: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whose way since the last step leads through, or close by, a doorway. [K + 2]"""
+        """True for paths since the last step that lead through or close to a doorway; [K + 2]."""
         way = spots - self._before
         length = np.maximum((way * way).sum(axis=1), 1e-12)
         near = np.zeros(len(spots), dtype=bool)
@@ -122,7 +122,7 @@ class Watch:
 
 
 def _lowest(thing: PlacedThing) -> float:
-    """How low a thing's middle may be when it lies still, meters; a hollow one may lie with a part through its box."""
+    """The lowest height of a resting thing's center, meters; composite ones may lie lower than their bounds."""
     half = min(thing.half_extents)
     return half / 2 if thing.category.shape == "composite" else half
 
@@ -134,7 +134,7 @@ def _matrix(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Players:
-    """Two who act at random. Each goes for some thing for a while, so that much is grasped and thrown about."""
+    """Two random players. Each approaches one thing for a while, so that many things are grasped and thrown."""
 
     def __init__(self, world: Playhouse, rng: np.random.Generator) -> None:
         self._world = world
@@ -157,7 +157,7 @@ class Players:
         return rows
 
     def _approach(self, player: int) -> NDArray[np.float64]:
-        """One frame [1, 8] that turns a player towards its thing and takes it there; holding one, to anywhere."""
+        """One frame [1, 8] that turns a player to its thing and walks to it; a random walk while it holds one."""
         simulation, rng, move = self._world.simulation, self._rng, np.zeros((1, len(COMPONENTS)))
         move[0, FORWARD], move[0, STRAFE] = rng.integers(-1, 2, size=2)
         move[0, YAW], move[0, PITCH] = rng.normal(size=2) * (0.05, 0.02)
@@ -174,7 +174,7 @@ class Players:
 
 
 def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
-    """So many random steps in the house of this seed."""
+    """Makes `steps` random steps in the house of this seed."""
     world.reset(Start(seed=seed), observers=())
     simulation, rng, watch = world.simulation, np.random.default_rng(seed), Watch(world)
     players, data = Players(world, rng), simulation.data
@@ -185,7 +185,7 @@ def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
     for step in range(steps):
         world.step(players.act(), observers=())
         grasps += sum(hand.holds is not None for hand in simulation.hands)
-        spent += sum(hand.spent for hand in simulation.hands)
+        spent += sum(hand.must_open for hand in simulation.hands)
         lost += [f"{name} at step {step}" for name in watch.wrong()]
         fastest = max(fastest, float(np.abs(data.qvel[4:].reshape(-1, 6)[:, :3]).max()))
     warned = [f"{mujoco.mjtWarning(k).name}: {int(w.number)}" for k, w in enumerate(data.warning) if w.number]
@@ -205,7 +205,7 @@ def soak(world: Playhouse, seed: int, steps: int) -> Soaked:
 
 
 def resident() -> float:
-    """Memory of this process, megabytes."""
+    """Resident memory of this process, megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
 
@@ -217,7 +217,7 @@ def all_houses(config: PlayhouseConfig, houses: int, steps: int, first: int) -> 
 
 
 def faults(rows: list[Soaked], log: Path) -> list[str]:
-    """What must not be, in words."""
+    """The failed checks, in words."""
     found = [f"house {row.seed}: {row.escaped[0]}" for row in rows if row.escaped]
     found += [f"house {row.seed}: MuJoCo warned of {', '.join(row.warnings)}" for row in rows if row.warnings]
     if log.exists():
@@ -231,9 +231,9 @@ def faults(rows: list[Soaked], log: Path) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--houses", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=1_000, help="in each house, of 8 frames")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first house")
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    parser.add_argument("--steps", type=int, default=1_000, help="of 8 frames, in each house")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="seed of the first house")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
     typed = parser.parse_args()
     path = None if typed.json in (None, "-") else Path(typed.json).resolve()
     rows: list[Soaked] = []

@@ -1,20 +1,22 @@
-"""Trained frames a CPU second: Interplay, a minimal loop, the arithmetic ideal, and other platforms on request.
+"""Trained frames per CPU second: Interplay, a minimal loop, the computed ideal, and other platforms on request.
 
     python benchmarks/throughput.py                              # Interplay, the minimal loop and the ideal
-    python benchmarks/throughput.py --peer rllib --peer torchrl  # ... and peers, in virtual environments of their own
+    python benchmarks/throughput.py --peer rllib --peer torchrl  # also peers, in their own virtual environments
     python benchmarks/throughput.py --size large --runs 3 --json throughput.json
-    python benchmarks/throughput.py --served                     # ... and Interplay with one network for all actors
-    python benchmarks/throughput.py --peer rllib --keeping       # ... and the peer with memory kept as Interplay's is
-    python benchmarks/throughput.py --scaling                    # 1 to 16 actors, with worlds that sleep 5 ms a step
+    python benchmarks/throughput.py --served                     # also Interplay with one inference server
+    python benchmarks/throughput.py --peer rllib --keeping       # also the peer with freed memory kept
+    python benchmarks/throughput.py --scaling                    # 1 to 16 actors, with worlds that sleep 5 ms per step
 
-Everyone plays the same world of noise (72x96x3, a known price a step) with the same number of worlds and networks of
-one size, and learns from each frame once. Those with workers decide for the worlds of one worker at a time, those of
-one process for all. A referee reads from outside how many frames were learned from and how many CPU seconds the whole
-tree of processes took, in a window after the start. Runs take turns, so that a noisy machine is noisy to all; ratios
-and shares of the ideal are taken within a turn, and their medians are told, with the least and the most.
+All contestants play the same world of noise (72x96x3, a fixed cost per step) with the same number of worlds and
+networks of one size, and learn from each frame once. Contestants with workers decide for the worlds of one worker at
+a time, contestants of one process for all worlds. A referee process measures from outside how many frames were
+learned from and how many CPU seconds the whole process tree took, in a window after the start. Runs take turns, so
+that noise of the machine affects all; ratios and shares of the ideal are computed within a turn, and their medians
+are reported, with minimum and maximum.
 
-A contestant that fails, or whose learning stops, is told at once and in the report; the others go on. The report is
-written after each run. Ctrl-C ends it early and still tells what was finished. It ends with 1 where anything failed.
+A contestant that fails or stops learning is reported at once and in the report; the others continue. The report is
+written after each run. Ctrl-C ends the contest early and still reports the finished runs. The exit code is 1 if
+anything failed.
 """
 
 from __future__ import annotations
@@ -41,18 +43,18 @@ from interplay.runtime.allocator import retention_environment
 HERE = Path(__file__).parent
 CONTESTANTS = HERE / "contestants"
 VENVS = HERE.parent / ".cache" / "peers"
-MARK = "INTERPLAY_BENCHMARK"  # in the environment of every process of one run, however it was started
+MARK = "INTERPLAY_BENCHMARK"  # environment variable that marks every process of one run, however it was started
 TICKS = os.sysconf("SC_CLK_TCK")
-START_LIMIT = 240.0  # seconds until the window must have begun
-STALL_LIMIT = 120.0  # seconds within which, in the window, new frames must be learned from
-IDEAL_LIMIT = 600.0  # seconds in which the ideal must be measured
+START_LIMIT = 240.0  # seconds until the window must have started
+STALL_LIMIT = 120.0  # seconds without new frames after which a run has stalled
+IDEAL_LIMIT = 600.0  # time limit for measuring the ideal
 STOPPED = 130  # the exit code after Ctrl-C
 FAILED = (RuntimeError, OSError, subprocess.SubprocessError)  # what race and ideal raise
 
 T = TypeVar("T")
-Report = dict[str, Any]  # what JSON is to hold of a part of all that is run; "failures" is in each
+Report = dict[str, Any]  # JSON of one part of the benchmark; each has "failures"
 
-# Pins of peers, each installed into a virtual environment of its own; torch is the one that Interplay pins.
+# Pinned versions of the peers, each installed into its own virtual environment, with the torch that Interplay pins.
 TORCH = "torch==2.13.0"
 PEERS: dict[str, tuple[str, ...]] = {
     "rllib": (TORCH, "ray[rllib]==2.60.0"),
@@ -65,7 +67,7 @@ IDEAL_GOAL = 0.75  # with the small network
 
 @dataclass(frozen=True)
 class Plan:
-    """What everyone is told."""
+    """The settings that every contestant gets."""
 
     size: str
     workers: int
@@ -73,10 +75,10 @@ class Plan:
     unroll: int
     work: float
     wait: float
-    seconds: float  # of the window
+    seconds: float  # length of the window
 
     def heading(self, turns: int) -> str:
-        """What is compared."""
+        """The comparison in words."""
         worlds = f"{self.workers} x {self.worlds} worlds of {1e3 * self.work:g} ms"
         return f"network {self.size}, {worlds}, T = {self.unroll}, {turns} turns of {self.seconds:.0f} s"
 
@@ -90,11 +92,11 @@ class Used(NamedTuple):
     """CPU seconds of a process."""
 
     own: float
-    reaped: float  # of its children that have ended
+    reaped: float  # of its ended children
 
 
 def cpu_of(mark: str) -> dict[int, Used]:
-    """What each living process of a run has used so far, by process id."""
+    """CPU seconds of each living process of a run, by process id."""
     found = {}
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
@@ -104,7 +106,7 @@ def cpu_of(mark: str) -> dict[int, Used]:
                 continue
             fields = (process / "stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError, PermissionError):
-            continue  # it has just ended, or is none of ours
+            continue  # it has just ended, or belongs to another user
         user, system, reaped_user, reaped_system = (int(value) / TICKS for value in fields[11:15])
         found[int(process.name)] = Used(user + system, reaped_user + reaped_system)
     return found
@@ -121,7 +123,7 @@ def processes_of(mark: str) -> Iterator[int]:
 
 
 def end(mark: str, child: subprocess.Popen[str]) -> None:
-    """Ends every process of a run."""
+    """Terminates every process of a run."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in processes_of(mark):
             try:
@@ -135,13 +137,13 @@ def end(mark: str, child: subprocess.Popen[str]) -> None:
 
 
 def python_of(name: str) -> str:
-    """The interpreter that a contestant runs in; a peer's is made the first time."""
+    """The interpreter of a contestant; a peer's virtual environment is created the first time."""
     if name not in PEERS:
         return sys.executable
     venv = VENVS / name
     stamp = venv / ".installed"
     if not stamp.exists() or stamp.read_text() != " ".join(PEERS[name]):
-        say(f"{name}: making {venv}, once (minutes)")
+        say(f"{name}: creating {venv}, once (minutes)")
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
         pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, PEERS[name][0]], check=True)
@@ -151,18 +153,18 @@ def python_of(name: str) -> str:
 
 
 def environment(mark: str, *, keeps: bool) -> dict[str, str]:
-    """One thread of arithmetic a process, and the contestants' folder to import from."""
+    """One compute thread per process, and the contestants' folder to import from."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     kept = retention_environment() if keeps else {}
     return {**os.environ, **one, **kept, MARK: mark, "PYTHONPATH": str(CONTESTANTS), "RAY_DEDUP_LOGS": "0"}
 
 
 def race(name: str, plan: Plan) -> Result:
-    """One run: waits until learning has begun and settled, then counts for `plan.seconds`.
+    """Makes one run: waits until learning is under way, then counts for `plan.seconds`.
 
     Raises:
-        RuntimeError: it ended, did not begin, stalled or told no number; the message holds the last of what it wrote.
-        OSError, subprocess.SubprocessError: it was not installed or not started, or it does not end.
+        RuntimeError: it ended, did not start, stalled or printed no number; the message has the end of its output.
+        OSError, subprocess.SubprocessError: it could not be installed, started or ended.
     """
     mark, program = uuid.uuid4().hex, name.removesuffix(KEEPING)
     with tempfile.TemporaryDirectory(prefix="throughput-") as folder, _errors() as errors:
@@ -180,7 +182,7 @@ def race(name: str, plan: Plan) -> Result:
 
 
 def _errors() -> IO[str]:
-    """A file for what a process writes to stderr, be it text or not."""
+    """A file for the stderr of a process, which may not be valid text."""
     return tempfile.TemporaryFile("w+", errors="replace")
 
 
@@ -190,11 +192,11 @@ def _last(errors: IO[str]) -> str:
 
 
 def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> Result:
-    """Follows a run's words. The window begins with the third update told, when all is warm, and ends with one.
+    """Follows a run's output. The window starts with the third reported update, after warm-up, and ends with an update.
 
     Raises:
-        RuntimeError: it ended, did not begin within START_LIMIT, or learned from nothing new for STALL_LIMIT.
-        ValueError: what it wrote is no text, or a word lacks its number.
+        RuntimeError: it ended, did not start within START_LIMIT, or learned from no new frames for STALL_LIMIT.
+        ValueError: its output is not text, or a number is missing.
     """
     parameters, frames, updates = 0, 0, 0
     begun: tuple[int, float, dict[int, Used]] | None = None
@@ -224,7 +226,7 @@ def _watched(name: str, plan: Plan, child: subprocess.Popen[str], mark: str) -> 
 
 
 def _between(before: dict[int, Used], after: dict[int, Used]) -> tuple[float, float]:
-    """CPU seconds of all processes, and of the busiest alone."""
+    """CPU seconds of all processes, and of the busiest one."""
     used = sum(map(sum, after.values())) - sum(map(sum, before.values()))
     return used, max((each.own - before.get(pid, Used(0.0, 0.0)).own for pid, each in after.items()), default=0.0)
 
@@ -235,10 +237,10 @@ def _lines(child: subprocess.Popen[str]) -> list[str]:
 
 
 def ideal(plan: Plan) -> dict[str, float]:
-    """CPU seconds a frame of world, inference and learner alone, with memory that is fetched once.
+    """CPU seconds per frame of world, inference and learner, each alone, with memory allocated once.
 
     Raises:
-        RuntimeError: it failed, or took longer than IDEAL_LIMIT; the message holds the last of what it wrote.
+        RuntimeError: it failed, or took longer than IDEAL_LIMIT; the message has the end of its output.
     """
     with tempfile.TemporaryDirectory() as folder, _errors() as errors:
         command = [sys.executable, str(CONTESTANTS / "with_parts.py"), *plan.words(folder)]
@@ -252,7 +254,7 @@ def ideal(plan: Plan) -> dict[str, float]:
 
 
 def attempt(turn: int, name: str, run: Callable[[], T], failures: list[Failure]) -> T | None:
-    """What a run comes to; None where it fails, which is told at once and added to `failures`."""
+    """The result of a run; None if it fails, which is printed and added to `failures`."""
     try:
         return run()
     except FAILED as error:
@@ -262,9 +264,9 @@ def attempt(turn: int, name: str, run: Callable[[], T], failures: list[Failure])
 
 
 def scaling(plan: Plan, actors: Sequence[int]) -> Iterator[Report]:
-    """Frames a second of 1 to many Ray actors, and how many cores they and the busiest process kept busy.
+    """Measures frames per second of 1 to many Ray actors, and how many cores they and the busiest process use.
 
-    Prints as it goes and yields the report so far after each number. Linear is told from the first that finished.
+    Prints each row and yields the report so far after it. Linear scaling is relative to the first finished row.
     """
     rows: list[dict[str, float]] = []
     failures: list[Failure] = []
@@ -278,7 +280,7 @@ def scaling(plan: Plan, actors: Sequence[int]) -> Iterator[Report]:
 
 
 def _scaled(number: int, result: Result, rows: Sequence[dict[str, float]]) -> dict[str, float]:
-    """One more row, which is printed; `rows`: those before."""
+    """Computes and prints one more row; `rows` are the earlier ones."""
     rate = result.frames / result.wall
     first = rows[0]["frames_per_second"] / rows[0]["actors"] if rows else rate / number
     row = {
@@ -294,9 +296,9 @@ def _scaled(number: int, result: Result, rows: Sequence[dict[str, float]]) -> di
 
 
 def contest(plan: Plan, names: Sequence[str], runs: int) -> Iterator[Report]:
-    """Turns of everyone: prints as it goes, yields the report so far after each run, and prints the table at the end.
+    """Runs all contestants in turns; prints, yields the report so far after each run, and prints the table at the end.
 
-    The table comes, too, where it is broken off. Where the ideal fails, its turn has no shares of it.
+    The table is printed after an interruption, too. A turn without an ideal has no shares of it.
     """
     turns: list[dict[str, Result]] = []
     ideals: list[dict[str, float]] = []
@@ -326,25 +328,25 @@ def contest(plan: Plan, names: Sequence[str], runs: int) -> Iterator[Report]:
 
 
 def keep(report: dict[str, Report], file: str | None) -> None:
-    """Writes what there is so far; to stdout only when all is over."""
+    """Writes the report so far to a file; `main` prints it to stdout at the end."""
     if file and file != "-":
         Path(file).write_text(json.dumps(report, indent=1))
 
 
 def say(text: str) -> None:
-    """To people; JSON may go to stdout."""
+    """Prints to stderr, because JSON may go to stdout."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def contestants(peers: Sequence[str], *, served: bool, keeps: bool) -> list[str]:
-    """Who runs, in this order; each has a file in `contestants/`. With `keeps`, peers run again with memory kept."""
+    """The contestants in order, each a file in `contestants/`. With `keeps`, peers also run with freed memory kept."""
     others = ["loop", f"loop{KEEPING}", *peers, *(f"{peer}{KEEPING}" for peer in peers if keeps)]
     return ["interplay", "interplay_alone", "interplay_ray", *(["interplay_served"] if served else []), *others]
 
 
 def arguments() -> argparse.ArgumentParser:
-    """What can be typed."""
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", action="append", default=[], choices=sorted(PEERS))
     parser.add_argument("--size", action="append", choices=("small", "large"), help="small; none with --scaling")
@@ -354,14 +356,14 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--worlds", type=int, default=16)
     parser.add_argument("--unroll", type=int, default=50)
     parser.add_argument("--served", action="store_true", help="also Interplay with actors.inference=service")
-    parser.add_argument("--keeping", action="store_true", help="each peer also with memory kept")
+    parser.add_argument("--keeping", action="store_true", help="each peer also with freed memory kept")
     parser.add_argument("--scaling", action="store_true", help="1 to 16 Ray actors, instead of the contest")
     parser.add_argument("--json", help="a file, or - for stdout")
     return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """See the module; returns the exit code."""
+    """See the module docstring; returns the exit code."""
     told = arguments().parse_args(words)
     parts: dict[str, Iterator[Report]] = {}
     if told.scaling:

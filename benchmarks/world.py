@@ -1,9 +1,9 @@
-"""What the Playhouse costs, on one thread, against its goals.
+"""The cost of the Playhouse on one thread, compared with its goals.
 
-    python benchmarks/world.py                 # two tables: what things cost, and where the time goes
-    python benchmarks/world.py --json -        # ... and the numbers as JSON on stdout (or to a file)
+    python benchmarks/world.py                 # two tables: costs, and a profile
+    python benchmarks/world.py --json -        # also write the numbers as JSON to stdout (or a file)
 
-Each row is measured many times; the best says what the code costs, the median what this machine gave it.
+Each row is measured many times: the best is the cost of the code, the median that of this machine under its load.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ PROFILED = 150  # steps in each of five houses
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: milliseconds, or megabytes where the name says so."""
+    """One measurement: milliseconds, or megabytes if its name says so."""
 
     name: str
     best: float
@@ -61,7 +61,7 @@ class Row:
 
 
 def measure(name: str, goal: float | None, run: Callable[[], object], times: int, share: float = 1.0) -> Row:
-    """`share`: of what one call does, to be reported (1/8 for a frame of a step)."""
+    """Times `run`; reports `share` of a call's time (1/8 for a frame of a step)."""
     run()
     taken = []
     for _ in range(times):
@@ -72,7 +72,7 @@ def measure(name: str, goal: float | None, run: Callable[[], object], times: int
 
 
 def wander(world: Playhouse, seed: int = 0) -> Iterator[dict[str, Action]]:
-    """Endless actions of two players who walk about and grasp, as unpractised policies do."""
+    """Endless random actions of two players, as of untrained policies."""
     rng = np.random.default_rng(seed)
     while True:
         actions = {}
@@ -87,7 +87,7 @@ def wander(world: Playhouse, seed: int = 0) -> Iterator[dict[str, Action]]:
 def steps(
     name: str, goal: float | None, config: PlayhouseConfig, observers: tuple[str, ...], share: float = 1.0
 ) -> Row:
-    """Steps of 8 frames, over several houses, with views for these roles."""
+    """Times steps of 8 frames in five houses, with views for these roles."""
     rows = []
     for seed in range(5):
         world = Playhouse(config)
@@ -98,7 +98,7 @@ def steps(
 
 
 def frames_with_every_view(name: str, goal: float, observers: tuple[str, ...]) -> Row:
-    """A frame and its views, when every single frame is drawn: an eighth of a bare step, and the pictures."""
+    """Cost of a frame and its views if every frame is drawn: an eighth of a step without views, and the pictures."""
     bare = steps(name, None, FULL, (), share=1 / 8)
     pictures = views(name, None, observers)
     return Row(name, bare.best + pictures.best, bare.median + pictures.median, goal)
@@ -135,7 +135,7 @@ def restores() -> Row:
 
 
 def resident() -> Row:
-    """Memory of this process, after all of the above. Megabytes."""
+    """Resident memory of this process after all other rows, megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     size = pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
     return Row("memory of a process, MB", size, size, 200.0)
@@ -143,7 +143,7 @@ def resident() -> Row:
 
 @dataclass(frozen=True)
 class Share:
-    """A part of what takes time in a step or a view, in the mean."""
+    """Mean time of one part of a step or of the facts."""
 
     whole: str
     part: str
@@ -152,11 +152,11 @@ class Share:
 
 
 class Stopwatch:
-    """Times calls of functions, in this thread's own time, by putting itself in their place."""
+    """Times function calls by wrapping them, in CPU time of this thread."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
-        self._within: list[float] = []  # of each call that is open, what calls inside it took
+        self._within: list[float] = []  # for each open call, the time of its nested calls
 
     def around(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
@@ -191,7 +191,7 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
 
 
 def where_time_goes() -> Iterator[Share]:
-    """Of a step of 8 frames with one view, and of the facts after it, in five houses."""
+    """Profiles a step of 8 frames with one view, and the facts after it, in five houses."""
     watch = Stopwatch()
     kept = [(owner, name, getattr(owner, name)) for owner, name, _ in PARTS]
     for owner, name, part in PARTS:
@@ -237,17 +237,17 @@ def all_rows() -> Iterator[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
     path = parser.parse_args().json
     warm_up(lambda line: print(line, file=sys.stderr))
-    print(f"{'':52}{'best':>9}{'median':>9}{'goal':>9}   ms unless said otherwise")
+    print(f"{'':52}{'best':>9}{'median':>9}{'goal':>9}   ms unless stated otherwise")
     rows = []
     for row in all_rows():
         rows.append(row)
         verdict = "" if row.goal is None or row.best <= row.goal else "   misses its goal"
         print(f"{row.name:52}{row.best:9.3f}{row.median:9.3f}{row.goal or float('nan'):9.2f}{verdict}", flush=True)
     shares = list(where_time_goes())
-    print(f"\n{'where the time goes, in the mean':52}{'ms':>9}{'share':>9}   with what the stopwatch takes")
+    print(f"\n{'profile, mean':52}{'ms':>9}{'share':>9}   including the stopwatch")
     for whole in dict.fromkeys(share.whole for share in shares):
         print(f"{whole:52}{sum(share.milliseconds for share in shares if share.whole == whole):9.3f}")
         for share in shares:

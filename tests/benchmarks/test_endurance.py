@@ -24,7 +24,7 @@ RUN = """
 import json, os, signal, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
-from interplay.runtime.ledger import Ledger, Taken
+from interplay.runtime.ledger import ConsumedUnroll, Ledger
 from interplay.runtime.status import WorkerStatus, RunStatus
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -41,7 +41,7 @@ ledger, update = Ledger(stage / "ledger.jsonl"), 0
 while signal.sigtimedwait({signal.SIGINT}, 0.05) is None:
     update += 1
     lost = 1 if settings.get("loses") == str(update) else 0
-    ledger.write(update, played=[Taken(0, update - 1 + lost, 0)], demonstrated=[Taken(0, update - 1)])
+    ledger.write(update, played=[ConsumedUnroll(0, update - 1 + lost, 0)], demonstrated=[ConsumedUnroll(0, update - 1)])
     actor = WorkerStatus("actor-0", "actor", "plays", 0.1, 0.0, update, 0, part.pid)
     (stage / "new.json").write_text(json.dumps(asdict(RunStatus("reinforce", 0.0, update, (actor,), {}))))
     (stage / "new.json").replace(stage / "status.json")
@@ -128,7 +128,7 @@ def test_ctrl_c_before_the_run_has_begun_is_no_error(
     stop = threading.Event()
     stop.set()
     assert endurance.endure(endurance.Plan(tmp_path / "runs", 1.0, 1.0), tmp_path, stop) == 130
-    assert capsys.readouterr().out == "stopped before the run had begun\n"
+    assert capsys.readouterr().out == "stopped before the run started\n"
 
 
 def test_growth_is_judged_by_the_second_half(endurance: ModuleType) -> None:
