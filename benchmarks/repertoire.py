@@ -1,12 +1,12 @@
-"""What a setter can ask for by each cue and each modifier, and how well the scripted solver without mistakes does it.
+"""Feasibility of each cue and modifier of the Playhouse, and the success of the scripted solver without mistakes.
 
     python benchmarks/repertoire.py                      # a table; some minutes on one core
     python benchmarks/repertoire.py --houses 60 --cues lift count --samples 5
     python benchmarks/repertoire.py --json -             # ... and the numbers as JSON on stdout (or to a file)
 
-In each of so many furnished houses a task is asked once by each cue, with no modifier; and once with each modifier, by
-a cue drawn at random. `asked` is the share of houses in which that could be done; `done`, of those that were asked, the
-share that the solver fulfilled, or answered rightly, within the steps allowed, with its 95 % interval.
+In each of the furnished houses one task is drawn by each cue, without a modifier, and one with each modifier, by a cue
+drawn at random. `asked` is the fraction of houses in which that is feasible; `done` is the fraction of these tasks in
+which the solver succeeds within the step limit, with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Start
 from interplay.evaluation.estimates import wilson
 
-DRAWS = 1000  # in which different instructions are counted
+VARIETY_DRAWS = 1000  # over which different instructions are counted
 
 
 @dataclass
 class Row:
-    """What came of one cue, or of one modifier."""
+    """Results of one cue or of one modifier."""
 
     name: str
     houses: int = 0
     asked: int = 0
     done: int = 0
-    steps: list[int] = field(default_factory=list)  # of those that were done
+    steps: list[int] = field(default_factory=list)  # of the successful tasks
     instructions: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
 
 def attempt(world: Playhouse, task: Task, limit: int) -> int | None:
-    """The steps in which the solver, and the setter where it takes two, did a task; None where they did not."""
+    """Runs the experts of the solver and, for tasks of two players, of the setter; returns the steps until success, or
+    None."""
     solver, partner = task.expert(world), task.partner(world)
     said: list[str] = []
     for step in range(1, limit + 1):
@@ -66,7 +67,7 @@ def attempt(world: Playhouse, task: Task, limit: int) -> int | None:
 
 
 def ask(row: Row, world: Playhouse, seed: int, cue: str, modifier: str | None, limit: int) -> None:
-    """Adds one house to a row."""
+    """Adds the result of one house to a row."""
     row.houses += 1
     world.reset(Start(seed=seed), observers=())
     try:
@@ -100,7 +101,8 @@ def rows(
 
 
 def variety(world: Playhouse, first: int, draws: int) -> tuple[int, int]:
-    """Of so many draws of a house, a cue, and half of the time a modifier: tasks asked, and different instructions."""
+    """Draws a house, a cue, and half of the time a modifier; returns the numbers of feasible tasks and of different
+    instructions."""
     source = PlayhouseTasks
     asked: list[str] = []
     for seed in range(first, first + draws):
@@ -128,10 +130,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--houses", type=int, default=20)
     parser.add_argument("--seed", type=int, default=900_000, help="of the first house")
-    parser.add_argument("--steps", type=int, default=180, help="allowed for a task, where its kind is given no more")
+    parser.add_argument(
+        "--steps", type=int, default=180, help="step limit of a task, unless that of its kind is higher"
+    )
     parser.add_argument("--cues", nargs="*", default=PlayhouseTasks.cues, choices=PlayhouseTasks.cues)
     parser.add_argument("--modifiers", nargs="*", default=PlayhouseTasks.modifiers, choices=PlayhouseTasks.modifiers)
-    parser.add_argument("--samples", type=int, default=2, help="wordings to show of each")
+    parser.add_argument("--samples", type=int, default=2, help="wordings shown of each")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers here; - for stdout")
     given = parser.parse_args(arguments)
     warm_up(lambda text: print(text, file=sys.stderr))
@@ -145,8 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"    {text}")
         for text in row.failures:
             print(f"    not done: {text}")
-    asked, different = variety(world, given.seed + given.houses, DRAWS)
-    print(f"of {DRAWS} draws of house, cue and modifier {asked} could be asked, in {different} different ways")
+    asked, different = variety(world, given.seed + given.houses, VARIETY_DRAWS)
+    print(f"of {VARIETY_DRAWS} draws of house, cue and modifier {asked} could be asked, in {different} different ways")
     if given.json is not None:
         text = json.dumps(
             {**vars(given), "rows": [asdict(row) for row in found], "asked": asked, "different": different}

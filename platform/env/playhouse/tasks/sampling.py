@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.task import InfeasibleTask
@@ -29,6 +30,18 @@ def sample_one(choices: Sequence[T], rng: np.random.Generator, kind: str, reason
 def room_of_player(facts: HouseFacts, role: str) -> str:
     """Returns the name of the room that a player is in, or of the nearest one if it stands in a doorway."""
     return predicates.nearest_room(facts, facts.bodies[role].position).name
+
+
+def objects_here(context: TaskContext) -> list[Thing]:
+    """Returns the loose objects of the solver's room."""
+    room = room_of_player(context.facts, context.solver)
+    return [thing for thing in predicates.matching(context.facts, room=room) if not thing.furniture]
+
+
+def nameable_things_here(context: TaskContext) -> list[Thing]:
+    """Returns the nameable things of the solver's room, furniture and objects that nobody holds."""
+    room = room_of_player(context.facts, context.solver)
+    return [thing for thing in context.nameable_things() if thing.room == room and thing.held_by is None]
 
 
 def answers_naming(facts: HouseFacts, things: Sequence[Thing]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from interplay.env.playhouse.planning.stacks import Stack, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_group import ObjectGroup
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.progress import fraction_covered
+from interplay.env.playhouse.tasks.potential import fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.formations import SHAPES, Formation, gathered_at

@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import GRASP_DISTANCE_M, ObjectInstruction
-from interplay.env.playhouse.tasks.progress import Potential
+from interplay.env.playhouse.tasks.potential import Potential
 from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth.facts import HouseFacts

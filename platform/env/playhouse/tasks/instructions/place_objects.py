@@ -9,7 +9,7 @@ from typing import Self
 
 from interplay.env.playhouse.planning.placement import Placement
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.progress import CARRY_AND_RELEASE, fraction_covered
+from interplay.env.playhouse.tasks.potential import CARRY_AND_RELEASE, fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 

@@ -11,7 +11,7 @@ from interplay.env.playhouse.planning.placement import Placement, placements_bes
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
-from interplay.env.playhouse.tasks.progress import CARRY_AND_RELEASE, fraction_covered
+from interplay.env.playhouse.tasks.potential import CARRY_AND_RELEASE, fraction_covered
 from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates

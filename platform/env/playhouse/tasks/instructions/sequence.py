@@ -85,7 +85,7 @@ def sample_sequence(context: TaskContext, rng: np.random.Generator) -> TaskSeque
         if _is_short_imperative(first) and _is_short_imperative(second) and _are_independent(first, second):
             text = fill_template(WORDINGS, rng, first=first.instruction, second=second.instruction)
             return TaskSequence(kind="in_turn", instruction=text, solver=context.solver, first=first, second=second)
-    reason = "; ".join(dict.fromkeys(reasons)) or "no two errands are apart"
+    reason = "; ".join(dict.fromkeys(reasons)) or "no two instructions are independent"
     raise InfeasibleTask(f"no task of kind 'in_turn' can be asked here: {reason}")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from interplay.env.playhouse.planning.navigation import free_spots
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.progress import fraction_covered
+from interplay.env.playhouse.tasks.potential import fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask

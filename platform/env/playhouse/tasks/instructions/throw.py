@@ -12,7 +12,7 @@ from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.exits import doorway_exits
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.progress import Potential, fraction_covered
+from interplay.env.playhouse.tasks.potential import Potential, fraction_covered
 from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates

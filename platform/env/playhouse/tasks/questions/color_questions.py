@@ -22,8 +22,7 @@ from interplay.env.playhouse.tasks.questions.question import (
     without_articles,
     yes_or_no,
 )
-from interplay.env.playhouse.tasks.questions.rooms_asked import objects_here
-from interplay.env.playhouse.tasks.sampling import room_of_player, sample_one
+from interplay.env.playhouse.tasks.sampling import objects_here, room_of_player, sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing

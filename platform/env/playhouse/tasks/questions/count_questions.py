@@ -16,8 +16,7 @@ from interplay.env.playhouse.tasks.questions.described_sets import (
     sample_described_sets,
 )
 from interplay.env.playhouse.tasks.questions.question import Answers, Question, number_answers, question, yes_or_no
-from interplay.env.playhouse.tasks.questions.rooms_asked import objects_here
-from interplay.env.playhouse.tasks.sampling import sample_one
+from interplay.env.playhouse.tasks.sampling import objects_here, sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 
 COUNT_WORDINGS = ("how many {things} are there?", "count the {things}", "how many {things} do you see?")
@@ -81,7 +80,7 @@ def sample_count(context: TaskContext, rng: np.random.Generator) -> Question:
 
 
 def sample_how_many(context: TaskContext, rng: np.random.Generator) -> Question:
-    """Draws a number, then a described set of so many things, so that no number dominates."""
+    """Draws a number, then a described set of that size, so that no number dominates."""
     by_number: dict[int, list[DescribedSet]] = {}
     for _ in range(ROOM_DRAWS):
         for found in sample_described_sets(context, rng):

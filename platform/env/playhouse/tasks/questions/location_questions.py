@@ -12,9 +12,8 @@ from interplay.env.playhouse.language.referring.post_modifiers import PostModifi
 from interplay.env.playhouse.language.templates import choose, fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.questions.question import Answers, Question, question, without_articles
-from interplay.env.playhouse.tasks.questions.rooms_asked import nameable_things_here
 from interplay.env.playhouse.tasks.questions.view_questions import absent_names, wrong_names
-from interplay.env.playhouse.tasks.sampling import answers_naming, sample_one
+from interplay.env.playhouse.tasks.sampling import answers_naming, nameable_things_here, sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing

@@ -9,8 +9,7 @@ import numpy as np
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.questions.question import Answers, Question, question, without_articles
-from interplay.env.playhouse.tasks.questions.rooms_asked import nameable_things_here
-from interplay.env.playhouse.tasks.sampling import answers_naming, room_of_player, sample_one
+from interplay.env.playhouse.tasks.sampling import answers_naming, nameable_things_here, room_of_player, sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Thing
