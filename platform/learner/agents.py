@@ -1,4 +1,4 @@
-"""An agent out of a checkpoint, and what a checkpoint must say for that."""
+"""Agents built from checkpoints, and the description of an agent that a checkpoint holds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 
 
 def describe_agent(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What a checkpoint says about its agent: enough to build it again."""
+    """The description of an agent in a checkpoint, sufficient to rebuild it."""
     description = {
         "agent": asdict(agent.config),
         "world": asdict(agent.layout.world),
@@ -31,7 +31,7 @@ def describe_agent(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
-    """Holds a checkpoint against what `describe_agent` says of the agent that should take it.
+    """Check that a checkpoint is of the agent that `describe_agent` describes as `wanted`.
 
     Raises:
         CheckpointError: it is of another agent; the message lists what differs.
@@ -57,7 +57,7 @@ def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
 
 
 def read_description(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Vocabulary]:
-    """What a checkpoint says of its agent, for whoever needs no network."""
+    """The settings, layout and vocabulary of a checkpoint's agent, without building its network."""
     config = build_config(AgentConfig, with_current_names(description["agent"], "agent"), "agent")
     world = build_config(WorldSpec, with_current_names(description["world"], "world"), "world")
     layout = Layout(world, config.utterance_length, config.actions_per_step)
@@ -83,7 +83,7 @@ def check_description(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
-    """A new agent as a checkpoint describes it, weights not yet loaded; with a utility head where asked for."""
+    """Build the agent that a checkpoint describes, with random weights; `utility` overrides if it has that head."""
     config, layout, vocabulary = read_description(description)
     head = description["utility"] if utility is None else utility
     return Agent(config, layout, len(vocabulary), utility=head), vocabulary

@@ -1,4 +1,4 @@
-"""Averages over the steps that count."""
+"""Averages over unmasked steps."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from torch import Tensor
 
 
 class Mean(NamedTuple):
-    """A mean and over how many it is one, so that means of different lanes can be merged into that of all."""
+    """A mean and its count, so that the means of several ranks can be merged."""
 
-    value: Tensor  # scalar; 0 where nothing counts
-    over: Tensor  # scalar, int64: how many were averaged
+    value: Tensor  # scalar; 0 if the count is 0
+    over: Tensor  # scalar, int64: the count
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """The mean of `values` where `mask` is true, a scalar; 0 where it is true nowhere. Shapes are equal.
+    """The mean of `values` where `mask` is true, a scalar; 0 if it is true nowhere. Shapes are equal.
 
-    Values outside the mask may be anything, infinities and NaN included: they are selected away and not multiplied
-    by 0.
+    Masked values may be infinite or NaN: they are replaced, not multiplied by 0.
+
+    Raises:
+        ValueError: shapes differ, or the mask is not bool.
     """
     if values.shape != mask.shape or mask.dtype != torch.bool:
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Checkpoints: one atomic directory that holds everything a run needs to go on.
+"""Checkpoints: one directory, written atomically, with everything that a resume needs.
 
     checkpoints/000000400/
-        checkpoint.json   format version, step, what agent this is (size, layout, vocabulary), resolved config
-        agent.pt          the agent's weights, nothing else: what another stage loads
-        training.pt       optimizer, random states, cursors, lane states: what only a resume needs
+        checkpoint.json   format version, step, description of the agent (size, layout, vocabulary), config
+        agent.pt          the agent's weights alone, which other stages load
+        training.pt       optimizer, random states, cursors, lane states, which only a resume needs
 
 A directory is written under a temporary name, synced and renamed: it is whole or it is not there.
 """
@@ -34,7 +34,7 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint on disk, its description read, its tensors not yet."""
+    """A checkpoint on disk; its description is read, its tensors are not."""
 
     path: Path
     step: int
@@ -46,7 +46,7 @@ class Checkpoint:
         return loaded
 
     def training(self) -> dict[str, Any]:
-        """What only a resume needs, as it was saved."""
+        """The state that only a resume needs, in the current format."""
         loaded: dict[str, Any] = _load(self.path / "training.pt")
         return upgrade_training(loaded) if self.description["format"] == 2 else loaded
 
@@ -60,7 +60,7 @@ def save(
     training: Mapping[str, Any],
     keep: int = 2,
 ) -> Path:
-    """Writes `root/<step>` atomically and removes all but the newest `keep` checkpoints.
+    """Write `root/<step>` atomically and remove all but the newest `keep` checkpoints.
 
     `training` may nest dicts, lists, tensors, numbers, strings and bytes.
 
@@ -93,13 +93,13 @@ def save(
 
 
 def latest(root: Path) -> Checkpoint | None:
-    """The newest whole checkpoint under `root`, or None where there is none yet."""
+    """The newest complete checkpoint under `root`, or None."""
     found = _complete(root)
     return read(found[-1]) if found else None
 
 
 def read(path: Path) -> Checkpoint:
-    """Describes the checkpoint at `path`: one checkpoint's own folder, or a folder of them (then its newest).
+    """Open the checkpoint at `path`: a checkpoint's own folder, or a folder of several (then the newest).
 
     Raises:
         CheckpointError: there is none, or it is damaged, or of a format that this version does not know.

@@ -1,4 +1,4 @@
-"""Where a learner computes: a device by its name."""
+"""Devices of a learner by name."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ DEVICE_NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
 
 
 def check_device_name(name: str) -> None:
-    """Refuses what names no device; whether it is there is asked when a learner is built.
+    """Check a device name; whether the device exists is checked when a learner is built.
 
     Raises:
-        ValueError: the name is none of auto, cpu, cuda, cuda:N.
+        ValueError: the name is not one of auto, cpu, cuda, cuda:N.
     """
     if not DEVICE_NAME.fullmatch(name):
         raise ValueError(f"device is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
 
 
 def find_device(name: str) -> torch.device:
-    """The device of this name; "auto" is the first GPU where there is one, and else the CPU.
+    """The device of this name; "auto" is the first GPU, or the CPU if there is none.
 
     Raises:
-        ValueError: the name is none, or there is no such device here.
+        ValueError: the name is invalid, or there is no such device.
     """
     check_device_name(name)
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -41,8 +41,8 @@ def find_device(name: str) -> torch.device:
 
 
 def _gpu(index: int) -> torch.device:
-    """Float32 is float32 there: by itself torch rounds what convolutions multiply to 10 bits (TF32), and an actor on a
-    CPU would not have the probabilities that the learner computes."""
+    """Disable TF32: torch's default rounds the factors of convolutions to 10 bits, so that the learner's probabilities
+    would differ from those of an actor on a CPU."""
     torch.backends.cudnn.allow_tf32 = False
     return torch.device("cuda", index)
 

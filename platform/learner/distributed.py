@@ -1,11 +1,11 @@
-"""Learners side by side, one rank a GPU (or a CPU process), joined by torch.distributed.
+"""Data-parallel learners, one rank for each GPU (or CPU process), connected by torch.distributed.
 
-    peers = join(rank=r, size=n, address="10.0.0.1:29500", device=torch.device("cuda", 0))
-    learner = Learner(agent, config, dataset_lanes=lanes // n, generator=..., peers=peers)   # same seeds everywhere
+    group = join(rank=r, size=n, address="10.0.0.1:29500", device=torch.device("cuda", 0))
+    learner = Learner(agent, config, dataset_lanes=lanes // n, generator=..., group=group)   # same seeds everywhere
     ...                                                                                      # each with its own lanes
-    peers.close()
+    group.close()
 
-Whoever starts the processes chooses the address: a free port of the machine of rank 0, which listens there.
+The process that starts the ranks chooses the address: a free port on the machine of rank 0, which listens there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from torch import Tensor, distributed
 
 from interplay.learner.process_group import ProcessGroup
 
-EXCHANGE_TIMEOUT_S = 600.0  # seconds that a rank waits for the others in any one exchange
+EXCHANGE_TIMEOUT_S = 600.0  # seconds that a rank waits for the others in one exchange
 
 
 class RankLost(RuntimeError):
-    """The ranks do not come together: one has ended, never came, or lags. The message says what to look at."""
+    """An exchange between the ranks failed: one has ended, never joined, or is too slow."""
 
 
 class DistributedGroup(ProcessGroup):
@@ -39,27 +39,31 @@ class DistributedGroup(ProcessGroup):
 
     def sum(self, values: Tensor) -> Tensor:
         total = values.detach().clone()
-        self._together("a sum", distributed.all_reduce, total)
+        self._exchange("a sum", distributed.all_reduce, total)
         return total
 
     def sum_gradients(self, parameters: Iterable[Tensor]) -> None:
-        # Which parameters have a gradient follows from the terms, never from the data, so it is the same everywhere.
+        # Which parameters have a gradient depends on the terms, not on the data, so it is the same on every rank.
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])  # one exchange, not one a parameter
-        self._together("the gradients", distributed.all_reduce, flat)
+        flat = torch.cat(
+            [gradient.reshape(-1) for gradient in gradients]
+        )  # one exchange instead of one for each parameter
+        self._exchange("the gradients", distributed.all_reduce, flat)
         for gradient, summed in zip(gradients, torch.split(flat, [each.numel() for each in gradients]), strict=True):
             gradient.copy_(summed.view(gradient.shape))
 
     def gather(self, lanes: Tensor) -> Tensor:
-        wire = {torch.bool: torch.uint8, torch.int16: torch.int32}.get(lanes.dtype, lanes.dtype)  # what backends carry
+        wire = {torch.bool: torch.uint8, torch.int16: torch.int32}.get(
+            lanes.dtype, lanes.dtype
+        )  # dtypes that backends support
         gathered: Tensor = _Gather.apply(lanes.to(wire), self)  # type: ignore[no-untyped-call]  # torch does not annotate it
         return gathered.to(lanes.dtype)
 
     def check_same(self, what: str, tensors: Iterable[Tensor]) -> None:
         own = torch.tensor([_fingerprint(tensor) for tensor in tensors])
         low, high = own.clone(), own.clone()
-        self._together(f"comparing {what}", distributed.all_reduce, low, distributed.ReduceOp.MIN)
-        self._together(f"comparing {what}", distributed.all_reduce, high, distributed.ReduceOp.MAX)
+        self._exchange(f"comparing {what}", distributed.all_reduce, low, distributed.ReduceOp.MIN)
+        self._exchange(f"comparing {what}", distributed.all_reduce, high, distributed.ReduceOp.MAX)
         different = int((low != high).sum())
         if different:
             raise ValueError(
@@ -68,13 +72,13 @@ class DistributedGroup(ProcessGroup):
             )
 
     def close(self) -> None:
-        """Leaves the group. The others must be done, too."""
+        """Leave the group; the other ranks must have finished, too."""
         distributed.destroy_process_group()
 
-    def _together(self, what: str, exchange: Callable[..., Any], *arguments: Any) -> None:
+    def _exchange(self, what: str, exchange: Callable[..., Any], *arguments: Any) -> None:
         try:
             exchange(*arguments)
-        except RuntimeError as error:  # of which torch's own errors of distributed work are kinds
+        except RuntimeError as error:  # the base class of torch.distributed's errors
             raise RankLost(
                 f"rank {self.rank} of {self.size} could not exchange {what} with the others: another rank has ended "
                 f"or is stuck; its own log says why. ({error})"
@@ -84,17 +88,17 @@ class DistributedGroup(ProcessGroup):
 def join(
     *, rank: int, size: int, address: str, device: torch.device | str = "cpu", patience: float = EXCHANGE_TIMEOUT_S
 ) -> DistributedGroup:
-    """Comes together with the other ranks; returns once all are there. One group a process.
+    """Join the other ranks; returns when all have joined. One group per process.
 
     Args:
         rank: from 0 to size - 1, each once.
         address: HOST:PORT of rank 0, which listens there.
         device: of this rank's learner: the CPU (gloo) or a GPU (nccl, and gloo for what stays on the host).
-        patience: seconds that any exchange may take, coming together included; then it fails.
+        patience: seconds that any exchange, including joining, may take before it fails.
 
     Raises:
-        ValueError: rank, size or address can not be.
-        RankLost: the others did not come in time.
+        ValueError: rank, size or address is invalid.
+        RankLost: the others did not join in time.
     """
     if not 0 <= rank < size:
         raise ValueError(f"rank is from 0 to size - 1, got rank={rank} and size={size}")
@@ -113,8 +117,8 @@ def join(
             timeout=timedelta(seconds=patience),
         )
     except RuntimeError as error:
-        # torch names a group by how many there were, and counts those that never came about: the next would be sought
-        # by another name than the others give it.
+        # torch names a group by a counter, and counts groups that failed to form: without a reset the next attempt
+        # would use another name than the other ranks.
         distributed.distributed_c10d._world.group_count = 0
         raise RankLost(
             f"rank {rank} of {size} waited {patience:g} s at {address} and the others did not come: see that all are "
@@ -124,13 +128,13 @@ def join(
 
 
 class _Gather(torch.autograd.Function):
-    """The lanes of all ranks side by side; backward, the sum of what all ranks' losses say about this rank's lanes."""
+    """Concatenates the lanes of all ranks; backward sums the gradients of all ranks for this rank's lanes."""
 
     @staticmethod
     def forward(ctx: Any, lanes: Tensor, ranks: DistributedGroup) -> Tensor:
         ctx.ranks, ctx.lanes = ranks, lanes.shape[1]
         parts = [torch.empty_like(lanes, memory_format=torch.contiguous_format) for _ in range(ranks.size)]
-        ranks._together("lanes", distributed.all_gather, parts, lanes.contiguous())
+        ranks._exchange("lanes", distributed.all_gather, parts, lanes.contiguous())
         return torch.cat(parts, dim=1)
 
     @staticmethod
@@ -140,6 +144,6 @@ class _Gather(torch.autograd.Function):
 
 
 def _fingerprint(tensor: Tensor) -> int:
-    """56 bits that other values would not have."""
+    """A 56-bit hash of the values."""
     values = tensor.detach().cpu().contiguous().numpy().tobytes()
     return int.from_bytes(hashlib.blake2b(values, digest_size=7).digest())

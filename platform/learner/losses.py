@@ -1,10 +1,10 @@
-"""What a learner minimizes beside the policy gradient: cloning, contrast of sight and language, value, KL.
+"""Losses besides the policy gradient: behavioral cloning, contrastive self-supervision, value, KL.
 
-Every loss is an average over the steps (or utterances, or pairs) that count, so its size depends neither on the
-batch nor on how many steps are masked.
+Every loss is a mean over the unmasked steps (or utterances, or pairs), so its scale depends neither on the batch size
+nor on the number of masked steps.
 
-What only says which rows count (text, masks, marks) may stay on the host while the network is on a GPU: then choosing
-them does not wait for it.
+Inputs that only select rows (text, masks, marks) may stay on the host while the network is on a GPU, to select without
+waiting for it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ class GateCloning(NamedTuple):
     """The loss of the speak-or-stay-silent gate."""
 
     loss: Tensor
-    accuracy: Tensor  # the share of steps at which the gate's likelier side is what the person did
-    spoke_share: Tensor  # the share of steps at which the person spoke
+    accuracy: Tensor  # the share of steps at which the more likely decision is the demonstrated one
+    spoke_share: Tensor  # the share of steps with an utterance
 
 
 class TokenCloning(NamedTuple):
-    """The loss of the words."""
+    """The loss of the tokens."""
 
     loss: Tensor
-    per_token: Tensor  # negative log-likelihood of a token, whatever `reduce`: exp of it is the perplexity
-    utterances: Tensor  # how many were averaged
+    per_token: Tensor  # negative log-likelihood of a token, for either `reduce`; its exp is the perplexity
+    utterances: Tensor  # the number of utterances
 
 
 class CSS(NamedTuple):
-    """The loss of telling matching from mismatching sight and language."""
+    """The loss of discriminating matching from mismatching pairs of vision and language."""
 
     loss: Tensor
-    accuracy: Tensor  # matching and mismatching pairs weigh the same; 0.5 is chance
-    pairs: Tensor  # [2]: matching ones and mismatching ones
-    losses: tuple[Tensor, Tensor]  # of matching and of mismatching pairs: halves of means, which add up to `loss`
+    accuracy: Tensor  # with equal weights for matching and mismatching pairs; 0.5 is chance
+    pairs: Tensor  # [2]: the number of matching and of mismatching pairs
+    losses: tuple[Tensor, Tensor]  # half the means of matching and of mismatching pairs; their sum is `loss`
     accuracies: tuple[Tensor, Tensor]  # likewise
 
 
@@ -52,10 +52,10 @@ def movement_cloning(*, log_probs: Tensor, mask: Tensor, reduce: Reduce = "sum")
     """Negative log-likelihood of a movement chunk, averaged over the unmasked steps; a scalar.
 
     `reduce="sum"` adds the A * K components of a chunk, as the paper does; "mean" averages them, which keeps the
-    term from drowning a policy gradient in small agents (a choice, made by presets).
+    term from dominating the policy gradient in small agents (design choice of some presets).
 
     Args:
-        log_probs: float [T, B, A, K], of what the person did, by action of the chunk and component.
+        log_probs: float [T, B, A, K], of the demonstrated action, by action of the chunk and component.
         mask: bool [T, B].
     """
     check_shapes(log_probs=(log_probs, "float [T, B, A, K]"), mask=(mask, "bool [T, B]"))
@@ -68,7 +68,7 @@ def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
 
     Args:
         logits: float [T, B], of speaking.
-        spoke: bool [T, B], did the person speak.
+        spoke: bool [T, B], whether the demonstrator spoke.
         mask: bool [T, B].
     """
     check_shapes(logits=(logits, "float [T, B]"), spoke=(spoke, "bool [T, B]"), mask=(mask, "bool [T, B]"))
@@ -80,15 +80,15 @@ def gate_cloning(*, logits: Tensor, spoke: Tensor, mask: Tensor) -> GateCloning:
 
 
 def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", pad: int = 0) -> TokenCloning:
-    """Negative log-likelihood of what people said, averaged over utterances; pads count nothing.
+    """Negative log-likelihood of demonstrated utterances, averaged over utterances; padding is ignored.
 
-    Language cloning is `gate_cloning` plus this. Choice: words are averaged over the *utterances*, and not over all
-    steps, because people speak in one step of many and words would otherwise be learned that many times slower.
-    Multiply by the gate's `spoke_share` for the likelihood of a step.
+    Language cloning is `gate_cloning` plus this. Design choice: the mean is over *utterances*, not over all steps,
+    because people speak in one step of many, and words would otherwise be learned that many times slower. Multiply by
+    the gate's `spoke_share` for the likelihood of a step.
 
     Args:
         log_probs: float [N, L], of the tokens of N utterances; N may be 0.
-        tokens: int [N, L], with the end token, padded with `pad`.
+        tokens: int [N, L], including the end token, padded with `pad`.
         reduce: "sum" adds the tokens of an utterance, "mean" averages them.
     """
     check_shapes(log_probs=(log_probs, "float [N, L]"), tokens=(tokens, "int [N, L]"))
@@ -102,17 +102,17 @@ def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", 
 
 
 def shuffled_lanes(lanes: int, generator: torch.Generator) -> Tensor:
-    """A random permutation of lanes, int64 [B], that leaves none in its place: lane b is paired with `result[b]`.
+    """A random permutation of lanes without fixed points, int64 [B]: lane b is paired with `result[b]`.
 
     Raises:
-        ValueError: there is one lane, and so no other to pair it with.
+        ValueError: there is only one lane.
     """
     if lanes < 2:
         raise ValueError(f"CSS pairs a lane with another one, got {lanes} lane(s); set at least 2 cloning lanes")
     order = torch.randperm(lanes, generator=generator)
     shift = int(torch.randint(1, lanes, (), generator=generator))
     shuffled = torch.empty_like(order)
-    shuffled[order] = order.roll(shift)  # walking along a random circle of all lanes
+    shuffled[order] = order.roll(shift)  # steps along a random cycle of all lanes
     return shuffled
 
 
@@ -127,21 +127,20 @@ def css(
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
     pad: int = 0,
 ) -> CSS:
-    """Contrastive self-supervision: a discriminator says whether sight and language belong together.
+    """Contrastive self-supervision: a discriminator predicts whether vision and language match.
 
-    Binary cross-entropy (not InfoNCE) of matching pairs, a lane's sight with its own language, and of mismatching
-    ones, its sight with the language of another lane at the same row; both kinds weigh the same. A pair counts where
-    its language exists; a mismatching one only where the two lanes were told different things, for it would not
-    mismatch otherwise.
+    Binary cross-entropy (not InfoNCE) of matching pairs, a lane's vision with its own language, and of mismatching
+    pairs, its vision with the language of another lane at the same row; both kinds have the same weight. A pair counts
+    if it has language; a mismatching one only if the texts of the two lanes differ.
 
     Args:
         discriminator: (vision [N, E], language [N, F]) -> logits [N] of matching.
         vision, language: float [T, B, E] and [T, B, F].
         text: int [T, B, L], the tokens that `language` embeds, padded with `pad`.
-        mask: bool [T, B], rows that may be used.
-        permutation: int64 [B], the lane whose language each lane's vision is held against: see `shuffled_lanes`.
-        gather: makes [T, G, ...] out of [T, B, ...] where lanes are spread over ranks: the lanes of all, among which
-            `permutation` then chooses. Carries gradients back.
+        mask: bool [T, B], rows that may form pairs.
+        permutation: int64 [B], the lane whose language is paired with each lane's vision: see `shuffled_lanes`.
+        gather: concatenates the lanes of all ranks, [T, B, ...] -> [T, G, ...], which `permutation` indexes.
+            Propagates gradients.
     """
     check_shapes(
         vision=(vision, "float [T, B, E]"),
@@ -151,8 +150,8 @@ def css(
         permutation=(permutation, "int64 [B]"),
     )
     mask_other, text_other = gather(mask)[:, permutation], gather(text)[:, permutation]
-    matching = _places(mask & (text != pad).any(-1), vision)
-    mismatching = _places(
+    matching = _indices(mask & (text != pad).any(-1), vision)
+    mismatching = _indices(
         mask & mask_other & (text_other != pad).any(-1) & (text_other != text).any(-1),
         vision,
     )
@@ -168,17 +167,17 @@ def css(
     with torch.no_grad():
         right = (same > 0).to(logits.dtype), (different <= 0).to(logits.dtype)
         accuracies = 0.5 * _mean(right[0]), 0.5 * _mean(right[1])
-    pairs = torch.stack([_counted(len(each), logits) for each in (same, different)])
+    pairs = torch.stack([_count_like(len(each), logits) for each in (same, different)])
     return CSS(losses[0] + losses[1], accuracies[0] + accuracies[1], pairs, losses, accuracies)
 
 
-def _counted(number: int, like: Tensor) -> Tensor:
-    """A number as an int64 scalar on the device of `like`, filled in there: nothing has to travel."""
+def _count_like(number: int, like: Tensor) -> Tensor:
+    """A number as an int64 scalar on the device of `like`, without a copy from the host."""
     return torch.full((), number, dtype=torch.int64, device=like.device)
 
 
-def _places(mask: Tensor, on: Tensor) -> tuple[Tensor, ...]:
-    """Where a mask [T, B] is true, as indices on the device of `on`."""
+def _indices(mask: Tensor, on: Tensor) -> tuple[Tensor, ...]:
+    """Indices where a mask [T, B] is true, on the device of `on`."""
     return tuple(index.to(on.device, non_blocking=True) for index in mask.nonzero(as_tuple=True))
 
 
@@ -188,7 +187,7 @@ def _mean(values: Tensor) -> Tensor:
 
 
 def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """Half the squared error of the value head, averaged over the unmasked steps; all [T, B]. Targets are fixed."""
+    """Half the squared error of the value head, averaged over the unmasked steps; all [T, B]. Targets are constants."""
     check_shapes(value=(value, "float [T, B]"), targets=(targets, "float [T, B]"), mask=(mask, "bool [T, B]"))
     return 0.5 * masked_mean((targets.detach() - value).square(), mask)
 
@@ -196,7 +195,8 @@ def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
 def gate_kl(*, logits: Tensor, reference_logits: Tensor, mask: Tensor) -> Tensor:
     """KL(pi || pi_BC) of the speak-or-stay-silent gate, averaged over the unmasked steps; all [T, B].
 
-    The direction is a choice: it costs most to do what the frozen cloned policy never does. The reference is fixed.
+    Design choice: this direction, which penalizes most what the cloned policy never does. No gradient flows to the
+    reference.
     """
     check_shapes(
         logits=(logits, "float [T, B]"),

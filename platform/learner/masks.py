@@ -1,4 +1,4 @@
-"""The time convention of unrolls, and the discounts that follow from it.
+"""The time convention of unrolls, and the masks and discounts that follow from it.
 
 An unroll has T + 1 rows of observations and T steps between them. An episode of N actions fills N + 1 rows: the row
 of its terminal observation is `last`, and the row after it is the `first` of the next episode::
@@ -19,7 +19,7 @@ from interplay.learner.check_shapes import check_shapes
 
 
 def valid_steps(*, last: Tensor) -> Tensor:
-    """bool [T+1, B] -> bool [T, B]: the steps at which an action counts, which terminal observations are not."""
+    """bool [T+1, B] -> bool [T, B]: the steps with an action; terminal observations have none."""
     check_shapes(last=(last, "bool [T+1, B]"))
     return ~last[:-1]
 
@@ -27,9 +27,9 @@ def valid_steps(*, last: Tensor) -> Tensor:
 def discounts(*, last: Tensor, gamma: float) -> Tensor:
     """The weight of the next row's value, float32 [T, B], from `last` [T+1, B].
 
-    `gamma` inside an episode; 0 where the next row is terminal, for nothing is worth anything after it; 0 at a
-    terminal row itself, for the next row belongs to another episode.
+    `gamma` inside an episode; 0 where the next row is terminal, because its value is 0; 0 at a terminal row itself,
+    because the next row belongs to another episode.
     """
     check_shapes(last=(last, "bool [T+1, B]"))
-    goes_on = ~(last[:-1] | last[1:])
-    return goes_on.to(torch.float32) * gamma
+    continues = ~(last[:-1] | last[1:])
+    return continues.to(torch.float32) * gamma

@@ -1,4 +1,4 @@
-"""The weighted terms of one update: which losses apply to which lanes, and what is logged of them.
+"""The weighted loss terms of one update: which losses apply to which lanes, and their metrics.
 
 Rollout lanes (an agent acted) get V-trace policy gradients, the value loss and the gate KL. Demonstrated lanes (people
 or scripts acted) get behavioral cloning and CSS, and in a reward model the marks' IBT loss.
@@ -25,7 +25,7 @@ from interplay.learner.vtrace import policy_gradient, vtrace
 
 @dataclass(frozen=True)
 class LossWeights:
-    """What each term counts. The defaults are the paper's (Table 1; arXiv 2211.11602)."""
+    """Weights of the loss terms. The defaults are the paper's (Table 1; arXiv 2211.11602)."""
 
     movement_cloning: float = 1.0
     language_cloning: float = 5.0
@@ -49,19 +49,19 @@ class LossWeights:
 
     @property
     def needs_demonstrations(self) -> bool:
-        """Does a policy learn anything from demonstrations?"""
+        """Whether any policy loss uses demonstrations."""
         return bool(self.movement_cloning or self.language_cloning or self.css)
 
 
 @dataclass(frozen=True)
 class ObjectiveConfig:
-    """How the terms are computed and weighed."""
+    """Parameters and weights of the loss terms."""
 
     weights: LossWeights = field(default_factory=LossWeights)
-    discount: float = 0.96  # a step
+    discount: float = 0.96  # per step
     rho_clip: float = 1.0
     c_clip: float = 1.0
-    cloning: Literal["sum", "mean"] = "sum"  # of a chunk's components; the paper adds them; choice: "mean"
+    cloning: Literal["sum", "mean"] = "sum"  # over a chunk's components; the paper sums them; design choice: "mean"
 
     def __post_init__(self) -> None:
         if not 0 <= self.discount <= 1:
@@ -72,13 +72,13 @@ Means = tuple[Mean, ...]
 
 
 class Term(NamedTuple):
-    """One loss, its weight, and what to log beside it; each is a sum of means, which keep over how many they are."""
+    """One loss, its weight, and its metrics; each is a sum of means with their counts."""
 
     name: str
     loss: Means
     weight: float
     metrics: Mapping[str, Means]
-    totals: Mapping[str, Tensor] = {}  # int64 scalars to log that are added up, not averaged
+    totals: Mapping[str, Tensor] = {}  # int64 scalars to log as sums, not means
 
 
 def rollout_terms(
@@ -87,7 +87,7 @@ def rollout_terms(
     rows: UnrollTensors,
     config: ObjectiveConfig,
 ) -> Iterator[Term]:
-    """The terms of reinforcement learning.
+    """Terms of reinforcement learning.
 
     Args:
         output: of the T + 1 rows of the rollout's lanes.
@@ -119,9 +119,9 @@ def rollout_terms(
             extra = {f"{head}_ratio": gradient.mean_ratio, f"{head}_clipped": gradient.clipped_share}
             yield Term(f"{head}_policy", (Mean(gradient.loss, steps),), weight, _each(extra, steps))
     loss = losses.value_loss(value=output.value[:-1], targets=trace.targets, mask=mask)
-    said = Mean(output.value.detach().mean(), torch.full_like(steps, output.value.numel()))
+    mean_value = Mean(output.value.detach().mean(), torch.full_like(steps, output.value.numel()))
     extra = {"ratio": trace.mean_ratio, "ratio_clipped": trace.clipped_share}
-    yield Term("value", (Mean(loss, steps),), weights.value, {**_each(extra, steps), "value_mean": (said,)})
+    yield Term("value", (Mean(loss, steps),), weights.value, {**_each(extra, steps), "value_mean": (mean_value,)})
     if "reference_gate" in arrays and output.gate is not None:
         kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=arrays["reference_gate"][:-1], mask=mask)
         yield Term("gate_kl", (Mean(kl, steps),), weights.gate_kl, {})
@@ -135,12 +135,12 @@ def demonstration_terms(
     config: ObjectiveConfig,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
 ) -> Iterator[Term]:
-    """The terms of cloning, and of marks where the agent has a utility head.
+    """Terms of cloning, and of the marks if the agent has a utility head.
 
     Args:
         output: of all T + 1 rows of the demonstrated lanes; dataset unrolls do not overlap, so every row counts.
-        rows: of a dataset unroll, as tensors [T + 1, b, ...].
-        permutation: int64 [b], whose language each lane's vision is contrasted with.
+        rows: of a dataset unroll.
+        permutation: int64 [b], the lane whose language is paired with each lane's vision.
         gather: see `interplay.learner.losses.css`.
     """
     host, arrays, weights = rows.host, rows.device, config.weights
@@ -177,12 +177,12 @@ def demonstration_terms(
 
 
 def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
-    """Means of the same steps (or pairs), by name."""
+    """Means over the same steps (or pairs), by name."""
     return {name: (Mean(value, count),) for name, value in values.items()}
 
 
 def _heads(agent: Agent, output: AgentOutput, rows: UnrollTensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """By head: the log-probability of what it did, and the log-ratio to the policy that acted; [T + 1, b]."""
+    """By head: the log-probability of its action, and its log-ratio to the acting policy; [T + 1, b]."""
     arrays = rows.device
     log_probs: dict[str, Tensor] = {}
     if output.movement is not None:
@@ -200,13 +200,13 @@ def _language_cloning(
     assert output.gate is not None
     host, arrays = rows.host, rows.device
     gate = losses.gate_cloning(logits=output.gate, spoke=arrays["spoke"], mask=mask)
-    spoken = (host["spoke"] & host["cloned"] & ~host["last"]).nonzero(as_tuple=True)
-    where = tuple(index.to(mask.device, non_blocking=True) for index in spoken)
-    tokens = arrays["tokens"][where]
+    spoken_rows = (host["spoke"] & host["cloned"] & ~host["last"]).nonzero(as_tuple=True)
+    indices = tuple(index.to(mask.device, non_blocking=True) for index in spoken_rows)
+    tokens = arrays["tokens"][indices]
     words = losses.token_cloning(
-        log_probs=agent.language.token_log_probs(output.core[where], tokens), tokens=tokens, reduce=config.cloning
+        log_probs=agent.language.token_log_probs(output.core[indices], tokens), tokens=tokens, reduce=config.cloning
     )
-    of_gate, of_words = Mean(gate.loss, mask.sum()), Mean(words.loss, words.utterances)
-    extra: dict[str, Means] = {"gate_cloning": (of_gate,), "token_cloning": (of_words,)}
-    extra["gate_accuracy"] = (Mean(gate.accuracy, of_gate.over),)
-    return Term("language_cloning", (of_gate, of_words), config.weights.language_cloning, extra)
+    gate_mean, token_mean = Mean(gate.loss, mask.sum()), Mean(words.loss, words.utterances)
+    extra: dict[str, Means] = {"gate_cloning": (gate_mean,), "token_cloning": (token_mean,)}
+    extra["gate_accuracy"] = (Mean(gate.accuracy, gate_mean.over),)
+    return Term("language_cloning", (gate_mean, token_mean), config.weights.language_cloning, extra)

@@ -1,8 +1,8 @@
-"""What a learner knows of others that learn beside it: lanes are spread over them, and all make the same step.
+"""Process group of a data-parallel learner: lanes are divided among the ranks, and all make the same step.
 
-A loss is a mean over what counts, and ranks have unlike numbers of steps, words and marks that count. So each rank's
-mean is scaled by the share that the rank has of everybody's count; the sum over ranks is then the mean over all lanes,
-and the sum of the gradients is its gradient::
+A loss is a mean over unmasked steps, words or pairs, whose number differs between ranks. So each rank's mean is scaled
+by the rank's share of the total count; the sum over ranks is then the mean over all lanes, and the sum of the gradients
+is its gradient::
 
     counts --> shares --> loss --> backward --> sum of gradients --> the same step everywhere
 """
@@ -17,14 +17,14 @@ from torch import Tensor
 
 
 class ProcessGroup(ABC):
-    """All ranks of a learner. Every method is called by all of them, in the same order."""
+    """All ranks of a learner. Every rank calls the same methods in the same order."""
 
     rank: int
     size: int
 
     @abstractmethod
     def shares(self, counts: Tensor) -> Tensor:
-        """This rank's share of the sum over ranks, float32 [n]; 0 where all have nothing. `counts`: int64 [n]."""
+        """This rank's share of the sum over ranks, float32 [n]; 0 where the sum is 0. `counts`: int64 [n]."""
 
     @abstractmethod
     def sum(self, values: Tensor) -> Tensor:
@@ -36,15 +36,15 @@ class ProcessGroup(ABC):
 
     @abstractmethod
     def gather(self, lanes: Tensor) -> Tensor:
-        """[T, B, ...] -> [T, ranks B, ...]: the lanes of all, by rank. Gradients flow back to where lanes came from."""
+        """Concatenate the lanes of all ranks, [T, B, ...] -> [T, ranks B, ...]. Gradients flow back to each rank."""
 
     @abstractmethod
     def check_same(self, what: str, tensors: Iterable[Tensor]) -> None:
-        """Raises ValueError where these are not bit for bit the same on every rank."""
+        """Raise ValueError unless these are identical bit for bit on every rank; `what` names them."""
 
 
 class SingleProcess(ProcessGroup):
-    """One learner, nobody beside it."""
+    """A learner without other ranks."""
 
     rank, size = 0, 1
 

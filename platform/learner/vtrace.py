@@ -1,4 +1,4 @@
-"""V-trace: value targets and policy gradients from unrolls of a policy that lags behind (IMPALA, arXiv 1802.01561)."""
+"""V-trace: off-policy corrected value targets and policy gradients (IMPALA, arXiv 1802.01561)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from interplay.learner.check_shapes import check_shapes
 
 
 class VTrace(NamedTuple):
-    """What `vtrace` returns; no gradient flows through any of it."""
+    """Results of `vtrace`, without gradients."""
 
-    targets: Tensor  # [T, B] v_t, what the value head should say; the value itself at masked steps
+    targets: Tensor  # [T, B] v_t, targets of the value head; the value itself at masked steps
     advantage: Tensor  # [T, B] r_t + g_t v_{t+1} - V_t, not weighted by any ratio; 0 at masked steps
     rho: Tensor  # [T, B] the clipped ratio; 0 at masked steps
-    mean_ratio: Tensor  # scalar, before clipping: far from 1 means that the unrolls are stale
+    mean_ratio: Tensor  # scalar, before clipping; far from 1 if the unrolls are stale
     clipped_share: Tensor  # scalar, of the unmasked steps
 
 
 class PolicyGradient(NamedTuple):
-    """The loss of one head, and how far its policy has moved from the one that acted."""
+    """The loss of one head, and how far its policy is from the acting one."""
 
     loss: Tensor
     mean_ratio: Tensor
@@ -48,16 +48,16 @@ def vtrace(
 
     with rho_t = min(rho_clip, ratio_t) and c_t = min(c_clip, ratio_t).
 
-    Choice: where several heads act, `log_ratio` is the sum of theirs (the ratio of the whole action), while each
+    Design choice: with several heads, `log_ratio` is the sum of theirs (the ratio of the whole action), while each
     head's `policy_gradient` uses its own.
 
     Args:
         log_ratio: float [T, B], log pi(a|x) - log mu(a|x).
-        reward: float [T, B], paid between rows t and t+1.
+        reward: float [T, B], for the transition from row t to row t+1.
         discount: float [T, B], of row t+1's value: see `interplay.learner.masks.discounts`.
         value: float [T, B], V of rows 0 .. T-1.
         bootstrap: float [B], V of row T.
-        mask: bool [T, B], steps whose action counts. What stands at other steps is ignored.
+        mask: bool [T, B], steps with an action. Values at other steps are ignored.
     """
     check_shapes(
         value=(value, "float [T, B]"),
@@ -72,12 +72,12 @@ def vtrace(
     rho = torch.where(mask, ratio.clamp(max=rho_clip), zero)
     trace = torch.where(mask, discount * ratio.clamp(max=c_clip), zero)
     next_value = torch.cat([value[1:], bootstrap[None]])
-    surprise = torch.where(mask, rho * (reward + discount * next_value - value), zero)
+    weighted_delta = torch.where(mask, rho * (reward + discount * next_value - value), zero)
 
     correction = torch.zeros_like(bootstrap)
     corrections = []
     for t in reversed(range(len(value))):
-        correction = surprise[t] + trace[t] * correction
+        correction = weighted_delta[t] + trace[t] * correction
         corrections.append(correction)
     targets = value + torch.stack(corrections[::-1])
 
@@ -97,8 +97,8 @@ def policy_gradient(
     """-rho_t A_t log pi(a_t|x_t), averaged over the unmasked steps, for one head with its own clipped ratio.
 
     Args:
-        log_prob: float [T, B], of what this head did, under the policy that learns; the only path of a gradient.
-        own_log_ratio: float [T, B], `log_prob` less the same under the policy that acted.
+        log_prob: float [T, B], of this head's action under the learning policy; the only path of the gradient.
+        own_log_ratio: float [T, B], `log_prob` minus the same under the acting policy.
         advantage: float [T, B], of `vtrace`.
         mask: bool [T, B].
     """

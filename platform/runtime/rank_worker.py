@@ -60,9 +60,9 @@ class RankWorker:
         """Comes together with the other ranks; see `interplay.learner.distributed.join`."""
         with _ends_where_it_fails():
             device = find_device(self._config.device)
-            peers = join(rank=self._rank, size=self._size, address=address, device=device, patience=patience)
+            group = join(rank=self._rank, size=self._size, address=address, device=device, patience=patience)
             self._learner = Learner(
-                self._agent, self._config, dataset_lanes=self._lanes, generator=self._generator, peers=peers
+                self._agent, self._config, dataset_lanes=self._lanes, generator=self._generator, group=group
             )
 
     def update(self, demonstrated: Unroll | None, rollout: Unroll | None) -> None:

@@ -46,14 +46,14 @@ def lanes_of(unroll: Unroll, lanes: slice) -> Unroll:
     return Unroll({key: np.ascontiguousarray(array) for key, array in own.arrays.items()}, own.state)
 
 
-def learner(agent: Agent, lanes: int, peers: ProcessGroup | None = None) -> Learner:
-    return Learner(agent, CONFIG, dataset_lanes=lanes, generator=torch.Generator().manual_seed(4), peers=peers)
+def learner(agent: Agent, lanes: int, group: ProcessGroup | None = None) -> Learner:
+    return Learner(agent, CONFIG, dataset_lanes=lanes, generator=torch.Generator().manual_seed(4), group=group)
 
 
 def main(rank: int, size: int, address: str, folder: Path) -> None:
-    peers = join(rank=rank, size=size, address=address, patience=60)
+    group = join(rank=rank, size=size, address=address, patience=60)
     agent = tiny_agent(Street(), utility=True)
-    mine, told = learner(agent, LANES // size, peers), {}
+    mine, told = learner(agent, LANES // size, group), {}
     own = slice(rank * LANES // size, (rank + 1) * LANES // size)
     for number in range(UPDATES):
         given = lanes_of(earned(agent, number), own)
@@ -65,7 +65,7 @@ def main(rank: int, size: int, address: str, folder: Path) -> None:
 
     apart = tiny_agent(Street(), seed=rank)
     try:
-        learner(apart, LANES // size, peers).update(demonstrated=lanes_of(shown(apart, 0), own))
+        learner(apart, LANES // size, group).update(demonstrated=lanes_of(shown(apart, 0), own))
     except ValueError as error:
         told["apart"] = str(error)
     torch.save(told, folder / f"{rank}.pt")

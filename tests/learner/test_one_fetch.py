@@ -26,7 +26,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, torch.Tensor
         return dict.fromkeys(values, 1.0)
 
     monkeypatch.setattr(forward, "find_device", lambda name: META)
-    monkeypatch.setattr(learner, "_fetched", fetch)
+    monkeypatch.setattr(learner, "_fetch", fetch)
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())  # there is none for "meta"
     return fetched
 

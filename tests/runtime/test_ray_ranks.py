@@ -109,7 +109,7 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
         assert "closed by peer" in str(lost.value)  # and not waited for in vain
         assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
     finally:
-        learner.peers.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
+        learner.group.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
         context.close()
         placement.release()
 

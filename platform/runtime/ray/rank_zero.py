@@ -58,8 +58,8 @@ def create_rank_zero_learner(
     )
     workers = [context.add_worker(f"{RANK}-{rank}", partial(make, rank=rank)) for rank in range(1, size)]
     followers = RankWorkers(workers, context)
-    peers = followers.gather(agent, find_device(config.device))
-    return RankZeroLearner(agent, config, dataset_lanes=lanes, generator=generator, peers=peers, followers=followers)
+    group = followers.gather(agent, find_device(config.device))
+    return RankZeroLearner(agent, config, dataset_lanes=lanes, generator=generator, group=group, followers=followers)
 
 
 class RankWorkers:
@@ -133,24 +133,24 @@ class RankZeroLearner(Learner):
         *,
         dataset_lanes: int,
         generator: torch.Generator,
-        peers: DistributedGroup,
+        group: DistributedGroup,
         followers: RankWorkers,
     ) -> None:
-        super().__init__(agent, config, dataset_lanes=dataset_lanes, generator=generator, peers=peers)
+        super().__init__(agent, config, dataset_lanes=dataset_lanes, generator=generator, group=group)
         self._followers = followers
 
     def update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> dict[str, float]:
-        size = self.peers.size
+        size = self.group.size
         own, *others = [(_share(demonstrated, rank, size), _share(rollout, rank, size)) for rank in range(size)]
         learn = partial(super().update, demonstrated=own[0], rollout=own[1])
         return self._followers.together("update", "learns", others, learn)
 
     def state(self) -> dict[str, Any]:
-        return self._followers.together("state", "saves", [()] * (self.peers.size - 1), super().state)
+        return self._followers.together("state", "saves", [()] * (self.group.size - 1), super().state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         weights, saved = ray.put(self.weights()), ray.put(dict(state))
-        others = [(weights, saved)] * (self.peers.size - 1)
+        others = [(weights, saved)] * (self.group.size - 1)
         self._followers.together("load", "loads", others, partial(super().load_state, state))
 
 
