@@ -23,7 +23,7 @@ from interplay.env.world import Action, Movement, World
 LIFT_PITCH_RAD = math.radians(25)  # in one step
 
 SLOW_LIFT_PITCH_RAD = math.radians(6)  # in one step; any faster, the contents jump out
-GRASP_DISTANCE_M = 1.05  # from the nearest wall, along the floor, to where one stands to grasp it
+GRASP_DISTANCE_M = 1.05  # along the floor, from the nearest wall to the solver that grasps it
 BELOW_RIM_M = 0.04  # under the wall's upper edge, where one looks at it
 WALL_AIM_RAD = math.radians(1.6)  # off that point, at most, to grasp it: the finest turn is 2 degrees
 AIM_PATIENCE_STEPS = 12  # after which it is grasped anyway

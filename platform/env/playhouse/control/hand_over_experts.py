@@ -16,7 +16,7 @@ from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.task import Expert
 from interplay.env.world import Action, Movement, World
 
-FACING_DISTANCES_M = (1.3, 1.45)  # from the setter to where one stands before it
+FACING_DISTANCES_M = (1.3, 1.45)  # from the setter to the solver in front of it
 HOLD_OUT_HEIGHT_M = 1.0
 SIDES = 12  # of the setter to stand on
 HOLD_OUT_PATIENCE_STEPS = 12  # after which the thing is held out from elsewhere

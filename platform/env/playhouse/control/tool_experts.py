@@ -27,8 +27,8 @@ TOOL_AIM_RAD = math.radians(5)
 LOWEST_TOOL_PITCH_RAD = math.radians(-72)
 
 FULL_ARM_M = 1.75  # from the eye to a tool in the hand of a stretched arm
-MIN_DISTANCE_M = 0.45  # along the floor from the point to touch, at which one is close enough in any case
-REACH_PATIENCE_STEPS = 8  # with a stretched arm, after which one walks on
+MIN_DISTANCE_M = 0.45  # along the floor from the point to touch; any nearer is close enough in any case
+REACH_PATIENCE_STEPS = 8  # with a stretched arm, after which the solver walks on
 
 STRETCHING_AIM_RAD = math.radians(30)  # off the other, within which the arm is stretched out
 STUCK_ARM_M = 0.3  # short of a stretched arm, from which the tool is stuck behind something
@@ -122,7 +122,7 @@ class TouchWithExpert(UseToolExpert):
 
 
 def _arm_range(body: Body, tool: Thing, other: Thing, point: XYZ) -> float:
-    """How near to the point, along the floor, one has to stand for the arm to reach it."""
+    """Distance along the floor from the point within which the arm reaches it."""
     arm = FULL_ARM_M + 0.7 * (mean_half_extent(tool) + (0.0 if other.furniture else mean_half_extent(other)))
     return math.sqrt(max(arm**2 - (body.eye_height - point[2]) ** 2, MIN_DISTANCE_M**2))
 

@@ -70,7 +70,7 @@ class Ground:
     def is_clear(self, start: XY, goal: XY, distance: Distance, within: float) -> bool:
         """Is the straight way from `start` towards `goal` clear until `distance` is at most `within`?
 
-        The first steps may be on bad ground: a player who stands there has to leave it anyhow."""
+        The first steps may be on bad ground: a player who stands there has to leave it anyway."""
         length = math.dist(start, goal)
         steps = max(int(length / PATH_SPACING_M), 1)
         share = np.arange(1, steps + 1)[:, None] / steps

@@ -36,10 +36,10 @@ SIDE_BY_SIDE_M = 0.22  # from edge to edge of things that are put next to each o
 UNDER_EDGE_M = (0.16, 0.11, 0.07)  # of a table to the middle of a thing under it; the first with enough room counts
 ROOF_MARGIN_M = 0.05  # above a thing under a table
 BEFORE_PLAYER_M = (0.75, 0.95, 1.2)  # from a player to a thing that is put down for it
-STAND_RING_M = (0.75, 0.9, 1.05)  # from a spot to where one stands to put a thing there
-APPROACH_SPREAD_RAD = math.radians(20)  # off straight, at most, of where one stands to put a thing under a table
+STAND_RING_M = (0.75, 0.9, 1.05)  # from a spot to the player who puts a thing there
+APPROACH_SPREAD_RAD = math.radians(20)  # off straight, at most, of a player who puts a thing under a table
 NEAREST_STAND_M, FARTHEST_STAND_M = 0.55, 1.25  # from a spot to a player who can put a thing there without walking
-USUAL_SUPPORT_RADIUS_M = 0.2  # one stands farther off for a wider support
+USUAL_SUPPORT_RADIUS_M = 0.2  # players stand farther off for a wider support
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def standing_here_or_near(facts: HouseFacts, role: str, thing: Thing, placement:
 
 
 def extra_distance(support_radius: float) -> float:
-    """How much farther off than usual one stands from a place on top of a support of this radius."""
+    """Meters that a player stands farther off than usual, for a place on top of a support of this radius."""
     return max(support_radius - USUAL_SUPPORT_RADIUS_M, 0.0)
 
 

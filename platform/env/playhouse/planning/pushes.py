@@ -14,8 +14,8 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 
 PUSH_DIRECTIONS = 16
-PUSH_RUN_UP_M = 0.75  # from a thing's edge to where one starts to push it with the body
-TOOL_RUN_UP_M = 1.7  # from a thing's edge to where one starts to push it with a tool
+PUSH_RUN_UP_M = 0.75  # from a thing's edge to the start of a push with the body
+TOOL_RUN_UP_M = 1.7  # from a thing's edge to the start of a push with a tool
 FREE_BEYOND_M = 0.5  # past a thing, the length of the way that has to be free
 PUSH_SPACING_M = 0.1  # between the samples of a line
 TURN_COST_M = 0.5  # meters of walking worth a turn by a radian

@@ -24,9 +24,9 @@ HEIGHT_BELOW_M = 0.012  # below the point, with a badness of 1
 LEAST_TOLERANCE_M = 0.02
 PUSH_BADNESS = 0.02  # for each step of pushing
 
-STAND_DISTANCES_M = (0.85, 1.0)  # from a point to where one stands to put something there
+STAND_DISTANCES_M = (0.85, 1.0)  # from a point to the player who puts a thing there
 STAND_DIRECTIONS = 16
-CLEARING_M = 0.4  # from loose things to where one stands; any nearer, turning knocks them over
+CLEARING_M = 0.4  # from loose things to a player; any nearer, turning knocks them over
 CROWDING_COST_M = 1.0  # meters of walking worth avoiding one loose thing within `CLEARING_M`
 SIGHT_SPACING_M = 0.15  # between the samples of a line from a player to a point
 CARRIED_RADIUS_M = 0.1  # kept free around such a line
