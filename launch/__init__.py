@@ -1,1 +1,1 @@
-"""The `interplay` command: one verb a stage, plus demo, doctor, look and print-config."""
+"""The `interplay` command: one verb for each stage, plus demo, sweep and tools such as doctor, look and replay."""

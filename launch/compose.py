@@ -1,4 +1,4 @@
-"""From what is typed to the dataclasses that configure a run. Hydra composes; nothing behind this door knows it."""
+"""Composition of typed settings into the configuration of a run. Hydra is used here and in `sweep` only."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ KEY = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
 
 
 def compose(overrides: Sequence[str]) -> Config:
-    """The configuration that these overrides make, as `KEY=VALUE` and `GROUP=CHOICE`.
+    """The configuration from overrides of the form `KEY=VALUE` and `GROUP=CHOICE`.
 
     Raises:
-        SettingsError: one or more of them are wrong; the message lists every one, with the nearest known name.
+        SettingsError: one or more overrides are wrong; the message lists all, with the nearest known names.
     """
     try:
         with initialize_config_module("interplay.conf", version_base=None):
@@ -40,7 +40,7 @@ def compose(overrides: Sequence[str]) -> Config:
 
 
 def build_settings(settings: Mapping[str, Any]) -> Config:
-    """The configuration from plain values, all of it checked.
+    """The validated configuration from plain values.
 
     Raises:
         SettingsError: see `compose`.
@@ -64,10 +64,10 @@ def build_settings(settings: Mapping[str, Any]) -> Config:
 
 
 def _translated(overrides: Sequence[str]) -> list[str]:
-    """Overrides as Hydra takes them.
+    """The overrides in Hydra's form.
 
-    Hydra refuses keys that no file holds; here the dataclasses are what is known, and they refuse with a suggestion.
-    So `a.b=c` becomes `++a.b=c`, and `env=NAME` of a world that a package offers becomes the plugin group.
+    Hydra refuses keys that are in no file. Here the dataclasses define the keys and refuse others with a suggestion, so
+    `a.b=c` becomes `++a.b=c`. `env=NAME` of a world from another package becomes the group `plugin`.
     """
     translated = []
     for override in overrides:
@@ -105,13 +105,13 @@ def _translated(overrides: Sequence[str]) -> list[str]:
 
 
 def _choices(group: str) -> set[str]:
-    """What conf/ offers in a group; "plugin" stands for all worlds of other packages and is not typed itself."""
+    """The choices of a group in conf/, without "plugin", which stands for the worlds of other packages."""
     folder = resources.files("interplay.conf") / group
     return {entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name != "plugin.yaml"}
 
 
 def _env(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked by the world that is named; its defaults filled in."""
+    """The settings of the named world, validated and completed with its defaults."""
     rest = dict(settings)
     name = rest.pop("name", None)
     if not isinstance(name, str):
@@ -124,7 +124,7 @@ def _env(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _agent(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A size by name, and what differs from it."""
+    """The named size with the fields that differ from it."""
     rest = dict(settings)
     size = str(rest.pop("size", "nano"))
     if size not in SIZES:

@@ -1,4 +1,4 @@
-"""Looks at the machine and the installation before a long run does, and says what to type where something is wrong.
+"""Checks of the machine and the installation, with the command to type for each problem.
 
 `doctor()` returns checks, `table` puts them into words, `exit_code` is what the command line returns.
 """
@@ -24,18 +24,15 @@ from interplay.launch.machine import free_memory, usable_cores
 PACKAGE = "interplay"
 MINIMUM_PYTHON = (3, 11)
 GIGABYTE = 1e9
-DISK_NEEDED, DISK_WANTED = (
-    0.5,
-    5.0,
-)  # GB where runs go: below the first nothing fits, below the second a long run does not
-MEMORY_WANTED = 2.0  # GB: the laptop preset's worlds, replay and learner in one process
+DISK_NEEDED, DISK_WANTED = 0.5, 5.0  # GB in the folder of runs: for any run; for a long one
+MEMORY_WANTED = 2.0  # GB: worlds, replay and learner of the demo in one process
 
 Level = Literal["ok", "note", "fail"]
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at. A note costs speed or comfort, a fail stops a run; both say what to do."""
+    """The result of one check. A note costs speed or comfort, a fail prevents a run; both come with advice."""
 
     name: str
     level: Level
@@ -53,7 +50,7 @@ class Requirement:
 
 
 def doctor(runs: Path = Path("runs")) -> list[Check]:
-    """Every check, in the order a person would want to read them; `runs` is where runs are written."""
+    """All checks, in the order of their table; `runs` is the folder of runs."""
     checks = [python(sys.version_info[:3])]
     pinned = requirements()
     if pinned is None:
@@ -67,12 +64,12 @@ def doctor(runs: Path = Path("runs")) -> list[Check]:
 
 
 def exit_code(checks: Iterable[Check]) -> int:
-    """1 where a check failed, else 0."""
+    """1 if a check failed, else 0."""
     return int(any(check.level == "fail" for check in checks))
 
 
 def table(checks: Sequence[Check]) -> str:
-    """The checks as lines of text, what to do under what was seen, and one line that sums up."""
+    """The checks as lines of text, each with its advice, and a summary."""
     signs = {"ok": "ok  ", "note": "note", "fail": "FAIL"}
     width = max(len(check.name) for check in checks)
     lines = []
@@ -96,7 +93,7 @@ def python(version: tuple[int, int, int]) -> Check:
 
 
 def requirements() -> list[Requirement] | None:
-    """What the installed package pins, from its metadata; None where it is not installed."""
+    """The pinned requirements in the installed package's metadata; None if it is not installed."""
     try:
         lines = importlib.metadata.requires(PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
@@ -105,7 +102,7 @@ def requirements() -> list[Requirement] | None:
 
 
 def parse_requirement(line: str) -> Requirement:
-    """'numpy==2.4.6; extra == "dev"' -> name, version, extra. The version is empty where nothing is pinned."""
+    """'numpy==2.4.6; extra == "dev"' -> name, version, extra. The version is empty if none is pinned."""
     name = re.match(r"[\w.-]+", line)
     assert name is not None, line
     version = re.search(r"==\s*([^\s;]+)", line.split(";")[0])
@@ -114,7 +111,7 @@ def parse_requirement(line: str) -> Requirement:
 
 
 def installed_version(name: str) -> str | None:
-    """The version of a distribution, None where it is not installed."""
+    """The version of a distribution; None if it is not installed."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -122,7 +119,7 @@ def installed_version(name: str) -> str | None:
 
 
 def dependency(wanted: Requirement, version_of: Callable[[str], str | None]) -> Check:
-    """Is a package there, in the version that the tests ran with? A local build suffix ("+cpu") does not matter."""
+    """Is a package installed in the tested version? A local build suffix ("+cpu") is ignored."""
     found = version_of(wanted.name)
     install = f"pip install '{wanted.name}=={wanted.version}'"
     if found is None:
@@ -133,7 +130,7 @@ def dependency(wanted: Requirement, version_of: Callable[[str], str | None]) -> 
 
 
 def extras(pinned: Sequence[Requirement], version_of: Callable[[str], str | None]) -> list[Check]:
-    """One check an optional extra: all of its packages are there, or how to install them."""
+    """One check for each optional extra: are all of its packages installed?"""
     checks = []
     for extra in dict.fromkeys(wanted.extra for wanted in pinned if wanted.extra):
         found = {wanted.name: version_of(wanted.name) for wanted in pinned if wanted.extra == extra}
@@ -159,7 +156,7 @@ def graphics_card() -> Check:
 
 
 def threads(environment: Mapping[str, str]) -> Check:
-    """How many cores may be used, and does torch start no more threads than that?"""
+    """Does torch start no more threads than there are usable cores?"""
     cores = usable_cores(Path("/"))
     asked = environment.get("OMP_NUM_THREADS", "")
     if importlib.util.find_spec("torch") is None:
@@ -188,7 +185,7 @@ def compiled_at(folder: Path) -> Check:
     """The check of `compiled_code` for numba's cache in one folder."""
     if not _writable(folder):
         return Check(
-            "renderer", "note", f"numba can not write to {folder}: it compiles anew in every process",
+            "renderer", "note", f"numba cannot write to {folder}: it compiles again in every process",
             "export NUMBA_CACHE_DIR=~/.cache/numba",
         )  # fmt: skip
     kept = sum(1 for _ in folder.rglob("*.nbi"))
@@ -216,7 +213,7 @@ def physics() -> Check:
 
 
 def dashboards(environment: Mapping[str, str]) -> Check:
-    """Will wandb send runs to an account, or keep them here? Only whether an account is set is looked at."""
+    """Will wandb send runs to an account? Checks only whether one is configured."""
     if importlib.util.find_spec("wandb") is None:
         return Check("wandb", "note", "not installed: metrics.jsonl alone records the run", "pip install wandb")
     if "WANDB_API_KEY" in environment or _signed_in(Path(environment.get("NETRC", "~/.netrc")).expanduser()):
@@ -227,12 +224,12 @@ def dashboards(environment: Mapping[str, str]) -> Check:
 
 
 def disk(runs: Path) -> Check:
-    """Is there room where runs go, and may we write there?"""
+    """Is the folder of runs writable, with enough free space?"""
     folder = _existing(runs.absolute())
     free = shutil.disk_usage(folder).free / GIGABYTE
     seen = f"{free:.1f} GB free at {folder}"
     if not os.access(folder, os.W_OK):
-        return Check("disk", "fail", f"{folder} can not be written to", "choose another folder for runs")
+        return Check("disk", "fail", f"{folder} cannot be written to", "choose another folder for runs")
     if free < DISK_NEEDED:
         return Check("disk", "fail", seen, f"free at least {DISK_NEEDED} GB, or choose another folder for runs")
     if free < DISK_WANTED:
@@ -241,7 +238,7 @@ def disk(runs: Path) -> Check:
 
 
 def memory(root: Path) -> Check:
-    """Is there memory for a run, within the machine's and a container's limits under `root`?"""
+    """Is there enough free memory, within the limits of machine and container under `root`?"""
     free = free_memory(root)
     if free is None:
         return Check("memory", "note", "this system does not say", f"make sure that {MEMORY_WANTED:g} GB are free")
@@ -257,7 +254,7 @@ def _signed_in(path: Path) -> bool:
     try:
         return "api.wandb.ai" in netrc.netrc(path).hosts
     except netrc.NetrcParseError:
-        return False  # wandb can not read it either
+        return False  # wandb cannot read it either
 
 
 def _existing(path: Path) -> Path:

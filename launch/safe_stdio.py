@@ -1,4 +1,4 @@
-"""A screen that may go: where whoever reads it is gone, as `tee` after Ctrl-C, the work goes on and is saved."""
+"""stdout and stderr that survive EPIPE and EIO, so that a closed pipe or terminal cannot kill a run before it saves."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import os
 import sys
 from typing import Any, TextIO
 
-GONE = (errno.EPIPE, errno.EIO)  # of a pipe that nobody reads; of a terminal that was closed
+GONE = (errno.EPIPE, errno.EIO)  # the reader of a pipe has ended; the terminal was closed
 
 
-class _Lasting(io.FileIO):
-    """Writes to a descriptor; once nobody is there to read, what is written goes nowhere."""
+class _SafeFile(io.FileIO):
+    """A file descriptor whose output is discarded once its reader is gone."""
 
     def write(self, data: Any) -> int:
-        """All of it, bytes."""
+        """Writes all of `data`, which is bytes."""
         rest = memoryview(data)
         while len(rest):
             try:
@@ -23,15 +23,14 @@ class _Lasting(io.FileIO):
             except OSError as error:
                 if error.errno not in GONE:
                     raise
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, self.fileno())
-                os.close(nowhere)
+                devnull = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(devnull, self.fileno())
+                os.close(devnull)
         return len(data)
 
 
 def outlive_readers() -> None:
-    """Lets this process' standard output and error outlive whoever reads them. Where others have put something else in
-    their place, as a test does, it stays."""
+    """Makes stdout and stderr of this process survive their readers. Replaced streams, as in tests, are left alone."""
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         sys.stdout = lasting(sys.stdout)
     if sys.stderr is sys.__stderr__ and sys.stderr is not None:
@@ -39,10 +38,10 @@ def outlive_readers() -> None:
 
 
 def lasting(stream: TextIO) -> TextIO:
-    """A stream to the same descriptor that outlives its reader.
+    """An unbuffered stream to the same descriptor that survives its reader.
 
-    Nothing is buffered: a buffer refuses what a signal's handler says where the signal came in the midst of a line.
+    A buffered one would refuse the output of a signal handler that interrupts a write.
     """
     stream.flush()
-    raw: Any = _Lasting(stream.fileno(), "w", closefd=False)
+    raw: Any = _SafeFile(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(raw, encoding=stream.encoding, errors=stream.errors, write_through=True)

@@ -1,4 +1,4 @@
-"""Sweeps: one verb over every combination of the values typed, each a run of its own, placed by a launcher of Hydra's.
+"""Sweeps: one verb for every combination of the typed values, each in a run of its own, placed by a Hydra launcher.
 
 interplay sweep demo run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydra/launcher=laptop
 """
@@ -29,11 +29,11 @@ from interplay.env.settings import SettingsError
 from interplay.launch.compose import KEY, compose
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 
-TOLD = "outcome.json"
-STOPPED = "stopped"  # is there once a run was asked to stop: none that waits is begun then
-SLURM = ("sbatch", "srun")  # which its launcher calls
+OUTCOME = "outcome.json"
+STOPPED = "stopped"  # this file exists once a run was stopped: no waiting run is started then
+SLURM_COMMANDS = ("sbatch", "srun")  # called by its launcher
 ON_SLURM = ("slurm", "submitit_slurm")
-Act = Callable[[Sequence[str]], int]  # the command itself: takes what is typed, returns the exit code
+Act = Callable[[Sequence[str]], int]  # the command itself: words -> exit code
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Combination:
 
 
 def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
-    """Runs them all; returns 0 where all are done, 130 where it was asked to stop, else 1.
+    """Runs all combinations; returns 0 if all are done, 130 if a signal asked to stop, else 1.
 
     Raises:
         SettingsError: nothing is swept, or the configuration of some combination is wrong, or its launcher does not
             work here; nothing has been started.
     """
     hydras = [word for word in typed if word.startswith(("hydra.", "hydra/"))]
-    _refuse_what_is_not_here(hydras)
+    _check_launcher(hydras)
     runs = combinations([word for word in typed if word not in hydras])
     first = compose(runs[0].words)
     for run in runs[1:]:
@@ -60,12 +60,12 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     folder = Path(first.run.dir) / ".sweeps" / _folder(verb, runs, typed)
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(len(runs)):
-        (folder / str(number) / TOLD).unlink(missing_ok=True)
+        (folder / str(number) / OUTCOME).unlink(missing_ok=True)
     (folder / STOPPED).unlink(missing_ok=True)
     elsewhere = _launcher(hydras) in ON_SLURM
     try:
-        # The runs under way here hear of a Ctrl-C themselves, and save. What Slurm has is not waited for any longer.
-        with nullcontext() if elsewhere else StopRequest(partial(_pass_on, folder / STOPPED)):
+        # Runs on this machine receive a Ctrl-C themselves, and save. Jobs of Slurm are no longer waited for.
+        with nullcontext() if elsewhere else StopRequest(partial(_forward_stop, folder / STOPPED)):
             launched = _launch(verb, runs, folder.resolve(), hydras, act)
             stopped = StopRequest.asked() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
@@ -78,9 +78,11 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
     return code if launched else 1
 
 
-def _pass_on(stopped: Path, number: int) -> None:
-    """No other run is begun. Ctrl-C and a closed terminal reach the processes of runs by themselves, SIGTERM this one
-    alone. Where the system does not tell which are ours, as Linux does, runs under way go on to their end."""
+def _forward_stop(stopped: Path, number: int) -> None:
+    """Starts no further run, and forwards SIGTERM, which reaches this process alone, to the processes of runs.
+
+    Ctrl-C and a closed terminal reach them directly. Systems without /proc let the running ones finish.
+    """
     stopped.touch()
     if number == signal.SIGTERM:
         for children in Path("/proc/self/task").glob("*/children"):
@@ -91,14 +93,14 @@ def _pass_on(stopped: Path, number: int) -> None:
 
 
 def _launcher(hydras: Sequence[str]) -> str:
-    """The name of the one that is asked for, or "" where none is."""
+    """The name of the requested launcher, or ""."""
     launchers = [word.partition("=")[2] for word in hydras if word.startswith("hydra/launcher=")]
     return launchers[-1] if launchers else ""
 
 
-def _refuse_what_is_not_here(hydras: Sequence[str]) -> None:
-    """Slurm's launcher would end in a traceback where there is no Slurm."""
-    missing = [command for command in SLURM if shutil.which(command) is None]
+def _check_launcher(hydras: Sequence[str]) -> None:
+    """Refuses Slurm's launcher without Slurm, where it would end in a traceback."""
+    missing = [command for command in SLURM_COMMANDS if shutil.which(command) is None]
     if _launcher(hydras) in ON_SLURM and missing:
         raise SettingsError(
             [
@@ -110,10 +112,10 @@ def _refuse_what_is_not_here(hydras: Sequence[str]) -> None:
 
 
 def combinations(typed: Sequence[str]) -> list[Combination]:
-    """Every combination of the values typed, as run.seed=1,2, in the order in which they vary last to first.
+    """Every combination of the typed values, as run.seed=1,2; the last setting varies fastest.
 
     Raises:
-        SettingsError: nothing is swept, or a word can not be read.
+        SettingsError: nothing is swept, or a word cannot be read.
     """
     parser = OverridesParser.create()
     choices: list[list[str]] = []
@@ -133,7 +135,7 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
         raise SettingsError(["nothing is swept; give a setting several values, as run.seed=1,2,3"])
     base = next((each[0].partition("=")[2] for each in choices if each[0].startswith("run.name=")), "run")
     if any(each[0].startswith("run.name=") for each in swept):
-        raise SettingsError(["run.name can not be swept: each run gets a name of its own from what is swept"])
+        raise SettingsError(["run.name cannot be swept: each run gets a name of its own from what is swept"])
     names = _short([each[0].partition("=")[0] for each in swept])
     found = []
     for words in itertools.product(*choices):
@@ -146,20 +148,20 @@ def combinations(typed: Sequence[str]) -> list[Combination]:
 
 
 def _short(keys: Sequence[str]) -> dict[str, str]:
-    """The last part of each key, or all of it where two would be alike."""
+    """The last part of each key, or all of it if two would be equal."""
     last = [key.rpartition(".")[2] for key in keys]
     return {key: end if last.count(end) == 1 else key for key, end in zip(keys, last, strict=True)}
 
 
 def _folder(verb: str, runs: Sequence[Combination], typed: Sequence[str]) -> str:
-    """The same for the same sweep, and no other's: it may be under way."""
+    """The folder's name: the same for the same sweep, and different from that of any other, which may be running."""
     named = [word.partition("=")[2] for word in typed if word.startswith("run.name=")]
     which = hashlib.sha256(" ".join([verb, *(run.name for run in runs)]).encode()).hexdigest()[:8]
     return f"{named[-1] if named else 'run'}-{verb}-{which}"
 
 
 def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequence[str], act: Act) -> bool:
-    """Lets Hydra's launcher carry out one job a run; False where that failed."""
+    """Lets Hydra's launcher execute one job for each run; False if that failed."""
     together = _launcher(hydras) not in ON_SLURM  # there each job is cancelled, or queued again, by itself
 
     def job(chosen: DictConfig) -> None:
@@ -174,7 +176,7 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
             GlobalHydra.set_state(outer)
         told = folder / str(chosen.number)
         told.mkdir(parents=True, exist_ok=True)
-        (told / TOLD).write_text(json.dumps({"run": run.name, "code": code}))
+        (told / OUTCOME).write_text(json.dumps({"run": run.name, "code": code}))
         if together and code == INTERRUPTED:
             (folder / STOPPED).touch()
 
@@ -185,7 +187,7 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
     sys.argv = ["interplay", *words]
     try:
         hydra.main(config_path="pkg://interplay.conf", config_name="sweep", version_base="1.3")(job)()
-    except SystemExit:  # Hydra has told what its launcher raised, as where a job was killed
+    except SystemExit:  # Hydra has printed the error of its launcher, for example that a job was killed
         return False
     finally:
         sys.argv = before
@@ -193,10 +195,10 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
 
 
 def _tell(runs: Sequence[Combination], folder: Path) -> int:
-    """Writes how each run ended."""
+    """Prints the outcome of each run and returns the exit code."""
     failed = 0
     for number, run in enumerate(runs):
-        file = folder / str(number) / TOLD
+        file = folder / str(number) / OUTCOME
         code = json.loads(file.read_text())["code"] if file.exists() else None
         failed += code != 0
         how = "done" if code == 0 else "did not end" if code is None else f"ended with code {code}"

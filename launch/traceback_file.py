@@ -1,4 +1,4 @@
-"""Keeps the traceback of an error that was told in one line, so that nothing about it is lost."""
+"""The file with the tracebacks of errors that were reported in one line."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ NAME = "error.txt"
 
 
 def keep_traceback(run: Path, command: Sequence[str], error: BaseException) -> Path | None:
-    """Appends the time, what was typed and the whole traceback to `run`/error.txt; returns its path.
+    """Appends the time, the command and the complete traceback to `run`/error.txt, and returns its path.
 
-    None where the run has no folder or it can't be written to: the message itself has been told then.
+    Returns None if the run has no folder or the file can't be written; the message itself has been printed by then.
     """
     file = run / NAME
-    told = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(error))
     when = datetime.now(UTC).isoformat(timespec="seconds")
     try:
         with file.open("a", encoding="utf-8") as opened:
-            opened.write(f"{when}  interplay {' '.join(command)}\n{told}\n")
+            opened.write(f"{when}  interplay {' '.join(command)}\n{text}\n")
     except OSError:
         return None
     return file

@@ -1,7 +1,7 @@
-"""Settings as they are typed (a mapping of plain values) into the frozen dataclass that a part is configured by.
+"""Validation of settings: a mapping of plain values becomes a frozen dataclass.
 
-Every violation is found before anything starts, and all are told at once: unknown names with the nearest known one,
-values of the wrong type, missing values, and what a dataclass itself refuses in its ``__post_init__``.
+All violations are found before anything starts and are listed together: unknown names with the nearest known one, old
+names with the new one, values of the wrong type, missing values, and what a dataclass refuses in `__post_init__`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class SettingsError(ValueError):
         super().__init__("\n  - ".join([f"{heading}:", *self.problems]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.problems,)  # from one process to another; of the message, the letters would be listed
+        return type(self), (self.problems,)  # pickle would pass the message, whose letters would become the problems
 
 
 def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "") -> ConfigT:
     """Builds the dataclass `of` from plain values: nested mappings, lists, numbers, strings, None.
 
-    Whole numbers become floats and lists become tuples where the dataclass says so; nothing else is converted. Where
-    only some fields of a nested dataclass are given, the others are those of the field's own default.
-    `name` is what the settings are called in messages ("env" makes "env.hieght").
+    Whole numbers become floats and lists become tuples if the dataclass declares them; nothing else is converted. If
+    only some fields of a nested dataclass are given, the others come from the field's own default.
+    `name` is the prefix of paths in messages ("env" makes "env.hieght").
 
     Raises:
         SettingsError: every wrong setting, listed.
@@ -64,7 +64,7 @@ def renamed_value(path: str, value: Any) -> str | None:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """' Did you mean ...?' where a known name is near, else the list of all known names."""
+    """' Did you mean ...?' if a known name is similar, else the list of all known names."""
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f" Did you mean {near[0]!r}?"
@@ -79,12 +79,12 @@ class _Problems:
         self.found.append(f"{where}: {what}" if where else what)
 
 
-# Stands for a value that could not be built, so that the search for further violations goes on.
+# Placeholder for a value that could not be built, so that the search for further violations continues.
 _WRONG: Any = object()
 
 
 def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: Any = None) -> Any:
-    """`base`: an instance of `of` whose fields stand where `settings` gives none; None for the class's defaults."""
+    """`base` is an instance of `of` that gives the fields missing in `settings`; None for the class's defaults."""
     if isinstance(settings, of):
         return settings
     if not isinstance(settings, Mapping):
@@ -113,14 +113,14 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: 
 
 
 def _default(entry: Field[Any]) -> Any:
-    """What a field is where nothing is given; None where it must be given."""
+    """The default of a field; None if it has none."""
     if entry.default_factory is not MISSING:
         return entry.default_factory()
     return None if entry.default is MISSING else entry.default
 
 
 def _convert(hint: Any, value: Any, where: str, problems: _Problems, default: Any = None) -> Any:
-    """The value as the type `hint` wants it; what does not fit is added to `problems`."""
+    """The value converted to the type `hint`; a value that does not fit is added to `problems`."""
     origin = get_origin(hint)
     if hint is Any:
         return value
@@ -165,7 +165,7 @@ def _convert_plain(hint: Any, value: Any, where: str, problems: _Problems) -> An
 
 
 def _convert_union(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
-    """The first alternative that fits; the complaint of a lone non-None alternative is told as it is."""
+    """The first alternative that fits. With only one besides None, the problem is reported in its own words."""
     alternatives = get_args(hint)
     if value is None and type(None) in alternatives:
         return None

@@ -36,7 +36,7 @@ def test_what_nobody_reads_any_more_goes_nowhere() -> None:
 
 def test_what_a_signals_handler_says_in_the_midst_of_a_line_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     reads, writes = os.pipe()
-    written, struck = module._Lasting.write, []
+    written, struck = module._SafeFile.write, []
 
     def strike(raw: Any, data: Any) -> int:
         if not struck:
@@ -48,7 +48,7 @@ def test_what_a_signals_handler_says_in_the_midst_of_a_line_is_heard(monkeypatch
         stream = lasting(pipe)
         before = signal.signal(signal.SIGUSR1, lambda number, frame: stream.write("from the handler\n"))
         try:
-            monkeypatch.setattr(module._Lasting, "write", strike)
+            monkeypatch.setattr(module._SafeFile, "write", strike)
             stream.write("the line\n")
         finally:
             signal.signal(signal.SIGUSR1, before)

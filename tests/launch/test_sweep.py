@@ -16,7 +16,7 @@ from struck import Moment, strike
 import interplay.conf
 from interplay.env.settings import SettingsError
 from interplay.launch.cli import main
-from interplay.launch.sweep import _folder, _pass_on, combinations, sweep
+from interplay.launch.sweep import _folder, _forward_stop, combinations, sweep
 
 LAUNCHERS = Path(interplay.conf.__file__).parent / "hydra" / "launcher"
 LONG = 600.0  # seconds
@@ -54,7 +54,7 @@ def test_keys_that_end_alike_are_named_in_full() -> None:
     ("typed", "says"),
     [
         (["run.seed=1"], "nothing is swept"),
-        (["run.name=a,b"], r"run\.name can not be swept"),
+        (["run.name=a,b"], r"run\.name cannot be swept"),
         (["run.seed"], "is no setting"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_thread_that_ends_meanwhile_does_not_keep_the_others_from_being_told(
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (tmp_path / "children").write_text(f"{sleeper.pid} ")
     monkeypatch.setattr(Path, "glob", lambda self, pattern: [tmp_path / "gone", tmp_path / "children"])
-    _pass_on(tmp_path / "stopped", signal.SIGTERM)
+    _forward_stop(tmp_path / "stopped", signal.SIGTERM)
     assert sleeper.wait(60) == -signal.SIGTERM and (tmp_path / "stopped").exists()
 
 
