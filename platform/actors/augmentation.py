@@ -85,14 +85,14 @@ def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.
     heard, spoken = _texts(window.heard), _texts(window.tokens[window.spoke])
     instructions: list[Segment] = []
     utterances: list[Segment] = []
-    for part in segments(window.first):
+    for segment in segments(window.first):
         if rng.random() >= config.probability:
             continue
         kinds = [(_swap_instruction, heard, instructions), (_swap_utterance, spoken, utterances)]
         for swap, texts, swapped in kinds if rng.random() < config.instruction_share else reversed(kinds):
-            if swap(window, changed, part, texts, rng):
-                swapped.append(part)
-                untouched[part.start : part.stop, part.lane] = False
+            if swap(window, changed, segment, texts, rng):
+                swapped.append(segment)
+                untouched[segment.start : segment.stop, segment.lane] = False
                 break
     return Augmented(changed, untouched, tuple(instructions), tuple(utterances))
 
@@ -119,10 +119,10 @@ def mirrored(
     rows = np.empty(first.shape, bool)
     for lane in range(first.shape[1]):
         shown = bool(before[lane])
-        for part in segments(first[:, lane : lane + 1]):
-            if first[part.start, lane]:
+        for segment in segments(first[:, lane : lane + 1]):
+            if first[segment.start, lane]:
                 shown = bool(rng.random() < chance)
-            rows[part.start : part.stop, lane] = shown
+            rows[segment.start : segment.stop, lane] = shown
     return np.where(rows[..., None, None, None], image[:, :, :, ::-1], image), rows
 
 
@@ -137,9 +137,9 @@ def segments(first: NDArray[np.bool_]) -> list[Segment]:
 
 
 def _swap_instruction(
-    window: MarkedWindow, changed: MarkedWindow, part: Segment, texts: set[bytes], rng: np.random.Generator
+    window: MarkedWindow, changed: MarkedWindow, segment: Segment, texts: set[bytes], rng: np.random.Generator
 ) -> bool:
-    rows = slice(part.start, part.stop), part.lane
+    rows = slice(segment.start, segment.stop), segment.lane
     if not (window.positive[rows].any() or window.negative[rows].any()):
         return False
     hears = (window.heard[rows] != PAD).any(-1)  # [rows]
@@ -153,22 +153,22 @@ def _swap_instruction(
 
 
 def _swap_utterance(
-    window: MarkedWindow, changed: MarkedWindow, part: Segment, texts: set[bytes], rng: np.random.Generator
+    window: MarkedWindow, changed: MarkedWindow, segment: Segment, texts: set[bytes], rng: np.random.Generator
 ) -> bool:
-    rows = slice(part.start, part.stop), part.lane
-    spoken = part.start + np.flatnonzero(window.spoke[rows])
-    swappable = spoken[spoken + 1 < part.stop]  # an utterance shows, and can be marked, at the next row only
+    rows = slice(segment.start, segment.stop), segment.lane
+    spoken = segment.start + np.flatnonzero(window.spoke[rows])
+    swappable = spoken[spoken + 1 < segment.stop]  # an utterance shows, and can be marked, at the next row only
     donor = _donor(texts, window.tokens[rows][window.spoke[rows]], rng)
     if donor is None or not len(swappable):
         return False
     step = int(rng.choice(swappable))
     later = spoken[spoken > step]
-    until = int(later[0]) + 1 if len(later) else part.stop  # the first row at which something newer was said
-    changed.tokens[step, part.lane] = donor
-    changed.said[step + 1 : until, part.lane] = donor
+    until = int(later[0]) + 1 if len(later) else segment.stop  # the first row at which something newer was said
+    changed.tokens[step, segment.lane] = donor
+    changed.said[step + 1 : until, segment.lane] = donor
     changed.positive[rows] = 0
     changed.negative[rows] = 0
-    changed.negative[step + 1, part.lane] = 1
+    changed.negative[step + 1, segment.lane] = 1
     return True
 
 

@@ -72,12 +72,12 @@ class DatasetActor:
         self._turn += 1
         episodes = []
         for lane in range(self._config.lanes):
-            pieces = self._reader.next(lane, self._config.steps + 1)
+            windows = self._reader.next(lane, self._config.steps + 1)
             at = 0
-            for piece in pieces:
-                self._writer.write(block, lane, at, piece)
-                at += piece.stop - piece.start
-            episodes.append(pieces[0].episode.meta.id)
+            for window in windows:
+                self._writer.write(block, lane, at, window)
+                at += window.stop - window.start
+            episodes.append(windows[0].episode.meta.id)
         if self._augmentation is not None and "heard" in block:  # there is nothing to swap in a world without words
             block = self._swapped(block, self._augmentation)
         if self._augmentation is not None and self._augmentation.mirror and "image" in block:

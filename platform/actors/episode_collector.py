@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from interplay.actors.seats import SolverSeat
@@ -33,15 +33,14 @@ class RecordingConfig:
 @dataclass
 class _Lane:
     world: World
-    booking: EpisodeRequest | None = None
+    request: EpisodeRequest | None = None
     recorder: EpisodeRecorder | None = None
-    setter_view: View = field(default_factory=View)
     step: int = 0
-    over_at: int | None = None
+    end_step: int | None = None
 
 
 class EpisodeCollector:
-    """Takes bookings and makes episodes of them, one a lane at a time."""
+    """Takes requests and makes episodes of them, one a lane at a time."""
 
     def __init__(
         self,
@@ -63,60 +62,60 @@ class EpisodeCollector:
         senses = seat.needs_pictures or not spec.poses or spec.vector  # poses bring back pictures, vectors are stored
         self._see = (self._solver,) if senses else ()
 
-    def make(
-        self, bookings: Iterable[EpisodeRequest], stopped: Callable[[], bool] = lambda: False
+    def collect(
+        self, requests: Iterable[EpisodeRequest], stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[EpisodeRequest, Episode]]:
-        """Yields episodes as they end, which need not be the order of their bookings.
+        """Yields episodes as they end, which need not be the order of their requests.
 
         `stopped` is asked before every step: once it says so, episodes under way are dropped.
         """
-        waiting = iter(bookings)
-        active = {index for index in range(len(self._lanes)) if self._begin(index, waiting)}
+        waiting = iter(requests)
+        active = {index for index in range(len(self._lanes)) if self._start(index, waiting)}
         while active and not stopped():
             actions = self._decide(active)
             for index in sorted(active):
                 lane = self._lanes[index]
                 self._step(index, actions[index])
-                if lane.over_at is not None and lane.step >= lane.over_at:
-                    assert lane.booking is not None
+                if lane.end_step is not None and lane.step >= lane.end_step:
+                    assert lane.request is not None
                     assert lane.recorder is not None
-                    yield lane.booking, lane.recorder.finish()
-                    if not self._begin(index, waiting):
+                    yield lane.request, lane.recorder.finish()
+                    if not self._start(index, waiting):
                         active.discard(index)
 
     def _decide(self, active: set[int]) -> list[Action]:
-        # Lanes that have run out of bookings still take part in the batch; nobody carries out what they decide.
+        # Lanes that have run out of requests still take part in the batch; nobody carries out what they decide.
         return self._seat.decide(self._worlds)
 
-    def _begin(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
-        booking = next(waiting, None)
-        if booking is None:
+    def _start(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
+        request = next(waiting, None)
+        if request is None:
             return False
         lane = self._lanes[index]
-        views = lane.world.reset(Start(seed=booking.seed), observers=self._see)
+        views = lane.world.reset(Start(seed=request.seed), observers=self._see)
         lane.recorder = EpisodeRecorder(
             lane.world,
             players={
-                self._setter: {"kind": booking.setter.kind, **booking.setter.describe()},
+                self._setter: {"kind": request.setter.kind, **request.setter.describe()},
                 self._solver: {"kind": self._seat.kind, **self._seat.describe()},
             },
             world_config=self._world_config,
             round=self._round,
-            split=booking.split,
+            split=request.split,
         )
-        lane.recorder.begin(seed=booking.seed, views=views)
-        lane.booking, lane.step = booking, 0
-        lane.over_at = None
-        booking.setter.begin(lane.world, self._setter)
-        setter = booking.setter
-        self._seat.begin(index, lane.world, views.get(self._solver, View()), lambda: setter.open_task)
+        lane.recorder.begin(seed=request.seed, views=views)
+        lane.request, lane.step = request, 0
+        lane.end_step = None
+        request.setter.begin(lane.world, self._setter)
+        setter = request.setter
+        self._seat.reset(index, lane.world, views.get(self._solver, View()), lambda: setter.open_task)
         return True
 
     def _step(self, index: int, action: Action) -> None:
         lane = self._lanes[index]
-        assert lane.booking is not None
+        assert lane.request is not None
         assert lane.recorder is not None
-        setter = lane.booking.setter
+        setter = lane.request.setter
         before, ending = setter.tasks_asked, setter.ending
         actions = {self._solver: action, self._setter: setter.act(View(), lane.world)}
         if setter.ending is not None and ending is None:
@@ -128,16 +127,16 @@ class EpisodeCollector:
         outcome = lane.world.step(actions, observers=self._see)
         lane.recorder.record(actions, outcome)
         lane.step += 1
-        self._seat.see(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
-        if lane.over_at is None and self._is_over(index):
-            lane.over_at = min(lane.step + self._config.grace_steps, self._config.steps)
+        self._seat.observe(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
+        if lane.end_step is None and self._is_done(index):
+            lane.end_step = min(lane.step + self._config.grace_steps, self._config.steps)
         if outcome.done or lane.step >= self._config.steps:
-            lane.over_at = lane.step
+            lane.end_step = lane.step
 
-    def _is_over(self, index: int) -> bool:
+    def _is_done(self, index: int) -> bool:
         lane = self._lanes[index]
-        assert lane.booking is not None
-        setter = lane.booking.setter
+        assert lane.request is not None
+        setter = lane.request.setter
         if not setter.finished or setter.open_task is None:  # there is more to come
             return False
         answered = setter.open_task.answer is not None and bool(setter.solver_utterances)

@@ -38,7 +38,7 @@ class EpisodeSampler:
         self._unreadable: set[str] = set()
         self._order = (-1, np.zeros(0, np.int64))  # of which epoch
 
-    def draw(self) -> Episode:
+    def sample(self) -> Episode:
         """The next episode that can be read, without its pictures and poses.
 
         Raises:

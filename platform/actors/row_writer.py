@@ -24,24 +24,24 @@ class RowWriter:
         self._vocabulary = vocabulary
         self._encoded: dict[str, NDArray[np.int16]] = {}
 
-    def whole(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
+    def encode_episode(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
         """A whole episode as fresh arrays [N + 1, 1, ...]; `passage` chooses among its raters."""
         block = allocate_demonstration(self._layout, episode.rows - 1, 1)
         self.write(block, 0, 0, EpisodeWindow(episode, 0, episode.rows, passage))
         return block
 
-    def write(self, block: Arrays, lane: int, at: int, piece: EpisodeWindow) -> None:
-        """Writes the rows of a piece from row `at` of a lane."""
-        episode, start, stop = piece.episode, piece.start, piece.stop
+    def write(self, block: Arrays, lane: int, at: int, window: EpisodeWindow) -> None:
+        """Writes the rows of a window from row `at` of a lane."""
+        episode, start, stop = window.episode, window.start, window.stop
         rows = slice(at, at + stop - start), lane
         numbers = np.arange(start, stop)
         last = episode.rows - 1
         block["first"][rows] = numbers == 0
-        block["first"][at, lane] |= piece.cut
+        block["first"][at, lane] |= window.cut
         block["last"][rows] = numbers == last
         block["row"][rows] = numbers
         block["env_reward"][rows] = np.append(episode.env_reward, np.float32(0))[start:stop]
-        block["cloned"][rows] = _people_steered(episode, self._layout.world.solver)[start:stop]
+        block["cloned"][rows] = _is_demonstration(episode, self._layout.world.solver)[start:stop]
         if episode.images is not None:
             block["image"][rows] = episode.images[start:stop]
         if episode.vectors is not None:
@@ -50,7 +50,7 @@ class RowWriter:
             self._fill_movement(block, rows, episode, start, stop)
         if "heard" in block:
             self._fill_words(block, at, lane, episode, start, stop)
-        self._fill_marks(block, rows, piece)
+        self._fill_marks(block, rows, window)
 
     def _fill_movement(self, block: Arrays, rows: Any, episode: DecodedEpisode, start: int, stop: int) -> None:
         rest = self._layout.rest()[None]
@@ -67,17 +67,17 @@ class RowWriter:
             block["spoke"][row, lane] = spoken is not None
             block["tokens"][row, lane] = self._encode(spoken or "")
 
-    def _fill_marks(self, block: Arrays, rows: Any, piece: EpisodeWindow) -> None:
+    def _fill_marks(self, block: Arrays, rows: Any, window: EpisodeWindow) -> None:
         """The marks of one rater. A mark set in step t lies at row t + 1, the first that shows what it is about."""
-        positive, negative = np.zeros((2, piece.episode.rows), np.int8)
-        raters = sorted(piece.episode.marks)
+        positive, negative = np.zeros((2, window.episode.rows), np.int8)
+        raters = sorted(window.episode.marks)
         if raters:
-            drawn = raters[int(np.random.default_rng(piece.position).integers(len(raters)))]
-            rater = drawn if piece.rater is None else piece.rater
-            for step, sign in piece.episode.marks[rater]:
-                (positive if sign > 0 else negative)[min(step + 1, piece.episode.rows - 1)] += 1
-        block["positive"][rows] = positive[piece.start : piece.stop]
-        block["negative"][rows] = negative[piece.start : piece.stop]
+            drawn = raters[int(np.random.default_rng(window.position).integers(len(raters)))]
+            rater = drawn if window.rater is None else window.rater
+            for step, sign in window.episode.marks[rater]:
+                (positive if sign > 0 else negative)[min(step + 1, window.episode.rows - 1)] += 1
+        block["positive"][rows] = positive[window.start : window.stop]
+        block["negative"][rows] = negative[window.start : window.stop]
 
     def _encode(self, text: str) -> NDArray[np.int16]:
         if text not in self._encoded:
@@ -85,7 +85,7 @@ class RowWriter:
         return self._encoded[text]
 
 
-def _people_steered(episode: DecodedEpisode, role: str) -> NDArray[np.bool_]:
+def _is_demonstration(episode: DecodedEpisode, role: str) -> NDArray[np.bool_]:
     """At which rows somebody other than an agent steered, [N + 1]; the terminal row counts as the step before."""
     frames = np.arange(episode.rows) * episode.meta.frames_per_step
     steered = np.ones(episode.rows, bool)

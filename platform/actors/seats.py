@@ -23,11 +23,11 @@ class SolverSeat(ABC):
     needs_pictures: bool
 
     @abstractmethod
-    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
+    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         """An episode has started; `asked` tells what the setter wants at present to players who may know."""
 
     @abstractmethod
-    def see(self, lane: int, view: View) -> None:
+    def observe(self, lane: int, view: View) -> None:
         """What the lane's solver observes after a step."""
 
     @abstractmethod
@@ -49,19 +49,19 @@ class AgentSeat(SolverSeat):
     kind = "agent"
     needs_pictures = True
 
-    def __init__(self, playing: AgentRunner, checkpoint: str) -> None:
-        self._playing = playing
+    def __init__(self, runner: AgentRunner, checkpoint: str) -> None:
+        self._runner = runner
         self._checkpoint = checkpoint
 
-    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
-        self._playing.reset(lane)
-        self._playing.observe(lane, view)
+    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
+        self._runner.reset(lane)
+        self._runner.observe(lane, view)
 
-    def see(self, lane: int, view: View) -> None:
-        self._playing.observe(lane, view)
+    def observe(self, lane: int, view: View) -> None:
+        self._runner.observe(lane, view)
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:
-        return self._playing.decide()[0]
+        return self._runner.decide()[0]
 
     def describe(self) -> Mapping[str, str]:
         return {"checkpoint": self._checkpoint}
@@ -79,12 +79,12 @@ class ScriptedSeat(SolverSeat):
         self._players: list[ScriptedSolver | None] = [None] * lanes
         self._views = [View()] * lanes
 
-    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
+    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         player = ScriptedSolver(self._config, self._rng, asked)
         player.begin(world, world.spec.solver)
         self._players[lane], self._views[lane] = player, view
 
-    def see(self, lane: int, view: View) -> None:
+    def observe(self, lane: int, view: View) -> None:
         self._views[lane] = view
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:

@@ -52,7 +52,7 @@ class _Lane:
     world: World
     setter: ReplayedSetter | None = None
     episode: Episode | None = None
-    agenda: TaskTracker = field(default_factory=lambda: TaskTracker((), (), progresses=False))
+    tracker: TaskTracker = field(default_factory=lambda: TaskTracker((), (), progresses=False))
     row: int = 0
     ended: bool = False  # the present row is the episode's terminal observation
     views: Mapping[str, View] = field(default_factory=dict)
@@ -62,16 +62,16 @@ class SetterReplayActor:
     """Plays unrolls; see the module."""
 
     def __init__(
-        self, *, playing: AgentRunner, worlds: Sequence[World], episodes: EpisodeSampler, config: SetterReplayConfig
+        self, *, runner: AgentRunner, worlds: Sequence[World], episodes: EpisodeSampler, config: SetterReplayConfig
     ) -> None:
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)
-        self._playing = playing
+        self._runner = runner
         self._episodes = episodes
         self._config = config
         self._version = 0
         self._lanes = [_Lane(world) for world in worlds]
         self._solver = worlds[0].spec.solver
-        layout = playing.policy.layout
+        layout = runner.policy.layout
         self._blocks = [allocate_rollout(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
 
@@ -82,17 +82,17 @@ class SetterReplayActor:
 
     def load_weights(self, weights: Weights, version: int) -> None:
         """From the next step on, acts with these."""
-        self._playing.policy.load_version(weights, version)
+        self._runner.policy.load_version(weights, version)
         self._version = version
 
-    def unroll(self, most: int | None = None, before: Callable[[], None] = lambda: None) -> Unroll:
+    def unroll(self, max_steps: int | None = None, before_step: Callable[[], None] = lambda: None) -> Unroll:
         """The next T steps of every lane. Its arrays are refilled after `config.blocks` more calls.
 
         Args:
-            most: steps, where fewer than T are wanted.
-            before: called before each step.
+            max_steps: steps, where fewer than T are wanted.
+            before_step: called before each step.
         """
-        steps = self._config.steps if most is None else min(most, self._config.steps)
+        steps = self._config.steps if max_steps is None else min(max_steps, self._config.steps)
         for index, lane in enumerate(self._lanes):
             if lane.episode is None:
                 self._begin(index)
@@ -100,15 +100,15 @@ class SetterReplayActor:
         if steps < self._config.steps:
             block = {key: array[: steps + 1] for key, array in block.items()}
         self._turn += 1
-        state = RecurrentState(*(part.copy() for part in self._playing.memory.to_arrays()))
+        state = RecurrentState(*(part.copy() for part in self._runner.memory.to_arrays()))
         episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
         for t in range(steps):
-            before()
+            before_step()
             self._write_row(block, t)
-            actions, decision = self._playing.decide()
+            actions, decision = self._runner.decide()
             _write_decision(block, t, decision)
             for index, action in enumerate(actions):
-                block["env_reward"][t, index] = self._advance(index, action)
+                block["env_reward"][t, index] = self._step(index, action)
         self._write_row(block, steps)
         return Unroll(block, state, self._version, episodes)
 
@@ -119,11 +119,11 @@ class SetterReplayActor:
             if lane.episode is None:
                 lanes.append(None)
                 continue
-            place = {"row": lane.row, "ended": lane.ended, "agenda": lane.agenda.state()}
+            place = {"row": lane.row, "ended": lane.ended, "agenda": lane.tracker.state()}
             lanes.append(place | {"world": lane.world.state(), "episode": lane.episode.meta.id})
         return {
             "lanes": lanes,
-            "playing": self._playing.state(),
+            "playing": self._runner.state(),
             "episodes": self._episodes.state(),
             "turn": self._turn,
             "version": self._version,
@@ -136,39 +136,39 @@ class SetterReplayActor:
         for index, saved in enumerate(state["lanes"]):
             if saved is not None:
                 self._restore(index, saved)
-        self._playing.load_state(state["playing"])
+        self._runner.load_state(state["playing"])
 
     def _begin(self, index: int) -> None:
         """The lane's next episode, at its start."""
         lane = self._lanes[index]
-        episode = self._episodes.draw()
+        episode = self._episodes.sample()
         lane.views = lane.world.reset(Start(state=episode.initial_state), observers=(self._solver,))
-        self._seat(lane, episode)
+        self._assign_episode(lane, episode)
         lane.row, lane.ended = 0, False
-        self._playing.reset(index)
-        self._playing.observe(index, lane.views[self._solver])
+        self._runner.reset(index)
+        self._runner.observe(index, lane.views[self._solver])
 
     def _restore(self, index: int, saved: Mapping[str, Any]) -> None:
         lane = self._lanes[index]
         lane.views = lane.world.reset(Start(state=saved["world"]), observers=(self._solver,))
-        self._seat(lane, self._episodes.get(saved["episode"]))
+        self._assign_episode(lane, self._episodes.get(saved["episode"]))
         assert lane.setter is not None
         for _ in range(saved["row"]):
             lane.setter.act(View(), lane.world)  # what it did before the save
         lane.row, lane.ended = saved["row"], saved["ended"]
-        lane.agenda.load_state(saved["agenda"])
+        lane.tracker.load_state(saved["agenda"])
 
-    def _seat(self, lane: _Lane, episode: Episode) -> None:
+    def _assign_episode(self, lane: _Lane, episode: Episode) -> None:
         """Seats the episode's setter in the lane's world, which stands at the episode's start."""
         lane.episode = episode
         lane.setter = ReplayedSetter(episode)
         lane.setter.begin(lane.world, lane.world.spec.roles[0])
         asked, source = dialogue(episode.meta), lane.world.tasks()
         tasks = [source.load(one.fields) for one in asked]
-        lane.agenda = TaskTracker(asked, tasks, progresses=self._config.progress)
-        lane.agenda.follow(0, lane.world.facts)
+        lane.tracker = TaskTracker(asked, tasks, progresses=self._config.progress)
+        lane.tracker.advance(0, lane.world.facts)
 
-    def _advance(self, index: int, action: Action) -> float:
+    def _step(self, index: int, action: Action) -> float:
         """Carries out one step of one lane; returns what the world paid for it."""
         lane = self._lanes[index]
         if lane.ended:
@@ -181,27 +181,27 @@ class SetterReplayActor:
             actions[setter] = lane.setter.act(lane.views.get(setter, View()), lane.world)
         outcome = lane.world.step(actions, observers=(self._solver,))
         if action.utterance is not None:
-            lane.agenda.hear(lane.row, action.utterance)
+            lane.tracker.on_utterance(lane.row, action.utterance)
         lane.views = outcome.views
         lane.row += 1
-        lane.agenda.follow(lane.row, lane.world.facts)
+        lane.tracker.advance(lane.row, lane.world.facts)
         lane.ended = outcome.done or lane.row >= self._config.episode_steps
-        self._playing.observe(index, outcome.views[self._solver])
+        self._runner.observe(index, outcome.views[self._solver])
         return outcome.env_reward
 
     def _write_row(self, block: Arrays, t: int) -> None:
         """The observations of row t, and the truth about it."""
-        self._playing.inputs.store(block, t)
+        self._runner.inputs.store(block, t)
         for index, lane in enumerate(self._lanes):
             block["last"][t, index] = lane.ended
             block["row"][t, index] = lane.row
             block["success"][t, index] = block["progress"][t, index] = np.nan
-            if not lane.agenda:
+            if not lane.tracker:
                 continue
             if lane.ended:
-                block["success"][t, index] = lane.agenda.success(lane.world.facts())
+                block["success"][t, index] = lane.tracker.success(lane.world.facts())
             if self._config.progress:
-                block["progress"][t, index] = lane.agenda.progress(lane.world.facts())
+                block["progress"][t, index] = lane.tracker.progress(lane.world.facts())
 
 
 def _write_decision(block: Arrays, t: int, decision: Decision) -> None:

@@ -15,8 +15,8 @@ from interplay.episodes.dialogue import DialogueTask
 
 
 @dataclass
-class _Present:
-    """Where the agenda stands."""
+class _TrackerState:
+    """Where the tracker stands."""
 
     number: int = 0  # of the task that is wanted, or was the last
     said: list[str] = field(default_factory=list)  # by the agent, since it heard the task
@@ -29,9 +29,9 @@ class _Present:
 class TaskTracker:
     """Follows an episode row by row::
 
-        agenda.hear(row, what_the_agent_said_in_the_step_from_row)
-        agenda.follow(row + 1, world.facts)         # after the step
-        agenda.progress(world.facts())
+        tracker.on_utterance(row, what_the_agent_said_in_the_step_from_row)
+        tracker.advance(row + 1, world.facts)         # after the step
+        tracker.progress(world.facts())
 
     `progresses`: `progress` will be asked for; without it, facts are read only where a task is judged.
     """
@@ -41,55 +41,57 @@ class TaskTracker:
         self._asked = asked
         self._tasks = tasks
         self._progresses = progresses
-        self._now = _Present()
+        self._state = _TrackerState()
 
     def __bool__(self) -> bool:
         """Is anything asked in this episode?"""
         return bool(self._tasks)
 
-    def hear(self, row: int, utterance: str) -> None:
+    def on_utterance(self, row: int, utterance: str) -> None:
         """The agent says something in the step that begins at `row`."""
-        now = self._now
-        if not self or now.ended_with is not None or row <= self._asked[now.number].step:
+        state = self._state
+        if not self or state.ended_with is not None or row <= self._asked[state.number].step:
             return  # nothing is wanted, or the setter is only just saying it
-        if not now.said:
-            now.answered = float(self._tasks[now.number].rate_answer(utterance))
-        now.said.append(utterance)
+        if not state.said:
+            state.answered = float(self._tasks[state.number].rate_answer(utterance))
+        state.said.append(utterance)
 
-    def follow(self, row: int, facts: Any) -> None:
+    def advance(self, row: int, facts: Any) -> None:
         """Goes on to `row`. `facts`: a function that returns the truth there."""
-        now = self._now
+        state = self._state
         if not self:
             return
-        if now.ended_with is None and row == self._asked[now.number].ended:
+        if state.ended_with is None and row == self._asked[state.number].ended:
             truth = facts()
-            now.done.append(self._tasks[now.number].success(truth, now.said))
-            now.ended_with = self._level(truth) if self._progresses else 0.0
-        if now.number + 1 < len(self._tasks) and row == self._asked[now.number + 1].step:
-            begun = self._tasks[now.number + 1].progress(facts()) if self._progresses else 0.0
-            assert now.ended_with is not None, "a task ends before the next one is asked"
-            self._now = _Present(now.number + 1, before=now.before + now.ended_with - begun, done=now.done)
+            state.done.append(self._tasks[state.number].success(truth, state.said))
+            state.ended_with = self._level(truth) if self._progresses else 0.0
+        if state.number + 1 < len(self._tasks) and row == self._asked[state.number + 1].step:
+            begun = self._tasks[state.number + 1].progress(facts()) if self._progresses else 0.0
+            assert state.ended_with is not None, "a task ends before the next one is asked"
+            self._state = _TrackerState(
+                state.number + 1, before=state.before + state.ended_with - begun, done=state.done
+            )
 
     def progress(self, facts: Any) -> float:
         """The true progress of all tasks so far. It rises and falls with that of the task that is wanted, and stands
         still from its end until the next one is asked: so its change is what the agent did for what was wanted."""
-        now = self._now
-        return now.before + (self._level(facts) if now.ended_with is None else now.ended_with)
+        state = self._state
+        return state.before + (self._level(facts) if state.ended_with is None else state.ended_with)
 
     def success(self, facts: Any) -> float:
-        """The share, in truth, of the tasks so far that were done when they were judged; the open one, now."""
-        done = list(self._now.done)
-        if self._now.ended_with is None:
-            done.append(self._tasks[self._now.number].success(facts, self._now.said))
+        """The share, in truth, of the tasks so far that were done when they were judged; the open one, state."""
+        done = list(self._state.done)
+        if self._state.ended_with is None:
+            done.append(self._tasks[self._state.number].success(facts, self._state.said))
         return sum(done) / len(done)
 
     def state(self) -> dict[str, Any]:
         """What a resume needs."""
-        return asdict(self._now)
+        return asdict(self._state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Goes on from what `state` returned."""
-        self._now = _Present(**{**state, "said": list(state["said"]), "done": list(state["done"])})
+        self._state = _TrackerState(**{**state, "said": list(state["said"]), "done": list(state["done"])})
 
     def _level(self, facts: Any) -> float:
-        return self._tasks[self._now.number].progress(facts) + self._now.answered
+        return self._tasks[self._state.number].progress(facts) + self._state.answered

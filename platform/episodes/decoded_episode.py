@@ -53,7 +53,7 @@ def decode_for_role(
     """
     if role not in episode.actions:
         raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
-    images, vectors = _senses(episode, role, world)
+    images, vectors = _observations(episode, role, world)
     movement = episode.actions[role]
     frames = episode.meta.frames_per_step
     return DecodedEpisode(
@@ -91,7 +91,7 @@ class DecodedCache:
         return decoded
 
 
-def _senses(
+def _observations(
     episode: Episode, role: str, world: World | None
 ) -> tuple[NDArray[np.uint8] | None, NDArray[np.float32] | None]:
     images, vectors = episode.images.get(role), episode.vectors.get(role)

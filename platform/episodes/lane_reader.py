@@ -106,7 +106,7 @@ class EpisodeSource:
                 self.unreadable.add(episode)
             return None
 
-    def none_of(self, count: int) -> DamagedEpisode:
+    def no_readable_episode(self, count: int) -> DamagedEpisode:
         """What to raise where so many episodes in a row could not be read."""
         return DamagedEpisode(
             f"none of {count} episodes of {self.snapshot.path} in a row could be read; the log names them"
@@ -156,14 +156,14 @@ class LaneReader:
         return self._order.position(self._taken) / len(self._ids)
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        """The lane's next `rows` rows, as pieces of one or more episodes; the following call goes on after them."""
-        return self._deliver(lane, rows, overlap=0)
+        """The lane's next `rows` rows, as windows of one or more episodes; the following call goes on after them."""
+        return self._read(lane, rows, overlap=0)
 
     def peek(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """As `next`, but the last row is delivered once more, as the first of the following call.
 
         An unroll of T steps has T + 1 rows, and its last is the first of the one that follows: ask for T + 1."""
-        return self._deliver(lane, rows, overlap=1)
+        return self._read(lane, rows, overlap=1)
 
     def state(self) -> dict[str, Any]:
         """Where all lanes stand, JSON-able."""
@@ -187,33 +187,33 @@ class LaneReader:
         self._lanes = list(lanes)
         self._present = [None] * len(lanes)
 
-    def _deliver(self, lane: int, rows: int, *, overlap: int) -> list[EpisodeWindow]:
+    def _read(self, lane: int, rows: int, *, overlap: int) -> list[EpisodeWindow]:
         if rows <= overlap:
             raise ValueError(f"asked for {rows} rows; at least {overlap + 1} are needed to move on")
-        pieces: list[EpisodeWindow] = []
+        windows: list[EpisodeWindow] = []
         missing = rows
         while missing:
-            episode, cursor = self._standing(lane)
+            episode, cursor = self._current(lane)
             stop = min(episode.rows, cursor.row + missing)
-            pieces.append(EpisodeWindow(episode, cursor.row, stop, cursor.position))
+            windows.append(EpisodeWindow(episode, cursor.row, stop, cursor.position))
             missing -= stop - cursor.row
             self._lanes[lane] = LaneCursor(cursor.position, stop)
-        last = pieces[-1]
+        last = windows[-1]
         self._lanes[lane] = LaneCursor(last.position, last.stop - overlap)
-        return pieces
+        return windows
 
-    def _standing(self, lane: int) -> tuple[DecodedEpisode, LaneCursor]:
+    def _current(self, lane: int) -> tuple[DecodedEpisode, LaneCursor]:
         """The lane's present episode and its next row: of a new episode where there is none or it has ended."""
         cursor, episode = self._lanes[lane], self._present[lane]
         if cursor is not None and episode is None:
             episode = self._decoded(cursor.position)  # resumed; None once more where its file has been damaged since
         if cursor is None or episode is None or cursor.row >= episode.rows:
-            episode, cursor = self._following()
+            episode, cursor = self._next_episode()
             self._lanes[lane] = cursor
         self._present[lane] = episode
         return episode, cursor
 
-    def _following(self) -> tuple[DecodedEpisode, LaneCursor]:
+    def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:
         """The next readable episode of the order, from its start."""
         for _ in range(len(self._ids)):
             position = self._order.position(self._taken)
@@ -221,7 +221,7 @@ class LaneReader:
             episode = self._decoded(position)
             if episode is not None:
                 return episode, LaneCursor(position, 0)
-        raise self._source.none_of(len(self._ids))
+        raise self._source.no_readable_episode(len(self._ids))
 
     def _decoded(self, position: int) -> DecodedEpisode | None:
         """The episode at a position, None where its file cannot be read."""

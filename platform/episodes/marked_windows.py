@@ -46,11 +46,11 @@ class MarkedWindowReader:
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """So many rows: one window, or several where episodes are shorter than that."""
-        pieces: list[EpisodeWindow] = []
+        windows: list[EpisodeWindow] = []
         while rows:
-            pieces.append(self._following(rows))
-            rows -= pieces[-1].stop - pieces[-1].start
-        return pieces
+            windows.append(self._next_window(rows))
+            rows -= windows[-1].stop - windows[-1].start
+        return windows
 
     def state(self) -> dict[str, Any]:
         """Where it stands, JSON-able."""
@@ -76,7 +76,7 @@ class MarkedWindowReader:
             )
         self._taken = state["taken"]
 
-    def _following(self, rows: int) -> EpisodeWindow:
+    def _next_window(self, rows: int) -> EpisodeWindow:
         """At most `rows` rows around the next mark of a readable episode."""
         for _ in range(len(self._marks)):
             position = self._order.position(self._taken)
@@ -88,4 +88,4 @@ class MarkedWindowReader:
                 last = max(first, min(marked - 1, episode.rows - rows))
                 start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
                 return EpisodeWindow(episode, start, min(start + rows, episode.rows), position, cut=True, rater=rater)
-        raise self._source.none_of(len(self._marks))
+        raise self._source.no_readable_episode(len(self._marks))

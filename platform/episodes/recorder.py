@@ -73,7 +73,7 @@ class EpisodeRecorder:
     @property
     def steps(self) -> int:
         """Steps recorded of the episode under way."""
-        return len(self._under_way().env_reward)
+        return len(self._current_draft().env_reward)
 
     def begin(self, *, seed: int, views: Mapping[str, View]) -> None:
         """A new episode, from the views of the reset that has just happened; an unfinished one is dropped."""
@@ -86,7 +86,7 @@ class EpisodeRecorder:
 
     def ask(self, task: Mapping[str, Any]) -> None:
         """A task (as its `to_json` tells it) is asked from the coming step on, in place of one that is still open."""
-        draft = self._under_way()
+        draft = self._current_draft()
         if len(draft.endings) < len(draft.tasks):
             self.end_task(REPLACED)
         draft.tasks.append((self._frame(draft), dict(task)))
@@ -96,14 +96,14 @@ class EpisodeRecorder:
 
         Raises ValueError where no task is open.
         """
-        draft = self._under_way()
+        draft = self._current_draft()
         if len(draft.endings) == len(draft.tasks):
             raise ValueError(f"no task is open that could have ended as {how!r}; call ask() first")
         draft.endings.append((self._frame(draft), how))
 
     def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Mapping[str, str] | None = None) -> None:
         """One step, as executed. `steers` says who steered a role in it; without it, whoever steered before."""
-        draft = self._under_way()
+        draft = self._current_draft()
         frame = self._frame(draft)
         for role, who in (steers or {}).items():
             if draft.control[role][-1][1] != who:
@@ -112,13 +112,13 @@ class EpisodeRecorder:
             action = actions.get(role)
             draft.actions[role].append(self._world.spec.rest() if action is None else action.movement.copy())
             if action is not None and action.utterance is not None:
-                self._said(draft, frame, role, action.utterance)
+                self._add_utterance(draft, frame, role, action.utterance)
         draft.env_reward.append(outcome.env_reward)
         self._observe(outcome.views, frame)
 
     def finish(self) -> Episode:
         """The episode. Raises ValueError where no step was recorded."""
-        draft = self._under_way()
+        draft = self._current_draft()
         if not draft.env_reward:
             raise ValueError("an episode without a single step cannot be stored; record at least one step")
         self._draft = None
@@ -153,7 +153,7 @@ class EpisodeRecorder:
             endings=tuple(draft.endings),
         )
 
-    def _under_way(self) -> _Draft:
+    def _current_draft(self) -> _Draft:
         if self._draft is None:
             raise ValueError("no episode is being recorded; call begin() after the world's reset")
         return self._draft
@@ -161,27 +161,27 @@ class EpisodeRecorder:
     def _frame(self, draft: _Draft) -> int:
         return len(draft.env_reward) * self._world.spec.frames_per_step
 
-    def _said(self, draft: _Draft, frame: int, role: str, text: str) -> None:
+    def _add_utterance(self, draft: _Draft, frame: int, role: str, text: str) -> None:
         draft.utterances.append(Utterance(frame, role, text))
         if role != self._world.spec.solver:
             draft.heard = text
 
     def _observe(self, views: Mapping[str, View], frame: int) -> None:
         """Keeps the moment that `views` show; `frame` is where the step that led to it began."""
-        draft, spec = self._under_way(), self._world.spec
+        draft, spec = self._current_draft(), self._world.spec
         if spec.poses:
             draft.poses.append(self._world.poses().copy())
         solver = views.get(spec.solver)
         if solver is not None and solver.heard != draft.heard:
-            self._said(draft, frame, transcript.WORLD, solver.heard)
+            self._add_utterance(draft, frame, transcript.WORLD, solver.heard)
         for role in self._record:
             if spec.image is not None and not spec.poses:
-                draft.images.setdefault(role, []).append(_present(views, role, "image").copy())
+                draft.images.setdefault(role, []).append(_required(views, role, "image").copy())
             if spec.vector:
-                draft.vectors.setdefault(role, []).append(_present(views, role, "vector").copy())
+                draft.vectors.setdefault(role, []).append(_required(views, role, "vector").copy())
 
 
-def _present(views: Mapping[str, View], role: str, part: str) -> NDArray[Any]:
+def _required(views: Mapping[str, View], role: str, part: str) -> NDArray[Any]:
     array: NDArray[Any] | None = getattr(views[role], part) if role in views else None
     if array is None:
         raise ValueError(

@@ -25,7 +25,11 @@ def resimulate(world: World, episode: Episode, observers: Collection[str]) -> It
     heard = {role: transcript.heard(episode.meta, role) for role in observers}
     said = {role: transcript.said(episode.meta, role) for role in observers}
     drawn = [role for role in observers if role not in episode.images]
-    moments = _shown(world, episode, drawn) if episode.poses is not None else _stepped(world, episode, drawn)
+    moments = (
+        _rows_from_poses(world, episode, drawn)
+        if episode.poses is not None
+        else _rows_from_actions(world, episode, drawn)
+    )
     for row, fresh in moments:
         views: dict[str, View] = {}
         for role in observers:
@@ -41,7 +45,9 @@ def resimulate(world: World, episode: Episode, observers: Collection[str]) -> It
         yield row, views, world
 
 
-def _shown(world: World, episode: Episode, observers: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
+def _rows_from_poses(
+    world: World, episode: Episode, observers: Collection[str]
+) -> Iterator[tuple[int, Mapping[str, View]]]:
     assert episode.poses is not None
     world.reset(Start(state=episode.initial_state), observers=())
     for row, poses in enumerate(episode.poses):
@@ -49,7 +55,9 @@ def _shown(world: World, episode: Episode, observers: Collection[str]) -> Iterat
         yield row, {role: world.view(role) for role in observers}
 
 
-def _stepped(world: World, episode: Episode, observers: Collection[str]) -> Iterator[tuple[int, Mapping[str, View]]]:
+def _rows_from_actions(
+    world: World, episode: Episode, observers: Collection[str]
+) -> Iterator[tuple[int, Mapping[str, View]]]:
     yield 0, world.reset(Start(state=episode.initial_state), observers=observers)
     frames = episode.meta.frames_per_step
     spoken = {role: episode.said(role) for role in episode.actions}

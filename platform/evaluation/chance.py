@@ -24,10 +24,10 @@ class RestingSeat(SolverSeat):
     kind = "resting"
     needs_pictures = False
 
-    def begin(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
+    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
         """Ignores the episode."""
 
-    def see(self, lane: int, view: View) -> None:
+    def observe(self, lane: int, view: View) -> None:
         """Ignores the view."""
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:

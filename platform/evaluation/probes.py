@@ -175,7 +175,7 @@ class ProbePlayer:
         lane.film = Film(probe) if pictured and filmed(probe) else None
         view = views.get(self._solver, View())
         self._keep(lane, view)
-        self._seat.begin(index, lane.world, view, lambda: task)
+        self._seat.reset(index, lane.world, view, lambda: task)
         return True
 
     def _step(self, index: int, action: Action) -> ProbeResult | None:
@@ -192,7 +192,7 @@ class ProbePlayer:
         lane.step += 1
         view = outcome.views.get(self._solver, View(heard=lane.task.instruction))
         self._keep(lane, view)
-        self._seat.see(index, view)
+        self._seat.observe(index, view)
         success = lane.task.success(lane.world.facts(), lane.said)
         answered = lane.task.answer is not None and bool(lane.said)
         if not (success or answered or outcome.done or lane.step >= lane.probe.limit):

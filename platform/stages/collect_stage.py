@@ -63,7 +63,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 config=RecordingConfig(config.steps, config.grace_steps),
                 world_config=run.config.env,
             )
-            for _, episode in collector.make(_until(stop, waiting), _overdue(stop)):
+            for _, episode in collector.collect(_until(stop, waiting), _overdue(stop)):
                 clock.claim()
                 store.append(episode)
                 missing -= 1

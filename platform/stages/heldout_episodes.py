@@ -61,7 +61,7 @@ def read_heldout(
         beat(f"reads held-out episode {number} of {len(ids)}")
         decoded.append(decode_for_role(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
         success.append(succeeded(world, episode))
-    arrays = [writer.whole(episode, passage) for passage, episode in enumerate(decoded)]
+    arrays = [writer.encode_episode(episode, passage) for passage, episode in enumerate(decoded)]
     return HeldOutEpisodes(decoded, arrays, np.array(success, bool))
 
 

@@ -85,7 +85,7 @@ def replay_actor(
     ids = snapshot.select(EpisodeFilter(split=split, kinds=SETTERS))
     seed = derive_seed(run.seed, STAGE, split, "setters")
     return SetterReplayActor(
-        playing=AgentRunner(policy, vocabulary, config.lanes),
+        runner=AgentRunner(policy, vocabulary, config.lanes),
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
         episodes=EpisodeSampler(snapshot, ids, seed, rank=share.index, world_size=share.of),
         config=config,

@@ -110,5 +110,5 @@ def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | 
             "choose another with replay.reward=..., or none"
         )
     decoded = decode_for_role(episode, world.spec.solver, world=world)
-    (utility,) = utilities(model, [RowWriter(model.layout, vocabulary).whole(decoded)])
+    (utility,) = utilities(model, [RowWriter(model.layout, vocabulary).encode_episode(decoded)])
     return utility

@@ -142,7 +142,7 @@ def _answers(
         if not strange:
             continue
         incoherent = strange[int(rng.integers(len(strange)))]
-        arrays = writer.whole(one.episode)
+        arrays = writer.encode_episode(one.episode)
         for name, text in ((CORRECT, one.right), (PLAUSIBLE, one.wrong), (INCOHERENT, incoherent)):
             (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)])
             found[name].append(float(utility[one.step + 1] - utility[one.step]))

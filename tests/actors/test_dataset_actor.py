@@ -145,7 +145,7 @@ def test_a_whole_episode_is_written_as_its_windows_are(snapshot: Snapshot) -> No
     episode = decode_for_role(
         snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=Street()
     )
-    whole = RowWriter(LAYOUT, WORDS).whole(episode)
+    whole = RowWriter(LAYOUT, WORDS).encode_episode(episode)
     assert whole["first"].shape == (8, 1)
     for row, observation in enumerate(as_seen(0)):
         for key, array in observation.items():

@@ -1,4 +1,4 @@
-"""Episodes recorded side by side: each booking once, ends that linger, recordings that can be lived through again."""
+"""Episodes recorded side by side: each request once, grace steps, recordings that can be lived through again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PERFECT = SolverConfig(skill=1.0)
 CONFIG = RecordingConfig(steps=14, grace_steps=3)
 
 
-def bookings(count: int, kinds: Mapping[str, float] | None = None, **more: Any) -> list[EpisodeRequest]:
+def requests(count: int, kinds: Mapping[str, float] | None = None, **more: Any) -> list[EpisodeRequest]:
     config = SetterConfig(kinds=kinds or {}, delay_steps=(0, 2), **more)
     return [
         EpisodeRequest(seed, ("train", "heldout")[seed % 3 == 0], ScriptedSetter(config, np.random.default_rng(seed)))
@@ -41,8 +41,8 @@ def made(
 ) -> list[tuple[EpisodeRequest, Episode]]:
     worlds = [Street(**world) for _ in range(lanes)]
     seat = seat or ScriptedSeat(PERFECT, lanes, np.random.default_rng(0))
-    maker = EpisodeCollector(worlds=worlds, seat=seat, config=config, world_config={"ends_at": None}, round=2)
-    return list(maker.make(booked))
+    collector = EpisodeCollector(worlds=worlds, seat=seat, config=config, world_config={"ends_at": None}, round=2)
+    return list(collector.collect(booked))
 
 
 def agent_seat(lanes: int) -> AgentSeat:
@@ -68,20 +68,20 @@ def asked(episode: Episode) -> tuple[int, Errand]:
 
 
 @pytest.mark.parametrize("lanes", [1, 3, 8])
-def test_each_booking_is_recorded_once(lanes: int) -> None:
-    booked = bookings(7)
+def test_each_request_is_recorded_once(lanes: int) -> None:
+    booked = requests(7)
     found = made(booked, lanes)
-    assert sorted(booking.seed for booking, _ in found) == list(range(7))
-    for booking, episode in found:
-        assert (episode.meta.seed, episode.meta.split, episode.meta.round) == (booking.seed, booking.split, 2)
+    assert sorted(request.seed for request, _ in found) == list(range(7))
+    for request, episode in found:
+        assert (episode.meta.seed, episode.meta.split, episode.meta.round) == (request.seed, request.split, 2)
         assert episode.meta.world_config == {"ends_at": None}
         assert len(episode.meta.tasks) == 1
         assert episode.meta.players["solver"] == {"kind": "scripted", "skill": "1"}
         assert_lived_through_again(episode)
 
 
-def test_an_episode_starts_from_its_booking_in_whatever_lane() -> None:
-    by_seed = [{b.seed: e for b, e in made(bookings(6), lanes)} for lanes in (1, 4)]
+def test_an_episode_starts_from_its_request_in_whatever_lane() -> None:
+    by_seed = [{b.seed: e for b, e in made(requests(6), lanes)} for lanes in (1, 4)]
     for seed in range(6):
         one, other = by_seed[0][seed], by_seed[1][seed]
         assert one.initial_state == other.initial_state
@@ -89,7 +89,7 @@ def test_an_episode_starts_from_its_booking_in_whatever_lane() -> None:
 
 
 def test_a_walk_ends_some_steps_after_it_is_done() -> None:
-    for _, episode in made(bookings(8, {"walk": 1.0})):
+    for _, episode in made(requests(8, {"walk": 1.0})):
         assert episode.poses is not None
         step, task = asked(episode)
         places = episode.poses[step + 1 :, 2]
@@ -99,7 +99,7 @@ def test_a_walk_ends_some_steps_after_it_is_done() -> None:
 
 
 def test_a_question_ends_some_steps_after_its_answer() -> None:
-    for _, episode in made(bookings(8, {"count": 1.0})):
+    for _, episode in made(requests(8, {"count": 1.0})):
         step, _ = asked(episode)
         answers = [u for u in episode.meta.utterances if u.role == "solver"]
         assert [u.text for u in answers] == ["two"]
@@ -108,16 +108,16 @@ def test_a_question_ends_some_steps_after_its_answer() -> None:
 
 
 def test_what_takes_too_long_is_cut() -> None:
-    assert {episode.meta.steps for _, episode in made(bookings(5), config=RecordingConfig(4, 30))} == {4}
+    assert {episode.meta.steps for _, episode in made(requests(5), config=RecordingConfig(4, 30))} == {4}
 
 
 def test_the_world_may_end_an_episode() -> None:
-    assert {e.meta.steps for _, e in made(bookings(5), config=RecordingConfig(30, 30), ends_at=5)} == {5}
+    assert {e.meta.steps for _, e in made(requests(5), config=RecordingConfig(30, 30), ends_at=5)} == {5}
 
 
 def test_agents_are_recorded_as_agents() -> None:
-    found = made(bookings(6), seat=agent_seat(3))
-    assert sorted(booking.seed for booking, _ in found) == list(range(6))
+    found = made(requests(6), seat=agent_seat(3))
+    assert sorted(request.seed for request, _ in found) == list(range(6))
     spoken = []
     for _, episode in found:
         assert episode.meta.players["solver"] == {"kind": "agent", "checkpoint": "runs/x"}
@@ -130,20 +130,20 @@ def test_agents_are_recorded_as_agents() -> None:
 def test_an_agent_sees_each_episode_from_its_start() -> None:
     """Recorded one after another in one lane, or each alone with the same random state: the first step is the same."""
     seat = agent_seat(1)
-    seat._playing.policy.greedy = True
-    together = {b.seed: e for b, e in made(bookings(4), lanes=1, seat=seat)}
-    for booking in bookings(4):
+    seat._runner.policy.greedy = True
+    together = {b.seed: e for b, e in made(requests(4), lanes=1, seat=seat)}
+    for request in requests(4):
         alone = agent_seat(1)
-        alone._playing.policy.greedy = True
-        (_, episode), *_ = made([booking], lanes=1, seat=alone)
-        other = together[booking.seed]
+        alone._runner.policy.greedy = True
+        (_, episode), *_ = made([request], lanes=1, seat=alone)
+        other = together[request.seed]
         np.testing.assert_array_equal(episode.actions["solver"], other.actions["solver"])
         assert episode.meta.utterances == other.meta.utterances
 
 
-def test_fewer_bookings_than_worlds_are_enough() -> None:
+def test_fewer_requests_than_worlds_are_enough() -> None:
     for seat in (ScriptedSeat(PERFECT, 4, np.random.default_rng(0)), agent_seat(4)):
-        assert [booking.seed for booking, _ in made(bookings(1), lanes=4, seat=seat)] == [0]
+        assert [request.seed for request, _ in made(requests(1), lanes=4, seat=seat)] == [0]
     assert made([], lanes=2) == []
 
 
@@ -151,7 +151,7 @@ TALK = RecordingConfig(steps=90, grace_steps=3)
 
 
 def test_several_tasks_are_recorded_with_their_ends() -> None:
-    for _, episode in made(bookings(5, tasks=30, pause=(2, 2), thanks=("hello",)), config=TALK):
+    for _, episode in made(requests(5, tasks=30, pause=(2, 2), thanks=("hello",)), config=TALK):
         found = dialogue(episode.meta)
         assert len(found) > 5 and episode.meta.steps == TALK.steps
         assert_lived_through_again(episode)
@@ -178,7 +178,7 @@ def assert_done_when_ended(episode: Episode) -> None:
 def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
     seat = ScriptedSeat(SolverConfig(skill=0.0, give_up_chance=1.0, give_up_steps=(0, 0), misread_chance=0.0), 3,
                         np.random.default_rng(0))  # fmt: skip
-    for _, episode in made(bookings(4, {"walk": 1.0}, tasks=30, patience=(20, 20)), seat=seat, config=TALK):
+    for _, episode in made(requests(4, {"walk": 1.0}, tasks=30, patience=(20, 20)), seat=seat, config=TALK):
         found = dialogue(episode.meta)
         assert len(found) >= 3
         for task in found:
@@ -188,7 +188,7 @@ def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
 
 
 def test_an_episode_ends_after_the_last_of_its_tasks() -> None:
-    for _, episode in made(bookings(6, {"count": 1.0}, tasks=2, pause=(1, 1)), config=TALK):
+    for _, episode in made(requests(6, {"count": 1.0}, tasks=2, pause=(1, 1)), config=TALK):
         first, last = dialogue(episode.meta)
         # Heard after the asking step, answered in the next; the setter hears it in the one after that.
         assert (first.ended, last.step) == (first.step + 2, first.step + 4)
@@ -196,7 +196,7 @@ def test_an_episode_ends_after_the_last_of_its_tasks() -> None:
 
 
 def test_a_dialogue_is_the_same_in_whatever_lane() -> None:
-    by_seed = [{b.seed: e for b, e in made(bookings(5, tasks=9), lanes, config=TALK)} for lanes in (1, 4)]
+    by_seed = [{b.seed: e for b, e in made(requests(5, tasks=9), lanes, config=TALK)} for lanes in (1, 4)]
     for seed in range(5):
         one, other = by_seed[0][seed], by_seed[1][seed]
         assert one.meta.tasks == other.meta.tasks and one.meta.endings == other.meta.endings

@@ -45,7 +45,7 @@ def actor_of(
 ) -> SetterReplayActor:
     worlds = [Street(**world) for _ in range(config.lanes)]
     return SetterReplayActor(
-        playing=playing(agent or tiny_agent(worlds[0]), config.lanes),
+        runner=playing(agent or tiny_agent(worlds[0]), config.lanes),
         worlds=worlds,
         episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
         config=config,
@@ -71,7 +71,7 @@ def test_rows_are_counted_and_the_last_row_opens_the_next_unroll(snapshot: Snaps
     for unroll in unrolls:
         np.testing.assert_array_equal(unroll.arrays["first"], unroll.arrays["row"] == 0)
         np.testing.assert_array_equal(unroll.arrays["last"], unroll.arrays["row"] == CONFIG.episode_steps)
-    seen = [*actor._playing.inputs.arrays, "last", "row", "success", "progress"]
+    seen = [*actor._runner.inputs.arrays, "last", "row", "success", "progress"]
     for before, after in pairwise(unrolls):
         for key in seen:
             np.testing.assert_array_equal(before.arrays[key][-1], after.arrays[key][0], err_msg=key)
@@ -195,7 +195,7 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
     for t in range(len(rows["row"])):
         for lane in range(CONFIG.lanes):
             if rows["first"][t, lane]:
-                episodes[lane], said[lane] = order.draw().meta.id, []
+                episodes[lane], said[lane] = order.sample().meta.id, []
             task = tasks[episodes[lane]]
             place = round(float(rows["vector"][t, lane, 0]) * LENGTH)
             first = said[lane][0] if said[lane] else None
@@ -255,7 +255,7 @@ def test_several_tasks_are_told_apart(tmp_path: Path) -> None:
     for t in range(len(rows["row"])):
         for lane in range(CONFIG.lanes):
             if rows["first"][t, lane]:
-                tasks[lane], places[lane], said[lane] = dialogue(order.draw().meta), [], []
+                tasks[lane], places[lane], said[lane] = dialogue(order.sample().meta), [], []
                 assert len(tasks[lane]) > 3
             places[lane].append(round(float(rows["vector"][t, lane, 0]) * LENGTH))
             row = int(rows["row"][t, lane])
@@ -315,7 +315,7 @@ def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
 
 def test_every_episode_comes_once_an_epoch(snapshot: Snapshot) -> None:
     walk = EpisodeSampler(snapshot, snapshot.ids, seed=1)
-    epochs = [[walk.draw().meta.id for _ in range(EPISODES)] for _ in range(6)]
+    epochs = [[walk.sample().meta.id for _ in range(EPISODES)] for _ in range(6)]
     assert all(sorted(epoch) == list(snapshot.ids) for epoch in epochs)
     assert len({tuple(epoch) for epoch in epochs}) > 1
     with pytest.raises(ValueError, match="4 episodes, the snapshot has 3"):
@@ -356,7 +356,7 @@ def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
         worlds = [registry.make("playhouse", **HOUSE) for _ in range(2)]
         episodes = EpisodeSampler(snapshot, snapshot.ids, seed=5)
         seats = playing(agent, 2)
-        return SetterReplayActor(playing=seats, worlds=worlds, episodes=episodes, config=config), agent
+        return SetterReplayActor(runner=seats, worlds=worlds, episodes=episodes, config=config), agent
 
     straight, agent = actor()
     resumed, _ = actor()

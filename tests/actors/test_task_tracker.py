@@ -15,7 +15,7 @@ from interplay.episodes.dialogue import DialogueTask
 FAR, NEAR, QUESTION = Errand("walk", "", 8), Errand("walk", "", 4), Errand("count", "", 0, "two")
 
 
-def agenda(*asked: tuple[Errand, int, int | None], progresses: bool = True) -> TaskTracker:
+def tracker(*asked: tuple[Errand, int, int | None], progresses: bool = True) -> TaskTracker:
     """Tasks by the step in which each was asked and the row at which it was ended."""
     times = [DialogueTask({}, step, ended, None if ended is None else "done", 99 if ended is None else ended)
              for _, step, ended in asked]  # fmt: skip
@@ -26,14 +26,14 @@ def facts(place: int) -> dict[str, int]:
     return {"solver": place}
 
 
-def follow(agenda: TaskTracker, path: Sequence[int], said: dict[int, str] | None = None) -> list[float]:
+def follow(tracker: TaskTracker, path: Sequence[int], said: dict[int, str] | None = None) -> list[float]:
     """The progress at every row of a path; what was said, by the row at which the step began."""
     levels = []
     for row, place in enumerate(path):
         if row > 0 and (said or {}).get(row - 1):
-            agenda.hear(row - 1, (said or {})[row - 1])
-        agenda.follow(row, lambda place=place: facts(place))  # type: ignore[misc]
-        levels.append(agenda.progress(facts(place)))
+            tracker.on_utterance(row - 1, (said or {})[row - 1])
+        tracker.advance(row, lambda place=place: facts(place))  # type: ignore[misc]
+        levels.append(tracker.progress(facts(place)))
     return levels
 
 
@@ -43,28 +43,28 @@ def changes(levels: list[float]) -> list[int]:
 
 
 def test_one_task_is_followed_from_the_start_to_the_end() -> None:
-    one = agenda((FAR, 1, None))
+    one = tracker((FAR, 1, None))
     assert follow(one, [0, 2, 4, 8]) == [0.5, 1 - 6 / 16, 0.75, 1.0]
     assert one.success(facts(8)) == 1.0 and one.success(facts(7)) == 0.0
 
 
 def test_progress_changes_with_what_is_wanted_and_never_jumps() -> None:
     # Asked in step 0, ended at row 4; between two tasks nothing counts; from row 6 on another place is wanted.
-    two = agenda((FAR, 0, 4), (NEAR, 6, None))
+    two = tracker((FAR, 0, 4), (NEAR, 6, None))
     path = [0, 2, 4, 6, 8, 10, 10, 8, 6, 4, 2]
     assert changes(follow(two, path)) == [2, 2, 2, 2, 0, 0, 2, 2, 2, -2]
     assert two.success(facts(2)) == 0.5 and two.success(facts(4)) == 1.0
 
 
 def test_a_task_is_judged_where_it_was_ended() -> None:
-    late = agenda((FAR, 0, 2), (FAR, 3, None))
+    late = tracker((FAR, 0, 2), (FAR, 3, None))
     follow(late, [0, 4, 6, 7, 8])
     assert late.success(facts(8)) == 0.5  # the first was not done when the recorded setter put an end to it
 
 
 def test_answers_count_once_and_only_while_their_question_is_wanted() -> None:
     def asked() -> TaskTracker:
-        return agenda((QUESTION, 1, 4), (QUESTION, 6, 9), (FAR, 9, None))
+        return tracker((QUESTION, 1, 4), (QUESTION, 6, 9), (FAR, 9, None))
 
     right = follow(asked(), [0] * 12, {2: "two", 7: "one"})
     assert [round(level, 3) for level in right[:9]] == [0, 0, 0, 1, 1, 1, 1, 1, 0]
@@ -78,21 +78,21 @@ def test_answers_count_once_and_only_while_their_question_is_wanted() -> None:
 
 def test_nobody_reads_the_truth_where_it_is_not_judged() -> None:
     rows = []
-    cheap = agenda((FAR, 0, 4), (NEAR, 6, None), progresses=False)
+    cheap = tracker((FAR, 0, 4), (NEAR, 6, None), progresses=False)
 
     def truth(row: int) -> Any:
         rows.append(row)
         return facts(8)
 
     for row in range(10):
-        cheap.follow(row, lambda row=row: truth(row))  # type: ignore[misc]
+        cheap.advance(row, lambda row=row: truth(row))  # type: ignore[misc]
     assert rows == [4]
     assert cheap.success(facts(4)) == 1.0
 
 
 def test_it_goes_on_from_what_was_saved() -> None:
     def three() -> TaskTracker:
-        return agenda((FAR, 0, 3), (QUESTION, 5, 8), (NEAR, 9, None))
+        return tracker((FAR, 0, 3), (QUESTION, 5, 8), (NEAR, 9, None))
 
     path, said = [0, 3, 6, 8, 9, 9, 9, 9, 9, 8, 6, 4], {6: "two"}
     straight = three()
@@ -103,14 +103,14 @@ def test_it_goes_on_from_what_was_saved() -> None:
         after.load_state(json.loads(json.dumps(before.state())))
         for row in range(cut, len(path)):
             if row - 1 in said:
-                after.hear(row - 1, said[row - 1])
-            after.follow(row, lambda row=row: facts(path[row]))  # type: ignore[misc]
+                after.on_utterance(row - 1, said[row - 1])
+            after.advance(row, lambda row=row: facts(path[row]))  # type: ignore[misc]
             assert after.progress(facts(path[row])) == levels[row]
         assert after.success(facts(4)) == straight.success(facts(4)) == 1.0
 
 
 def test_where_nothing_was_asked_there_is_no_agenda() -> None:
-    nothing = agenda()
-    nothing.hear(0, "two")
-    nothing.follow(1, lambda: facts(0))
+    nothing = tracker()
+    nothing.on_utterance(0, "two")
+    nothing.advance(1, lambda: facts(0))
     assert not nothing

@@ -102,7 +102,7 @@ def street_of(snapshot: Snapshot, steps: int) -> SetterReplayActor:
     worlds = [Street() for _ in range(config.lanes)]
     episodes = EpisodeSampler(snapshot, snapshot.ids, seed=5)
     return SetterReplayActor(
-        playing=playing(tiny_agent(worlds[0]), config.lanes), worlds=worlds, episodes=episodes, config=config
+        runner=playing(tiny_agent(worlds[0]), config.lanes), worlds=worlds, episodes=episodes, config=config
     )
 
 
