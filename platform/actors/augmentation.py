@@ -1,8 +1,8 @@
-"""Feedback augmentation: marked windows in which somebody says something else, and the marks change accordingly.
+"""Feedback augmentation: marked windows with a swapped instruction or utterance, and marks changed to match.
 
-A reward model that sees only agents who roughly follow their instruction can pay for busyness and ignore the words.
-So in some episodes either the setter's instruction is swapped for another one (what was progress no longer is), or
-something that the solver said is swapped for another utterance (which is then a mistake).
+A reward model that only sees agents which roughly follow their instruction can reward activity and ignore language.
+Therefore, in some episodes, either the setter's instruction is swapped for another (what was progress is now a slip), or
+an utterance of the solver is swapped for another (which is then a mistake).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PAD = 0
 
 @dataclass(frozen=True)
 class AugmentationConfig:
-    """How often to swap, and to mirror."""
+    """Probabilities of the augmentations."""
 
-    probability: float = 0.33  # of an episode in a window to be changed at all
-    instruction_share: float = 0.5  # of the changed ones: instruction rather than utterance; choice
-    mirror: float = 0.0  # chance that an episode is seen in a mirror; choice, for worlds where left is as good as right
+    probability: float = 0.33  # that an episode in a window is changed
+    instruction_share: float = 0.5  # of the changed episodes: swap the instruction, not an utterance; choice
+    mirror: float = 0.0  # chance that an episode is mirrored; choice, for worlds symmetric in left and right
 
     def __post_init__(self) -> None:
         for name in ("probability", "instruction_share", "mirror"):
@@ -33,19 +33,19 @@ class AugmentationConfig:
 
 
 class MarkedWindow(NamedTuple):
-    """Rows of marked episodes: one column is one lane, and one (episode, rater) after another within it."""
+    """Rows of marked episodes: one column per lane, in which episodes (each with one rater) follow one another."""
 
     first: NDArray[np.bool_]  # [T, B] an episode starts here
     heard: Tokens  # [T, B, L] the setter's last utterance
     said: Tokens  # [T, B, L] the solver's own last utterance
-    spoke: NDArray[np.bool_]  # [T, B] the solver speaks in the step that begins here
-    tokens: Tokens  # [T, B, L] and says this
+    spoke: NDArray[np.bool_]  # [T, B] the solver speaks in the step that begins at this row
+    tokens: Tokens  # [T, B, L] its utterance in that step
     positive: NDArray[np.integer]  # [T, B] marks
     negative: NDArray[np.integer]  # [T, B]
 
 
 class Segment(NamedTuple):
-    """The rows [start, stop) of a lane: one episode, as far as the window shows it."""
+    """The rows [start, stop) of a lane: the part of one episode within the window."""
 
     lane: int
     start: int
@@ -53,26 +53,26 @@ class Segment(NamedTuple):
 
 
 class Augmented(NamedTuple):
-    """The changed window, and where it was changed."""
+    """The augmented window, and its changes."""
 
     window: MarkedWindow
-    untouched: NDArray[np.bool_]  # [T, B] rows as people made them: the only ones to clone or to contrast from
-    instructions: tuple[Segment, ...]  # whose instruction was swapped
-    utterances: tuple[Segment, ...]  # in which one utterance was swapped
+    untouched: NDArray[np.bool_]  # [T, B] unchanged rows: the only ones for cloning and contrastive losses
+    instructions: tuple[Segment, ...]  # with a swapped instruction
+    utterances: tuple[Segment, ...]  # with one swapped utterance
 
 
 def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.Generator) -> Augmented:
-    """Swaps instructions or utterances among the episodes of a window; the arrays given are left as they are.
+    """Swaps instructions or utterances between the episodes of a window; the input arrays are not modified.
 
-    Each episode is changed with `config.probability`. Where the kind of swap that was drawn is not possible, the
-    other one is made; where neither is, the episode stays as it is. A donor is always another episode of the window
-    and its text always a different one. Choices, because the paper is silent:
+    Each episode is changed with `config.probability`. If the sampled kind of swap is impossible, the other kind is used;
+    if both are, the episode stays unchanged. The donor is always another episode of the window, and its text always
+    differs. Choices, because the paper is silent:
 
-    - Instruction: every row that heard something hears the donor's instruction. Positive marks become negative,
-      negative marks stay. Possible in episodes with marks.
+    - Instruction: every row with an instruction gets the donor's. Positive marks become negative, negative marks stay.
+      Possible in episodes with marks.
     - Utterance: one of the solver's utterances becomes another, in `tokens` and then in `said` until it speaks
-      again. The marks of the window, which judged something else, are dropped; one negative mark lies at the row at
-      which the utterance has been said.
+      again. The marks of the window, which judged other behavior, are dropped; one negative mark is placed at the first
+      row after the utterance.
     """
     changed = window._replace(
         heard=window.heard.copy(),
@@ -105,16 +105,16 @@ def mirrored(
     chance: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """Shows whole episodes with left and right exchanged, so that a small model does not learn houses by heart.
+    """Mirrors whole episodes left to right, so that a small model does not memorize houses.
 
     Args:
-        image: [T, B, H, W, 3]; stays as it is.
+        image: [T, B, H, W, 3]; not modified.
         first: [T, B], an episode starts here.
-        before: [B], whether the episode that each lane was in before the window is shown so.
-        chance: that an episode which starts is.
+        before: [B], whether the episode that each lane was in before the window is mirrored.
+        chance: probability that a new episode is mirrored.
 
     Returns:
-        The pictures as shown, and which rows [T, B] are mirrored.
+        The resulting pictures, and the mirrored rows [T, B].
     """
     rows = np.empty(first.shape, bool)
     for lane in range(first.shape[1]):
@@ -127,7 +127,7 @@ def mirrored(
 
 
 def segments(first: NDArray[np.bool_]) -> list[Segment]:
-    """The episodes of a window [T, B], lane by lane; the first of a lane may have begun before the window."""
+    """The episodes of a window [T, B], lane by lane; the first of a lane may have started before the window."""
     length, lanes = first.shape
     found = []
     for lane in range(lanes):
@@ -157,13 +157,13 @@ def _swap_utterance(
 ) -> bool:
     rows = slice(segment.start, segment.stop), segment.lane
     spoken = segment.start + np.flatnonzero(window.spoke[rows])
-    swappable = spoken[spoken + 1 < segment.stop]  # an utterance shows, and can be marked, at the next row only
+    swappable = spoken[spoken + 1 < segment.stop]  # an utterance is visible, and can be marked, from the next row on
     donor = _donor(texts, window.tokens[rows][window.spoke[rows]], rng)
     if donor is None or not len(swappable):
         return False
     step = int(rng.choice(swappable))
     later = spoken[spoken > step]
-    until = int(later[0]) + 1 if len(later) else segment.stop  # the first row at which something newer was said
+    until = int(later[0]) + 1 if len(later) else segment.stop  # the first row that shows a newer utterance
     changed.tokens[step, segment.lane] = donor
     changed.said[step + 1 : until, segment.lane] = donor
     changed.positive[rows] = 0
@@ -173,16 +173,13 @@ def _swap_utterance(
 
 
 def _texts(tokens: Tokens) -> set[bytes]:
-    """The different texts of [..., L], silence left out."""
+    """The distinct non-empty texts of [..., L]."""
     rows = tokens.reshape(-1, tokens.shape[-1])
     return {row.tobytes() for row in np.unique(rows[(rows != PAD).any(-1)], axis=0)}
 
 
 def _donor(texts: set[bytes], own: Tokens, rng: np.random.Generator) -> Tokens | None:
-    """One of `texts` that this episode does not have, [L]; None where there is none.
-
-    Each text is as likely as any other, however long it was heard.
-    """
+    """Samples uniformly one of `texts` that this episode does not contain, [L]; None if there is none."""
     different = sorted(texts - _texts(own))
     if not different:
         return None

@@ -1,8 +1,8 @@
 """The dataset actor: lanes of recorded episodes as [T + 1, b] unrolls, for cloning, CSS and marks.
 
-Each lane goes through its episodes window by window, without overlap, and every window is as long as an unroll. With
-several raters, each passage through an episode carries the marks of one of them, so raters never cancel out. Or, with
-`windows=marked`, each window stands for itself: it is drawn around a mark, and carries the marks of that rater.
+Each lane reads its episodes window by window, without overlap; a window has the length of an unroll. With several
+raters, each pass through an episode carries the marks of one of them, so that raters never cancel out. With
+`windows=marked`, windows are independent: each is sampled around a mark and carries the marks of its rater.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from interplay.episodes.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class DatasetConfig:
-    """How much is read at once."""
+    """The size of a batch of demonstrations."""
 
     lanes: int = 16
     steps: int = 50  # T; an unroll has T + 1 rows
-    windows: Literal["stream", "marked"] = "stream"  # whole episodes one after another, or draws around marks; choice
-    blocks: int = 2  # unrolls that may be in use at once; 1 only where none is read ahead: overlap=false, or Ray
-    cache_mb: int = 2048  # of decoded episodes; what does not fit is drawn or read again
+    windows: Literal["stream", "marked"] = (
+        "stream"  # consecutive windows of whole episodes, or windows sampled around marks; choice
+    )
+    blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
+    cache_mb: int = 2048  # of decoded episodes; others are read and drawn again
 
     def __post_init__(self) -> None:
         for name in ("steps", "blocks", "cache_mb"):
@@ -45,7 +47,7 @@ class DatasetConfig:
 
 
 class DatasetActor:
-    """Reads unrolls; see the module."""
+    """Produces unrolls of recorded episodes; see the module."""
 
     def __init__(
         self,
@@ -64,10 +66,10 @@ class DatasetActor:
         self._augmentation = augmentation
         self._blocks = [allocate_demonstration(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
-        self._mirrored = np.zeros(config.lanes, bool)  # the episode that each lane is in, by the augmentation
+        self._mirrored = np.zeros(config.lanes, bool)  # whether the current episode of each lane is mirrored
 
     def unroll(self) -> Unroll:
-        """The next window of every lane. Its arrays are refilled after `config.blocks` more calls."""
+        """Returns the next window of every lane. Its arrays are refilled after `config.blocks` more calls."""
         block = self._blocks[self._turn % len(self._blocks)]
         self._turn += 1
         episodes = []
@@ -78,14 +80,14 @@ class DatasetActor:
                 self._writer.write(block, lane, at, window)
                 at += window.stop - window.start
             episodes.append(windows[0].episode.meta.id)
-        if self._augmentation is not None and "heard" in block:  # there is nothing to swap in a world without words
+        if self._augmentation is not None and "heard" in block:  # a world without language has nothing to swap
             block = self._swapped(block, self._augmentation)
         if self._augmentation is not None and self._augmentation.mirror and "image" in block:
             block = self._mirror(block, self._augmentation.mirror)
         return Unroll(block, episodes=episodes)
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs."""
+        """The resumable state."""
         return {
             "reader": self._reader.state(),
             "turn": self._turn,
@@ -94,7 +96,7 @@ class DatasetActor:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned."""
+        """Restores what `state` returned."""
         self._reader.load_state(state["reader"])
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]
@@ -112,7 +114,7 @@ class DatasetActor:
         }
 
     def _mirror(self, block: Arrays, chance: float) -> Arrays:
-        """Movements are not turned round with the pictures, so nothing is cloned from a mirror."""
+        """Movements are not mirrored with the pictures, so mirrored rows are not cloned."""
         image, rows = mirrored(
             image=block["image"], first=block["first"], before=self._mirrored, chance=chance, rng=self._rng
         )

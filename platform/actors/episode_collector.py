@@ -1,4 +1,4 @@
-"""Plays whole episodes in several worlds side by side and hands them out as they end."""
+"""Records whole episodes in several worlds at once and yields each when it ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interplay.players.setter import ScriptedSetter
 
 @dataclass(frozen=True)
 class EpisodeRequest:
-    """An episode to be recorded: where it starts, in which split it belongs, and who sets."""
+    """A request for one episode: the seed of its start, its split, and its setter."""
 
     seed: int
     split: str
@@ -24,10 +24,10 @@ class EpisodeRequest:
 
 @dataclass(frozen=True)
 class RecordingConfig:
-    """How long an episode goes on."""
+    """The length of an episode."""
 
-    steps: int  # at most
-    grace_steps: int  # steps after the task is done or the solver has finished, so that the end is seen
+    steps: int  # maximum
+    grace_steps: int  # steps recorded after the task is done or the solver has finished, so that the end is visible
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Lane:
 
 
 class EpisodeCollector:
-    """Takes requests and makes episodes of them, one a lane at a time."""
+    """Records one requested episode after another in every lane."""
 
     def __init__(
         self,
@@ -59,15 +59,17 @@ class EpisodeCollector:
         self._round = round
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
-        senses = seat.needs_pictures or not spec.poses or spec.vector  # poses bring back pictures, vectors are stored
+        senses = (
+            seat.needs_pictures or not spec.poses or spec.vector
+        )  # pictures can be redrawn from poses; vectors must be stored
         self._see = (self._solver,) if senses else ()
 
     def collect(
         self, requests: Iterable[EpisodeRequest], stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[EpisodeRequest, Episode]]:
-        """Yields episodes as they end, which need not be the order of their requests.
+        """Yields episodes as they end, which may differ from the order of the requests.
 
-        `stopped` is asked before every step: once it says so, episodes under way are dropped.
+        `stopped` is called before every step; once it returns True, unfinished episodes are dropped.
         """
         waiting = iter(requests)
         active = {index for index in range(len(self._lanes)) if self._start(index, waiting)}
@@ -84,7 +86,7 @@ class EpisodeCollector:
                         active.discard(index)
 
     def _decide(self, active: set[int]) -> list[Action]:
-        # Lanes that have run out of requests still take part in the batch; nobody carries out what they decide.
+        # Lanes without a request stay in the batch; their actions are ignored.
         return self._seat.decide(self._worlds)
 
     def _start(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
@@ -137,7 +139,7 @@ class EpisodeCollector:
         lane = self._lanes[index]
         assert lane.request is not None
         setter = lane.request.setter
-        if not setter.finished or setter.open_task is None:  # there is more to come
+        if not setter.finished or setter.open_task is None:  # the setter will ask for more
             return False
         answered = setter.open_task.answer is not None and bool(setter.solver_utterances)
         return (
@@ -148,5 +150,5 @@ class EpisodeCollector:
 
 
 def heard_only(views: Mapping[str, View], setter: ScriptedSetter) -> View:
-    """The view of a solver for whom no picture was drawn: what it has heard."""
+    """The view of a solver without a picture: only the last utterance it heard."""
     return View(heard=setter.last_utterance)

@@ -1,4 +1,4 @@
-"""The returns of episodes that end within a stream of unrolls."""
+"""Returns of the episodes that end within a stream of unrolls."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from interplay.agent.unroll import Unroll
 
 @dataclass(frozen=True)
 class FinishedEpisodes:
-    """Episodes that ended: what they earned, and the share of their tasks that was done (NaN where nobody knows)."""
+    """Finished episodes: their returns, and the share of their tasks that was done (NaN if unknown)."""
 
     returns: NDArray[np.float32]  # [episodes]
     success: NDArray[np.float32]  # [episodes]
 
 
 def concatenate_finished(parts: Sequence[FinishedEpisodes]) -> FinishedEpisodes:
-    """All of them in turn."""
+    """Concatenates finished episodes."""
     return FinishedEpisodes(
         np.concatenate([part.returns for part in parts]), np.concatenate([part.success for part in parts])
     )
 
 
 class EpisodeReturns:
-    """Adds up rewards lane by lane, from one unroll to the next."""
+    """Accumulates rewards per lane, across unrolls."""
 
     def __init__(self, lanes: int) -> None:
         self._sums = np.zeros(lanes, np.float32)
@@ -47,9 +47,9 @@ class EpisodeReturns:
         return FinishedEpisodes(np.array(returns, np.float32), np.array(success, np.float32))
 
     def state(self) -> Any:
-        """What a resume needs."""
+        """The resumable state."""
         return torch.from_numpy(self._sums.copy())
 
     def load_state(self, state: Any) -> None:
-        """Goes on from what `state` returned."""
+        """Restores what `state` returned."""
         self._sums = state.numpy().copy()

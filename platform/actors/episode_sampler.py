@@ -1,4 +1,4 @@
-"""Which recorded setters are replayed: a seeded walk through the episodes of a snapshot."""
+"""The order in which recorded setters are replayed: a seeded permutation of the snapshot per epoch."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 
 
 class EpisodeSampler:
-    """Draws episodes without end, each once an epoch, in an order that the seed and the epoch settle.
+    """Samples episodes without end, each once per epoch, in an order determined by the seed and the epoch.
 
-    Of `world_size` such walks with one seed, this is number `rank`: together they draw each episode once an epoch.
-    Keeps what a replay needs of an episode (start, setter's actions, metadata) in memory, so a drawn episode is read
-    from disk once. Files that can't be read are named in the log and passed over.
+    The samplers of ranks 0 to `world_size` - 1 with one seed together sample each episode once per epoch. What a replay
+    needs of an episode (initial state, setter's actions, metadata) stays in memory, so each file is read once. Files
+    that can't be read are logged and skipped.
     """
 
     def __init__(
@@ -36,13 +36,13 @@ class EpisodeSampler:
         self._drawn = 0
         self._known: dict[str, Episode] = {}
         self._unreadable: set[str] = set()
-        self._order = (-1, np.zeros(0, np.int64))  # of which epoch
+        self._order = (-1, np.zeros(0, np.int64))  # epoch, permutation
 
     def sample(self) -> Episode:
-        """The next episode that can be read, without its pictures and poses.
+        """Returns the next readable episode, without its pictures and poses.
 
         Raises:
-            DamagedEpisode: none of them can.
+            DamagedEpisode: none of the episodes can be read.
         """
         for _ in range(len(self._ids)):
             drawn = self._next()
@@ -62,11 +62,11 @@ class EpisodeSampler:
         return self._known[episode]
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs."""
+        """The resumable state."""
         return {"drawn": self._drawn, "episodes": len(self._ids)}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Goes on from what `state` returned."""
+        """Restores what `state` returned."""
         if state["episodes"] != len(self._ids):
             raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
         self._drawn = state["drawn"]

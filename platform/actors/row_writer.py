@@ -13,11 +13,11 @@ from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.lane_reader import EpisodeWindow
 from interplay.episodes.vocabulary import Vocabulary
 
-STEERS_AGENT = "agent"  # what an episode's control says of frames that nobody but the network steered
+STEERS_AGENT = "agent"  # value of an episode's `control` for frames that the network alone steered
 
 
 class RowWriter:
-    """Writes rows of episodes into blocks."""
+    """Writes rows of episodes into the arrays of an unroll."""
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
         self._layout = layout
@@ -25,13 +25,13 @@ class RowWriter:
         self._encoded: dict[str, NDArray[np.int16]] = {}
 
     def encode_episode(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
-        """A whole episode as fresh arrays [N + 1, 1, ...]; `passage` chooses among its raters."""
+        """Returns a whole episode as new arrays [N + 1, 1, ...]; `passage` selects one of its raters."""
         block = allocate_demonstration(self._layout, episode.rows - 1, 1)
         self.write(block, 0, 0, EpisodeWindow(episode, 0, episode.rows, passage))
         return block
 
     def write(self, block: Arrays, lane: int, at: int, window: EpisodeWindow) -> None:
-        """Writes the rows of a window from row `at` of a lane."""
+        """Writes the rows of a window into a lane, starting at row `at`."""
         episode, start, stop = window.episode, window.start, window.stop
         rows = slice(at, at + stop - start), lane
         numbers = np.arange(start, stop)
@@ -68,7 +68,7 @@ class RowWriter:
             block["tokens"][row, lane] = self._encode(spoken or "")
 
     def _fill_marks(self, block: Arrays, rows: Any, window: EpisodeWindow) -> None:
-        """The marks of one rater. A mark set in step t lies at row t + 1, the first that shows what it is about."""
+        """Writes the marks of one rater. A mark set in step t is placed at row t + 1, the first that shows its cause."""
         positive, negative = np.zeros((2, window.episode.rows), np.int8)
         raters = sorted(window.episode.marks)
         if raters:
@@ -86,7 +86,7 @@ class RowWriter:
 
 
 def _is_demonstration(episode: DecodedEpisode, role: str) -> NDArray[np.bool_]:
-    """At which rows somebody other than an agent steered, [N + 1]; the terminal row counts as the step before."""
+    """Rows steered by a player other than an agent, bool [N + 1]; the terminal row counts as the step before it."""
     frames = np.arange(episode.rows) * episode.meta.frames_per_step
     steered = np.ones(episode.rows, bool)
     for frame, who in episode.meta.control[role]:

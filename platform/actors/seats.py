@@ -1,5 +1,7 @@
-"""The solver's seat over several worlds, behind one interface: an agent decides for all lanes at once, scripted
-players decide lane by lane."""
+"""The player of the solver in several worlds, behind one interface.
+
+An agent decides for all lanes in one batch, scripted players lane by lane.
+"""
 
 from __future__ import annotations
 
@@ -17,34 +19,34 @@ CurrentTask = Callable[[], Task | None]
 
 
 class SolverSeat(ABC):
-    """Who plays the solver in a number of lanes."""
+    """The player of the solver in a number of lanes."""
 
-    kind: str  # what episodes record about this seat
+    kind: str  # as recorded in episodes
     needs_pictures: bool
 
     @abstractmethod
     def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
-        """An episode has started; `asked` tells what the setter wants at present to players who may know."""
+        """Starts an episode in a lane; `asked` returns the open task, for players with access to the ground truth."""
 
     @abstractmethod
     def observe(self, lane: int, view: View) -> None:
-        """What the lane's solver observes after a step."""
+        """Passes on the observation of the solver after a step."""
 
     @abstractmethod
     def decide(self, worlds: Sequence[World]) -> list[Action]:
-        """The coming step of every lane."""
+        """Returns the next action of every lane."""
 
     def finished(self, lane: int) -> bool:
-        """The solver believes that it has done what was asked."""
+        """Whether the solver considers the task done."""
         return False
 
     def describe(self) -> Mapping[str, str]:
-        """What an episode's metadata should say about this seat, besides its kind."""
+        """Further fields for the metadata of episodes."""
         return {}
 
 
 class AgentSeat(SolverSeat):
-    """A network plays."""
+    """A neural network plays."""
 
     kind = "agent"
     needs_pictures = True
@@ -68,7 +70,7 @@ class AgentSeat(SolverSeat):
 
 
 class ScriptedSeat(SolverSeat):
-    """A scripted solver plays, with mistakes of its own in each lane."""
+    """Scripted solvers play, one per lane, each with its own mistakes."""
 
     kind = "scripted"
     needs_pictures = False
@@ -90,7 +92,7 @@ class ScriptedSeat(SolverSeat):
     def decide(self, worlds: Sequence[World]) -> list[Action]:
         actions = []
         for player, view, world in zip(self._players, self._views, worlds, strict=True):
-            # Where there were fewer episodes to play than lanes, nobody has sat down in the others.
+            # With fewer episodes than lanes, the other lanes have no player.
             actions.append(Action(world.spec.rest()) if player is None else player.act(view, world))
         return actions
 

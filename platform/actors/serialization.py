@@ -1,4 +1,4 @@
-"""An actor's state as bytes: what travels with each of its unrolls, so that another process can go on after it."""
+"""Serialization of an actor's state, which accompanies each unroll so that another process can continue from there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 def to_bytes(state: Mapping[str, Any]) -> bytes:
-    """A nest of plain values and tensors as bytes, as a checkpoint would hold it."""
+    """Serializes nested plain values and tensors in the format of a checkpoint."""
     file = io.BytesIO()
     torch.save(dict(state), file)
     return file.getvalue()

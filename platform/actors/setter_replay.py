@@ -1,8 +1,8 @@
 """The actor of reinforcement learning: the agent acts freely in worlds where recorded setters are replayed.
 
-For each lane: draw an episode, rebuild its initial state exactly, replay the setter's actions and utterances step by
-step while the agent plays the solver for `episode_steps` steps; then the next episode. All lanes share one batched
-forward a step. A plain class: where it runs, and who asks it, is not its business.
+For each lane: sample an episode, rebuild its initial state exactly, and replay the setter's actions and utterances step
+by step while the agent plays the solver for `episode_steps` steps; then sample the next episode. All lanes share one
+batched forward pass per step. The class knows nothing of processes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from interplay.players.replayed_setter import ReplayedSetter
 
 @dataclass(frozen=True)
 class SetterReplayConfig:
-    """How much is played at once."""
+    """The size of a rollout."""
 
     lanes: int = 16  # worlds, and lanes of an unroll
     steps: int = 50  # T of an unroll
     episode_steps: int = 40  # the agent's time in each episode
-    progress: bool = False  # also read the task's true progress at every row: what `reward=scripted` pays for
-    # Unrolls that may be in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only where none is
-    # played ahead: runtime.overlap=false, or Ray.
+    progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
+    # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
+    # runtime.overlap=false, or Ray.
     blocks: int = 2
 
     def __post_init__(self) -> None:
@@ -47,19 +47,19 @@ class SetterReplayConfig:
 
 @dataclass
 class _Lane:
-    """One world, and where it stands in which episode."""
+    """One world, and its position in the episode that is replayed there."""
 
     world: World
     setter: ReplayedSetter | None = None
     episode: Episode | None = None
     tracker: TaskTracker = field(default_factory=lambda: TaskTracker((), (), progresses=False))
     row: int = 0
-    ended: bool = False  # the present row is the episode's terminal observation
+    ended: bool = False  # the current row is the terminal observation of the episode
     views: Mapping[str, View] = field(default_factory=dict)
 
 
 class SetterReplayActor:
-    """Plays unrolls; see the module."""
+    """Produces on-policy unrolls; see the module."""
 
     def __init__(
         self, *, runner: AgentRunner, worlds: Sequence[World], episodes: EpisodeSampler, config: SetterReplayConfig
@@ -77,19 +77,19 @@ class SetterReplayActor:
 
     @property
     def lanes(self) -> int:
-        """b."""
+        """b, the number of lanes."""
         return self._config.lanes
 
     def load_weights(self, weights: Weights, version: int) -> None:
-        """From the next step on, acts with these."""
+        """Acts with these weights from the next step on."""
         self._runner.policy.load_version(weights, version)
         self._version = version
 
     def unroll(self, max_steps: int | None = None, before_step: Callable[[], None] = lambda: None) -> Unroll:
-        """The next T steps of every lane. Its arrays are refilled after `config.blocks` more calls.
+        """Plays the next T steps of every lane. The arrays of the unroll are refilled after `config.blocks` more calls.
 
         Args:
-            max_steps: steps, where fewer than T are wanted.
+            max_steps: limits the steps to fewer than T.
             before_step: called before each step.
         """
         steps = self._config.steps if max_steps is None else min(max_steps, self._config.steps)
@@ -113,7 +113,7 @@ class SetterReplayActor:
         return Unroll(block, state, self._version, episodes)
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs: the worlds as they stand, and where each lane is in its episode."""
+        """The resumable state: the state of each world, and the position of each lane in its episode."""
         lanes: list[dict[str, Any] | None] = []
         for lane in self._lanes:
             if lane.episode is None:
@@ -130,7 +130,7 @@ class SetterReplayActor:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned; the weights are loaded separately."""
+        """Restores what `state` returned; the weights are loaded separately."""
         self._episodes.load_state(state["episodes"])
         self._turn, self._version = state["turn"], state["version"]
         for index, saved in enumerate(state["lanes"]):
@@ -139,7 +139,7 @@ class SetterReplayActor:
         self._runner.load_state(state["playing"])
 
     def _begin(self, index: int) -> None:
-        """The lane's next episode, at its start."""
+        """Starts the next episode of a lane."""
         lane = self._lanes[index]
         episode = self._episodes.sample()
         lane.views = lane.world.reset(Start(state=episode.initial_state), observers=(self._solver,))
@@ -154,12 +154,12 @@ class SetterReplayActor:
         self._assign_episode(lane, self._episodes.get(saved["episode"]))
         assert lane.setter is not None
         for _ in range(saved["row"]):
-            lane.setter.act(View(), lane.world)  # what it did before the save
+            lane.setter.act(View(), lane.world)  # repeats the steps before the save
         lane.row, lane.ended = saved["row"], saved["ended"]
         lane.tracker.load_state(saved["agenda"])
 
     def _assign_episode(self, lane: _Lane, episode: Episode) -> None:
-        """Seats the episode's setter in the lane's world, which stands at the episode's start."""
+        """Sets up the replayed setter and the task tracker; the world is at the start of the episode."""
         lane.episode = episode
         lane.setter = ReplayedSetter(episode)
         lane.setter.begin(lane.world, lane.world.spec.roles[0])
@@ -169,7 +169,7 @@ class SetterReplayActor:
         lane.tracker.advance(0, lane.world.facts)
 
     def _step(self, index: int, action: Action) -> float:
-        """Carries out one step of one lane; returns what the world paid for it."""
+        """Executes one step of one lane; returns the reward of the environment."""
         lane = self._lanes[index]
         if lane.ended:
             self._begin(index)
@@ -190,7 +190,7 @@ class SetterReplayActor:
         return outcome.env_reward
 
     def _write_row(self, block: Arrays, t: int) -> None:
-        """The observations of row t, and the truth about it."""
+        """Writes the observations of row t, and its ground truth."""
         self._runner.inputs.store(block, t)
         for index, lane in enumerate(self._lanes):
             block["last"][t, index] = lane.ended

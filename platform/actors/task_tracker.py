@@ -1,7 +1,7 @@
-"""The tasks of a recorded setter while an agent acts: which one is wanted at a row, and how far it has come, in truth.
+"""Ground-truth tracker of the replayed setter's tasks: the active task, its progress and its success at each row.
 
-The recorded setter asks and ends its tasks when it did, whatever the agent does meanwhile. So a task is judged at the
-row at which it was ended, or where the agent's time is over.
+The replayed setter asks and ends its tasks at the recorded steps, whatever the agent does. A task is therefore judged at
+the row at which it was ended, or at the last row of the agent's episode.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from interplay.episodes.dialogue import DialogueTask
 
 @dataclass
 class _TrackerState:
-    """Where the tracker stands."""
+    """The position of the tracker in the list of tasks."""
 
-    number: int = 0  # of the task that is wanted, or was the last
-    said: list[str] = field(default_factory=list)  # by the agent, since it heard the task
-    answered: float = 0.0  # what the first answer to a question was worth
-    before: float = 0.0  # the progress of all earlier tasks, less what this one began with
-    ended_with: float | None = None  # the progress with which the task was ended; None while it is open
-    done: list[bool] = field(default_factory=list)  # of each task that was judged
+    number: int = 0  # index of the active task, or of the last one
+    said: list[str] = field(default_factory=list)  # utterances of the agent since it heard the task
+    answered: float = 0.0  # rating of the first answer to a question
+    before: float = 0.0  # progress of all earlier tasks, minus the initial progress of this one
+    ended_with: float | None = None  # final progress of the task; None while it is open
+    done: list[bool] = field(default_factory=list)  # success of each judged task
 
 
 class TaskTracker:
-    """Follows an episode row by row::
+    """Tracks an episode row by row::
 
         tracker.on_utterance(row, what_the_agent_said_in_the_step_from_row)
         tracker.advance(row + 1, world.facts)         # after the step
         tracker.progress(world.facts())
 
-    `progresses`: `progress` will be asked for; without it, facts are read only where a task is judged.
+    `progresses`: `progress` will be called; without it, facts are read only at rows where a task is judged.
     """
 
     def __init__(self, asked: Sequence[DialogueTask], tasks: Sequence[Task], *, progresses: bool) -> None:
@@ -44,20 +44,20 @@ class TaskTracker:
         self._state = _TrackerState()
 
     def __bool__(self) -> bool:
-        """Is anything asked in this episode?"""
+        """Whether the episode has any task."""
         return bool(self._tasks)
 
     def on_utterance(self, row: int, utterance: str) -> None:
-        """The agent says something in the step that begins at `row`."""
+        """Records an utterance of the agent in the step that begins at `row`."""
         state = self._state
         if not self or state.ended_with is not None or row <= self._asked[state.number].step:
-            return  # nothing is wanted, or the setter is only just saying it
+            return  # no task is active, or the agent has not heard it yet
         if not state.said:
             state.answered = float(self._tasks[state.number].rate_answer(utterance))
         state.said.append(utterance)
 
     def advance(self, row: int, facts: Any) -> None:
-        """Goes on to `row`. `facts`: a function that returns the truth there."""
+        """Advances to `row`. `facts`: a function that returns the ground truth at that row."""
         state = self._state
         if not self:
             return
@@ -73,24 +73,24 @@ class TaskTracker:
             )
 
     def progress(self, facts: Any) -> float:
-        """The true progress of all tasks so far. It rises and falls with that of the task that is wanted, and stands
-        still from its end until the next one is asked: so its change is what the agent did for what was wanted."""
+        """The true progress of all tasks so far. It changes with the progress of the active task and stays constant
+        between tasks, so its difference over a step is what the agent achieved for the active task."""
         state = self._state
         return state.before + (self._level(facts) if state.ended_with is None else state.ended_with)
 
     def success(self, facts: Any) -> float:
-        """The share, in truth, of the tasks so far that were done when they were judged; the open one, state."""
+        """The share of the tasks so far that were done when they were judged; the open one is judged now."""
         done = list(self._state.done)
         if self._state.ended_with is None:
             done.append(self._tasks[self._state.number].success(facts, self._state.said))
         return sum(done) / len(done)
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs."""
+        """The resumable state."""
         return asdict(self._state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned."""
+        """Restores what `state` returned."""
         self._state = _TrackerState(**{**state, "said": list(state["said"]), "done": list(state["done"])})
 
     def _level(self, facts: Any) -> float:

@@ -225,7 +225,7 @@ def long_dialogues(folder: Path) -> Snapshot:
     ]
     seat = ScriptedSeat(SolverConfig(skill=1.0), 1, np.random.default_rng(0))
     maker = EpisodeCollector(worlds=[Street()], seat=seat, config=RecordingConfig(40, 3), world_config={})
-    return frozen(folder, [numbered(episode, booking.seed) for booking, episode in maker.make(booked)])
+    return frozen(folder, [numbered(episode, booking.seed) for booking, episode in maker.collect(booked)])
 
 
 def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
