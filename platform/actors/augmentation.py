@@ -1,8 +1,8 @@
 """Feedback augmentation: marked windows with a swapped instruction or utterance, and marks changed to match.
 
 A reward model that only sees agents which roughly follow their instruction can reward activity and ignore language.
-Therefore, in some episodes, either the setter's instruction is swapped for another (what was progress is now a slip), or
-an utterance of the solver is swapped for another (which is then a mistake).
+Therefore, in some episodes, either the setter's instruction is swapped for another (what was progress is now a slip),
+or an utterance of the solver is swapped for another (which is then a mistake).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Augmented(NamedTuple):
 def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.Generator) -> Augmented:
     """Swaps instructions or utterances between the episodes of a window; the input arrays are not modified.
 
-    Each episode is changed with `config.probability`. If the sampled kind of swap is impossible, the other kind is used;
-    if both are, the episode stays unchanged. The donor is always another episode of the window, and its text always
+    Each episode is changed with `config.probability`. If the sampled kind of swap is impossible, the other is used; if
+    both are, the episode stays unchanged. The donor is always another episode of the window, and its text always
     differs. Choices, because the paper is silent:
 
     - Instruction: every row with an instruction gets the donor's. Positive marks become negative, negative marks stay.

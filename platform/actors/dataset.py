@@ -28,9 +28,7 @@ class DatasetConfig:
 
     lanes: int = 16
     steps: int = 50  # T; an unroll has T + 1 rows
-    windows: Literal["stream", "marked"] = (
-        "stream"  # consecutive windows of whole episodes, or windows sampled around marks; choice
-    )
+    windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
     cache_mb: int = 2048  # of decoded episodes; others are read and drawn again
 

@@ -59,9 +59,7 @@ class EpisodeCollector:
         self._round = round
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
-        senses = (
-            seat.needs_pictures or not spec.poses or spec.vector
-        )  # pictures can be redrawn from poses; vectors must be stored
+        senses = seat.needs_pictures or not spec.poses or spec.vector  # poses redraw pictures, not vectors
         self._see = (self._solver,) if senses else ()
 
     def collect(

@@ -68,7 +68,7 @@ class RowWriter:
             block["tokens"][row, lane] = self._encode(spoken or "")
 
     def _fill_marks(self, block: Arrays, rows: Any, window: EpisodeWindow) -> None:
-        """Writes the marks of one rater. A mark set in step t is placed at row t + 1, the first that shows its cause."""
+        """Writes the marks of one rater. A mark of step t is placed at row t + 1, the first that shows its cause."""
         positive, negative = np.zeros((2, window.episode.rows), np.int8)
         raters = sorted(window.episode.marks)
         if raters:

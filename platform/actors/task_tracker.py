@@ -1,7 +1,7 @@
 """Ground-truth tracker of the replayed setter's tasks: the active task, its progress and its success at each row.
 
-The replayed setter asks and ends its tasks at the recorded steps, whatever the agent does. A task is therefore judged at
-the row at which it was ended, or at the last row of the agent's episode.
+The replayed setter asks and ends its tasks at the recorded steps, whatever the agent does. A task is therefore judged
+at the row at which it was ended, or at the last row of the agent's episode.
 """
 
 from __future__ import annotations

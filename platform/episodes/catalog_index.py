@@ -42,10 +42,10 @@ DELETED_TABLE = "CREATE TABLE deleted (episode TEXT PRIMARY KEY, at REAL NOT NUL
 
 @dataclass(frozen=True)
 class EpisodeFilter:
-    """Which episodes: every condition that is given must hold.
+    """A filter of episodes; all given conditions must hold.
 
-    `kinds` names, for a role, the kinds of players one of which steered it at some time; `tasks` the kinds of tasks
-    one of which was asked; `marked` asks for episodes with (True) or without (False) a mark.
+    `kinds`: by role, kinds of players of which one steered it at some time. `tasks`: kinds of tasks of which one was
+    asked. `marked`: episodes with (True) or without (False) a mark.
     """
 
     split: str | None = None
@@ -59,7 +59,7 @@ class EpisodeFilter:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """One episode as the index knows it; `path` is relative to the store's root."""
+    """The entry of one episode; `path` is relative to the root of the store."""
 
     id: str
     path: str
@@ -70,11 +70,11 @@ class CatalogEntry:
     round: int
     steps: int
     task_kinds: tuple[str, ...]
-    seats: tuple[tuple[str, str], ...]  # (role, kind of player) of everyone who ever steered it
+    seats: tuple[tuple[str, str], ...]  # (role, kind) of each player that steered it
 
 
 def entry_of(meta: EpisodeMeta, path: str, sha256: str) -> CatalogEntry:
-    """The index's entry of an episode."""
+    """Builds the entry of an episode."""
     seats = {(role, player["kind"]) for role, player in meta.players.items() if "kind" in player}
     seats |= {(role, who) for role, runs in meta.control.items() for _, who in runs}
     kinds = _current_kinds(str(task["kind"]) for _, task in meta.tasks if "kind" in task)

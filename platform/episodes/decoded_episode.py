@@ -1,4 +1,4 @@
-"""An episode as one role lived it, row by row, ready to be cut into unrolls."""
+"""Episodes decoded into arrays from the point of view of one role, ready to be cut into unrolls."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Clicks = tuple[tuple[int, int], ...]  # (step, sign) of each mark, in order
 
 @dataclass(frozen=True)
 class DecodedEpisode:
-    """N steps have N + 1 rows: row t is what the role observed before step t, row N what the last step led to."""
+    """An episode of N steps as N + 1 rows: row t is the role's observation before step t, row N the terminal one."""
 
     meta: EpisodeMeta
     images: NDArray[np.uint8] | None  # [N + 1, H, W, 3]
     vectors: NDArray[np.float32] | None  # [N + 1, V]
-    heard: Sequence[str]  # [N + 1], the other's last utterance
-    said: Sequence[str]  # [N + 1], the role's own last utterance
-    actions: NDArray[np.int8]  # [N, F, K], the chunk of each step
-    spoke: Sequence[str | None]  # [N], what the role said in each step, None where it was silent
+    heard: Sequence[str]  # [N + 1], last utterance of the other players
+    said: Sequence[str]  # [N + 1], last utterance of the role
+    actions: NDArray[np.int8]  # [N, F, K], the action chunk of each step
+    spoke: Sequence[str | None]  # [N], utterance of the role in each step, None if silent
     env_reward: NDArray[np.float32]  # [N]
     marks: Mapping[str, Clicks]  # by rater
 
@@ -38,7 +38,7 @@ class DecodedEpisode:
 
     @property
     def bytes(self) -> int:
-        """Memory of its arrays."""
+        """Memory of the arrays."""
         arrays = (self.images, self.vectors, self.actions, self.env_reward)
         return sum(array.nbytes for array in arrays if array is not None)
 
@@ -46,10 +46,10 @@ class DecodedEpisode:
 def decode_for_role(
     episode: Episode, role: str, *, marks: Sequence[Mark] = (), world: World | None = None
 ) -> DecodedEpisode:
-    """The episode as `role` lived it. What was not stored is drawn again in `world`, whose episode is lost thereby.
+    """Decodes an episode for `role`. Observations not stored are drawn again in `world`, which loses its state.
 
     Raises:
-        ValueError: pictures must be drawn and there is no world to draw them in, or it is another one.
+        ValueError: pictures must be drawn, and `world` is missing or of another kind.
     """
     if role not in episode.actions:
         raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
@@ -70,7 +70,7 @@ def decode_for_role(
 
 
 class DecodedCache:
-    """The episodes used last, within a budget of memory. Redrawing an episode is what costs."""
+    """Least-recently-used cache of decoded episodes within a memory limit; it saves redrawing them."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
@@ -78,7 +78,7 @@ class DecodedCache:
         self._bytes = 0
 
     def get(self, episode: str, decode: Callable[[str], DecodedEpisode]) -> DecodedEpisode:
-        """The episode, from memory or else from `decode`."""
+        """Returns the episode from memory, or else from `decode`."""
         if episode in self._held:
             self._held.move_to_end(episode)
             return self._held[episode]

@@ -1,7 +1,7 @@
-"""The tasks of an episode, each with its time: asked in a step, judged at a row.
+"""The tasks of an episode: the step in which each was asked, and the row at which it is judged.
 
-The solver hears a task from the row after the step in which it was asked. It is judged by the row at which the setter
-put an end to it; the one that was open to the end of the episode, by the last row. Between two tasks none is wanted.
+The solver hears a task from the row after the step in which it was asked. A task is judged at the row at which the
+setter ended it; one that stayed open, at the last row. Between two tasks none is active.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from interplay.episodes.episode import EpisodeMeta
 class DialogueTask:
     """A task of an episode; steps and rows count from its start."""
 
-    fields: Mapping[str, Any]  # as the task's `to_json` told them
-    step: int  # in which it was asked
-    ended: int | None  # the row at which the setter put an end to it
-    how: str | None  # the end that it took; None where it had none
-    judged: int  # the row at which it is seen whether it was done
+    fields: Mapping[str, Any]  # as returned by the task's `to_json`
+    step: int  # the step in which it was asked
+    ended: int | None  # row at which the setter ended it; None if it stayed open
+    how: str | None  # how it ended, such as "done"; None if it stayed open
+    judged: int  # row at which its success is evaluated
 
     def answers(self, said: Sequence[str | None]) -> list[str]:
-        """What was said to it, of what was said in each step [steps]: nothing that was said before it was heard."""
+        """The utterances in answer to it, from those of each step [steps]; none from before the solver heard it."""
         return [text for text in said[self.step + 1 : self.judged] if text is not None]
 
 
 def dialogue(meta: EpisodeMeta) -> list[DialogueTask]:
-    """The tasks of an episode, in the order in which they were asked."""
+    """Returns the tasks of an episode in the order in which they were asked."""
     frames = meta.frames_per_step
     steps = [frame // frames for frame, _ in meta.tasks]
     ends: list[tuple[int | None, str | None]] = [(frame // frames, how) for frame, how in meta.endings]
-    ends += [(None, None)] * (len(steps) - len(ends))  # of tasks that were open to the end
+    ends += [(None, None)] * (len(steps) - len(ends))  # tasks that stayed open
     return [
         DialogueTask(fields, step, ended, how, meta.steps if ended is None else ended)
         for (_, fields), step, (ended, how) in zip(meta.tasks, steps, ends, strict=True)

@@ -2,8 +2,8 @@
 
 Members, in this order: `initial_state`, `actions/<role>`, `env_reward`, then in windows of about 400 frames
 `poses/<nnnn>`, `images/<role>/<nnnn>` and `vectors/<role>/<nnnn>`, and `episode.json` last, so that a file that has
-it was written to its end. Two-dimensional arrays are laid out column by column: what does not move (a sleeping body,
-a held action) is then one long run, which deflate stores for next to nothing.
+it is complete. Two-dimensional arrays are stored in column-major order: a constant column (a body at rest, a held
+action) is then one long run, which deflate compresses to almost nothing.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ EpisodeArrays = Mapping[str, NDArray[Any]]
 
 
 class DamagedEpisode(ValueError):
-    """An episode's file is missing, cut short, or says what no episode can say."""
+    """The file of an episode is missing, truncated or inconsistent."""
 
 
 class UnknownFormat(ValueError):
-    """An episode's file was written by a newer version of the platform."""
+    """The file of an episode was written by a newer version of the platform."""
 
 
 def encode(episode: Episode) -> bytes:
-    """The whole npz file. Raises ValueError where arrays and metadata disagree: nothing wrong is ever stored."""
+    """Returns the npz file. Raises ValueError if arrays and metadata disagree, so that no such file is ever stored."""
     disagreement = _disagreement(episode)
     if disagreement:
         raise ValueError(f"episode {episode.meta.id}: {disagreement}")
@@ -53,11 +53,11 @@ def encode(episode: Episode) -> bytes:
 
 
 def decode(data: bytes, *, source: str) -> Episode:
-    """The episode of an npz file's bytes; `source` names the file in errors.
+    """Decodes the bytes of an npz file; `source` names the file in errors.
 
     Raises:
-        DamagedEpisode: the bytes are no whole episode.
-        UnknownFormat: they come from a newer version of the platform.
+        DamagedEpisode: the bytes are not a complete episode.
+        UnknownFormat: they were written by a newer version of the platform.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -77,7 +77,7 @@ def decode(data: bytes, *, source: str) -> Episode:
 
 
 def load(path: Path) -> Episode:
-    """The episode of a file. Raises as `decode` does; a missing file is a damaged one."""
+    """Reads an episode. Raises as `decode` does; a missing file counts as damaged."""
     return decode(read_bytes(path), source=str(path))
 
 
@@ -100,7 +100,7 @@ def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:
 
 
 def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
-    """The metadata again, its tuples restored. Raises TypeError, KeyError or ValueError where a field is wrong."""
+    """Builds the metadata from JSON. Raises TypeError, KeyError or ValueError if a field is wrong."""
     known = {field.name for field in dataclasses.fields(EpisodeMeta)}
     kept: dict[str, Any] = {name: value for name, value in fields.items() if name in known}
     kept["control"] = {
@@ -140,7 +140,7 @@ def _array_names(archive: zipfile.ZipFile) -> list[str]:
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    whole = archive.read(name)  # compares the checksum before anything is parsed
+    whole = archive.read(name)  # verifies the checksum before parsing
     array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(whole), allow_pickle=False)
     return array
 
@@ -180,7 +180,7 @@ def _assemble(meta: EpisodeMeta, arrays: EpisodeArrays) -> Episode:
 
 
 def _disagreement(episode: Episode) -> str:
-    """What in an episode contradicts its own metadata; empty where all is well."""
+    """Describes contradictions between an episode and its metadata; empty if there are none."""
     meta = episode.meta
     if len(meta.endings) > len(meta.tasks):
         return f"{len(meta.endings)} tasks ended, of {len(meta.tasks)} that were asked"

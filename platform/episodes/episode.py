@@ -1,4 +1,4 @@
-"""One recorded interaction: enough to rebuild its start, replay its setter and see every observation again."""
+"""A recorded episode: enough to restore its initial state, replay its setter and redraw every observation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Utterance:
-    """Something said: during the step that starts at `frame`, so it is heard from the next step's view on."""
+    """An utterance during the step that starts at `frame`; it is heard from the view of the next step on."""
 
     frame: int
     role: str
@@ -25,7 +25,7 @@ class Utterance:
 
 @dataclass(frozen=True)
 class Mark:
-    """A rater's click at a frame: +1, the solver made progress; -1, it slipped."""
+    """A mark set by a rater at a frame: +1 for progress of the solver, -1 for a slip."""
 
     episode: str
     rater: str
@@ -41,23 +41,23 @@ class Mark:
 
 @dataclass(frozen=True)
 class EpisodeMeta:
-    """What `episode.json` says: everything about an episode but its arrays."""
+    """The content of `episode.json`: all of an episode except its arrays."""
 
-    id: str  # sorts by time: see `new_episode_id`
+    id: str  # sorts by time, see `new_episode_id`
     world: str
     world_version: int
-    world_config: Mapping[str, Any]  # the settings from which the world is made again
+    world_config: Mapping[str, Any]  # settings of the world
     seed: int
     created: float  # seconds since 1970
     round: int
     frames: int  # = steps * frames_per_step
     frames_per_step: int
     players: Mapping[str, Mapping[str, str]]  # by role: kind (human, agent, scripted, replay), checkpoint hash, skill
-    control: Mapping[str, list[tuple[int, str]]]  # by role: from which frame on who steers
+    control: Mapping[str, list[tuple[int, str]]]  # by role: (frame, player that steers from it on)
     utterances: tuple[Utterance, ...]
-    tasks: tuple[tuple[int, Mapping[str, Any]], ...]  # (frame, task fields): what was asked, for truth tests
+    tasks: tuple[tuple[int, Mapping[str, Any]], ...]  # (frame, fields of the task asked)
     split: str = "train"  # "train" or "heldout"
-    # (frame, how) at which the setter put an end to the k-th task; the tasks after those were open to the last.
+    # (frame, how) at which the setter ended the k-th task; later tasks stayed open.
     endings: tuple[tuple[int, str], ...] = ()
     version: int = FORMAT_VERSION
 
@@ -68,7 +68,7 @@ class EpisodeMeta:
 
 @dataclass(frozen=True)
 class Episode:
-    """Metadata and arrays. N steps have N + 1 observations: the last shows what the last action led to."""
+    """Metadata and arrays. N steps have N + 1 observations; the last one is terminal."""
 
     meta: EpisodeMeta
     initial_state: bytes
@@ -79,7 +79,7 @@ class Episode:
     vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # by role [steps + 1, V]
 
     def said(self, role: str) -> list[str | None]:
-        """What a role said in each step, None where silent; [steps]."""
+        """The utterance of a role in each step, None if silent; [steps]."""
         spoken: list[str | None] = [None] * self.meta.steps
         for utterance in self.meta.utterances:
             if utterance.role == role:

@@ -1,6 +1,6 @@
-"""The episode files of a store: how they come into place whole, and how they are found again.
+"""The episode files of a store.
 
-Any process on any host may put files here; the process that owns the catalog then finds them with a reindex.
+Any process on any host may add files; the process that owns the catalog indexes them with `EpisodeStore.reindex`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ SUFFIX = ".npz"
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file in its place: where, relative to the store's root, and the hash of its bytes."""
+    """A stored file: its path relative to the root of the store, and the hash of its bytes."""
 
     path: str
     sha256: str
 
 
 class EpisodeFiles:
-    """`root`/episodes/<day>/<id>.npz, one immutable file an episode."""
+    """`root`/episodes/<day>/<id>.npz, one immutable file per episode."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def place(self, episode: Episode) -> StoredFile:
-        """Writes an episode so that its file is either whole or not there, even after a power cut.
+        """Writes an episode atomically: after a power cut, its file is complete or absent.
 
         Raises:
-            FileExistsError: an episode of this id is there already: nothing is edited in place.
+            FileExistsError: an episode with this id exists; files are never changed.
             ValueError: the arrays and the metadata of the episode disagree.
         """
         data = encode(episode)
@@ -54,7 +54,7 @@ class EpisodeFiles:
             yield str(path.relative_to(self._root)), path
 
     def sweep(self, *, older_than: float) -> int:
-        """Removes what killed writers left behind, where untouched for `older_than` seconds; returns how many."""
+        """Removes temporary files of killed writers, untouched for `older_than` seconds; returns their number."""
         swept = 0
         for path in (self._root / "episodes").glob(f"*/*{UNFINISHED}"):
             if time.time() - path.stat().st_mtime >= older_than:

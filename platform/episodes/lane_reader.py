@@ -1,7 +1,7 @@
-"""Streams the episodes of a snapshot as lanes of consecutive windows, and goes on exactly where it stopped.
+"""Resumable streams of episodes: each lane reads consecutive windows of one episode after another.
 
-Every lane takes the next episode of one shared, shuffled order when its own has ended. What a lane delivers depends
-only on the snapshot, the seed and the order of calls, so a cursor of a few numbers is all that a checkpoint needs.
+When its episode ends, a lane takes the next one of a shared, shuffled order. The windows depend only on the snapshot,
+the seed and the order of calls, so a checkpoint needs only a cursor of a few numbers.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ CACHE_BYTES = 512 * 2**20
 
 
 class EpisodeOrder:
-    """An endless order of `count` episodes: epoch after epoch, each a permutation of its own, drawn from the seed.
+    """An endless order of `count` episodes: one permutation per epoch, drawn from the seed.
 
-    Position p lies in epoch p // count. The k-th episode of a rank is at position rank + k * world_size, so that the
-    ranks together go through every epoch once, however many they are.
+    Position p lies in epoch p // count. The k-th episode of a rank is at position rank + k * world_size, so that all
+    ranks together read every epoch exactly once.
     """
 
     def __init__(self, count: int, seed: int, *, rank: int = 0, world_size: int = 1) -> None:
@@ -42,11 +42,11 @@ class EpisodeOrder:
         self._epoch, self._permutation = -1, np.empty(0, np.int64)
 
     def position(self, k: int) -> int:
-        """Where the k-th episode of this rank stands in the order."""
+        """The position of the k-th episode of this rank in the order."""
         return self._rank + k * self._world_size
 
     def at(self, position: int) -> int:
-        """The number of the episode at a position, 0 <= number < count."""
+        """The index of the episode at a position, 0 <= index < count."""
         epoch, place = divmod(position, self._count)
         if epoch != self._epoch:
             self._epoch = epoch
@@ -56,7 +56,7 @@ class EpisodeOrder:
 
 @dataclass(frozen=True)
 class LaneCursor:
-    """Where a lane stands: the position of its episode in the order, and the next row of it."""
+    """The position of a lane: that of its episode in the order, and the next row of the episode."""
 
     position: int
     row: int
@@ -64,31 +64,31 @@ class LaneCursor:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where all lanes of a rank stand; JSON-able through `dataclasses.asdict`."""
+    """The positions of all lanes of a rank; JSON-able through `dataclasses.asdict`."""
 
-    snapshot: str  # its hash
-    episodes: int  # how many of its episodes are streamed
+    snapshot: str  # hash of the snapshot
+    episodes: int  # number of episodes in the order
     seed: int
     rank: int
     world_size: int
-    taken: int  # k: the rank's episodes handed to lanes so far
-    lanes: tuple[LaneCursor | None, ...]  # None: has not begun
+    taken: int  # k: episodes of the rank assigned to lanes so far
+    lanes: tuple[LaneCursor | None, ...]  # None: not started
 
 
 @dataclass(frozen=True)
 class EpisodeWindow:
-    """Rows `start` to `stop` (exclusive) of an episode; `position` in the order names this passage through it."""
+    """Rows `start` to `stop` (exclusive) of an episode; `position` in the order identifies this pass through it."""
 
     episode: DecodedEpisode
     start: int
     stop: int
     position: int
-    cut: bool = False  # begins in the middle of an episode that this lane did not deliver before
-    rater: str | None = None  # whose marks; None: of one of the episode's raters, by the position
+    cut: bool = False  # starts within an episode of which the lane did not return the preceding rows
+    rater: str | None = None  # whose marks to use; None: of a rater chosen by the position
 
 
 class EpisodeSource:
-    """The episodes of a snapshot as `role` lived them, decoded. The log names those that cannot be read."""
+    """The episodes of a snapshot, decoded for `role`. Unreadable ones are logged."""
 
     def __init__(self, snapshot: Snapshot, world: World | None, role: str, cache_bytes: int) -> None:
         self.snapshot = snapshot
@@ -97,7 +97,7 @@ class EpisodeSource:
         self._cache = DecodedCache(cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
-        """The episode of this id; None where its file cannot be read."""
+        """Returns the episode of this id, or None if its file can't be read."""
         try:
             return self._cache.get(episode, self._decode)
         except (DamagedEpisode, UnknownFormat) as error:
@@ -107,7 +107,7 @@ class EpisodeSource:
             return None
 
     def no_readable_episode(self, count: int) -> DamagedEpisode:
-        """What to raise where so many episodes in a row could not be read."""
+        """The error to raise after `count` unreadable episodes in a row."""
         return DamagedEpisode(
             f"none of {count} episodes of {self.snapshot.path} in a row could be read; the log names them"
         )
@@ -118,10 +118,10 @@ class EpisodeSource:
 
 
 class LaneReader:
-    """`lanes` streams over the episodes of a snapshot that satisfy `where`, as `role` lived them.
+    """`lanes` streams over the episodes of a snapshot that satisfy `where`, decoded for `role`.
 
-    Files that cannot be read are named in the log, skipped, and counted in `unreadable`. Each lane holds its present
-    episode decoded; `cache_bytes` bounds what is held besides.
+    Unreadable files are logged, skipped and counted in `unreadable`. Each lane holds its current episode decoded;
+    `cache_bytes` limits the memory of further decoded episodes.
     """
 
     def __init__(
@@ -147,33 +147,33 @@ class LaneReader:
 
     @property
     def unreadable(self) -> set[str]:
-        """The ids of the episodes that were skipped so far."""
+        """The ids of the episodes skipped so far."""
         return self._source.unreadable
 
     @property
     def epochs(self) -> float:
-        """How many times this rank has gone through its share of the episodes."""
+        """The number of passes of this rank through its share of the episodes."""
         return self._order.position(self._taken) / len(self._ids)
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        """The lane's next `rows` rows, as windows of one or more episodes; the following call goes on after them."""
+        """Returns the next `rows` rows of a lane, as windows of one or more episodes."""
         return self._read(lane, rows, overlap=0)
 
     def peek(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        """As `next`, but the last row is delivered once more, as the first of the following call.
+        """Like `next`, but the last row is returned again as the first row of the next call.
 
-        An unroll of T steps has T + 1 rows, and its last is the first of the one that follows: ask for T + 1."""
+        An unroll of T steps has T + 1 rows and shares its last row with the next unroll: read T + 1 rows."""
         return self._read(lane, rows, overlap=1)
 
     def state(self) -> dict[str, Any]:
-        """Where all lanes stand, JSON-able."""
+        """The positions of all lanes, JSON-able."""
         return dataclasses.asdict(dataclasses.replace(self._start, taken=self._taken, lanes=tuple(self._lanes)))
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on exactly where the reader stood that gave `state`.
+        """Continues exactly from the position in `state`.
 
         Raises:
-            ValueError: it read another snapshot, or with another seed, rank or number of lanes.
+            ValueError: `state` is of another snapshot, seed, rank or number of lanes.
         """
         lanes = tuple(None if lane is None else LaneCursor(**lane) for lane in state["lanes"])
         cursor = Cursor(**{**state, "lanes": lanes})
@@ -203,10 +203,10 @@ class LaneReader:
         return windows
 
     def _current(self, lane: int) -> tuple[DecodedEpisode, LaneCursor]:
-        """The lane's present episode and its next row: of a new episode where there is none or it has ended."""
+        """The current episode of a lane and its next row; of the next episode if there is none or it has ended."""
         cursor, episode = self._lanes[lane], self._present[lane]
         if cursor is not None and episode is None:
-            episode = self._decoded(cursor.position)  # resumed; None once more where its file has been damaged since
+            episode = self._decoded(cursor.position)  # after a resume; None again if its file has been damaged since
         if cursor is None or episode is None or cursor.row >= episode.rows:
             episode, cursor = self._next_episode()
             self._lanes[lane] = cursor
@@ -214,7 +214,7 @@ class LaneReader:
         return episode, cursor
 
     def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:
-        """The next readable episode of the order, from its start."""
+        """Returns the next readable episode of the order, at its first row."""
         for _ in range(len(self._ids)):
             position = self._order.position(self._taken)
             self._taken += 1
@@ -224,7 +224,7 @@ class LaneReader:
         raise self._source.no_readable_episode(len(self._ids))
 
     def _decoded(self, position: int) -> DecodedEpisode | None:
-        """The episode at a position, None where its file cannot be read."""
+        """The episode at a position, or None if its file can't be read."""
         return self._source.get(self._ids[self._order.at(position)])
 
 

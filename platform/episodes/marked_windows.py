@@ -1,7 +1,7 @@
-"""Draws windows around marks: most of what a reward model could read shows no mark, and says nothing to it.
+"""Windows sampled around marks: most rows of an episode have no mark near them and teach a reward model nothing.
 
-Windows come in a shuffled order of all marks, epoch after epoch, each with its mark somewhere after its first row. What
-is drawn depends only on the snapshot, the seed and how many were drawn before.
+All marks are visited once per epoch in a shuffled order; each window has its mark at a random row after the first. The
+windows depend only on the snapshot, the seed and the number of windows read before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from interplay.episodes.snapshot import Snapshot
 
 
 class MarkedWindowReader:
-    """Windows of the marked episodes of a snapshot that satisfy `where`; each stands for itself, whatever the lane."""
+    """Windows of the marked episodes of a snapshot that satisfy `where`; each is independent, whatever its lane."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class MarkedWindowReader:
         self._taken = 0
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        """So many rows: one window, or several where episodes are shorter than that."""
+        """Returns `rows` rows: one window, or several if episodes are shorter."""
         windows: list[EpisodeWindow] = []
         while rows:
             windows.append(self._next_window(rows))
@@ -53,7 +53,7 @@ class MarkedWindowReader:
         return windows
 
     def state(self) -> dict[str, Any]:
-        """Where it stands, JSON-able."""
+        """The position in the order, JSON-able."""
         return {
             "snapshot": self._source.snapshot.hash,
             "seed": self._seed,
@@ -63,13 +63,13 @@ class MarkedWindowReader:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on exactly where the reader stood that gave `state`.
+        """Continues exactly from the position in `state`.
 
         Raises:
-            ValueError: it read another snapshot, or with another seed.
+            ValueError: `state` is of another snapshot or seed.
         """
         here = {**self.state(), "taken": state.get("taken")}
-        if {"rank": 0, "world_size": 1, **state} != here:  # as before readers could share their marks
+        if {"rank": 0, "world_size": 1, **state} != here:  # states from before marks were shared among ranks
             raise ValueError(
                 f"this cursor is of other windows: it has {dict(state)}, this reader {here}; "
                 "resume with the settings of the checkpoint"
@@ -77,7 +77,7 @@ class MarkedWindowReader:
         self._taken = state["taken"]
 
     def _next_window(self, rows: int) -> EpisodeWindow:
-        """At most `rows` rows around the next mark of a readable episode."""
+        """Returns at most `rows` rows around the next mark of a readable episode."""
         for _ in range(len(self._marks)):
             position = self._order.position(self._taken)
             self._taken += 1

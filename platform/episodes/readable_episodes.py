@@ -1,4 +1,4 @@
-"""Reads many episodes and passes over damaged ones: a file that can't be read is named in the log, never a crash."""
+"""Iteration over many episodes that logs and skips unreadable files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class ReadableSource(Protocol):
     """A store or a snapshot."""
 
     def read(self, episode: str) -> Episode:
-        """An episode by its id; raises DamagedEpisode or UnknownFormat where its file can't be read."""
+        """Returns an episode by its id; raises DamagedEpisode or UnknownFormat if its file can't be read."""
 
 
 def iter_readable(source: ReadableSource, ids: Iterable[str]) -> Iterator[Episode]:
-    """The episodes of these ids that can be read, in their order; the log names the others."""
+    """Yields the readable episodes of these ids in their order; logs the others."""
     for identifier in ids:
         try:
             episode = source.read(identifier)

@@ -1,4 +1,4 @@
-"""Writes down an episode while it is played."""
+"""Recording of an episode while it is played."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from interplay.env.world import Action, Outcome, View, World
 from interplay.episodes import transcript
 from interplay.episodes.episode import Episode, EpisodeMeta, Utterance, new_episode_id
 
-REPLACED = "replaced"  # how a task ends that is still open when the next one is asked
+REPLACED = "replaced"  # ending of a task that is still open when the next one is asked
 
 
 @dataclass
 class _Draft:
-    """What has been written down of the episode under way."""
+    """The recorded part of the current episode."""
 
     id: str
     seed: int
     created: float
     initial_state: bytes
-    heard: str = ""  # what the solver's view should show, from the utterances written down so far
+    heard: str = ""  # what the solver has heard, by the utterances recorded so far
     actions: dict[str, list[NDArray[np.int8]]] = field(default_factory=dict)
     env_reward: list[float] = field(default_factory=list)
     poses: list[NDArray[np.float32]] = field(default_factory=list)
@@ -48,8 +48,8 @@ class EpisodeRecorder:
         recorder.record(actions, outcome)
         episode = recorder.finish()
 
-    Moments are kept as poses where the world can be redrawn from them, as the pictures of the roles in `record`
-    (the solver alone where None) otherwise; those roles must then be among the views of every outcome.
+    Each row is stored as poses if the world can be redrawn from them, otherwise as the pictures of the roles in
+    `record` (None: the solver only), which must then be among the views of every outcome.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class EpisodeRecorder:
 
     @property
     def steps(self) -> int:
-        """Steps recorded of the episode under way."""
+        """Steps recorded of the current episode."""
         return len(self._current_draft().env_reward)
 
     def begin(self, *, seed: int, views: Mapping[str, View]) -> None:
-        """A new episode, from the views of the reset that has just happened; an unfinished one is dropped."""
+        """Starts an episode from the views of the reset just made; an unfinished one is dropped."""
         draft = _Draft(new_episode_id(), seed, time.time(), self._world.state())
         draft.actions = {role: [] for role in self._world.spec.roles}
         for role in self._world.spec.roles:
@@ -85,16 +85,16 @@ class EpisodeRecorder:
         self._observe(views, transcript.opening_frame(self._world.spec.frames_per_step))
 
     def ask(self, task: Mapping[str, Any]) -> None:
-        """A task (as its `to_json` tells it) is asked from the coming step on, in place of one that is still open."""
+        """Records that a task (its `to_json`) is asked from the next step on; a task still open ends as replaced."""
         draft = self._current_draft()
         if len(draft.endings) < len(draft.tasks):
             self.end_task(REPLACED)
         draft.tasks.append((self._frame(draft), dict(task)))
 
     def end_task(self, how: str) -> None:
-        """The setter puts an end to the task that is being asked: it is not wanted from the coming step on.
+        """Records that the setter ends the open task before the next step.
 
-        Raises ValueError where no task is open.
+        Raises ValueError if no task is open.
         """
         draft = self._current_draft()
         if len(draft.endings) == len(draft.tasks):
@@ -102,7 +102,7 @@ class EpisodeRecorder:
         draft.endings.append((self._frame(draft), how))
 
     def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Mapping[str, str] | None = None) -> None:
-        """One step, as executed. `steers` says who steered a role in it; without it, whoever steered before."""
+        """Records one executed step. `steers` names the player who steered a role in it; default: unchanged."""
         draft = self._current_draft()
         frame = self._frame(draft)
         for role, who in (steers or {}).items():
@@ -117,7 +117,7 @@ class EpisodeRecorder:
         self._observe(outcome.views, frame)
 
     def finish(self) -> Episode:
-        """The episode. Raises ValueError where no step was recorded."""
+        """Returns the episode. Raises ValueError if no step was recorded."""
         draft = self._current_draft()
         if not draft.env_reward:
             raise ValueError("an episode without a single step cannot be stored; record at least one step")
@@ -167,7 +167,7 @@ class EpisodeRecorder:
             draft.heard = text
 
     def _observe(self, views: Mapping[str, View], frame: int) -> None:
-        """Keeps the moment that `views` show; `frame` is where the step that led to it began."""
+        """Records the row shown by `views`; `frame` is the first frame of the step that led to it."""
         draft, spec = self._current_draft(), self._world.spec
         if spec.poses:
             draft.poses.append(self._world.poses().copy())

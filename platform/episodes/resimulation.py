@@ -1,4 +1,4 @@
-"""Lives through a recorded episode again: every row's views, with the world's truth in step."""
+"""Re-simulation of a recorded episode: the views and the ground truth of every row."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Row = tuple[int, Mapping[str, View], World]
 def resimulate(world: World, episode: Episode, observers: Collection[str]) -> Iterator[Row]:
     """Yields (row, views of the roles in `observers`, world) for each of the N + 1 rows, `world.facts()` in step.
 
-    Rows are shown from their poses where the episode has them; otherwise the recorded actions of all roles are
-    executed again from the recorded start. Stored pictures are handed out as they are, others are drawn. The world
-    must have the configuration that it was recorded with, except for what only pictures depend on.
+    Rows are restored from poses if the episode has them; otherwise the recorded actions of all roles are executed
+    again from the recorded initial state. Stored pictures are returned unchanged, others are drawn. The world needs the
+    configuration of the recording, except for settings that only affect pictures.
 
     Raises:
-        ValueError: the world is another one than was recorded.
+        ValueError: the world differs from the recorded one in name or version.
     """
     _check_same_world(world, episode)
     heard = {role: transcript.heard(episode.meta, role) for role in observers}

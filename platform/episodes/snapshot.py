@@ -1,7 +1,7 @@
-"""A frozen, read-only list of episodes and marks: all that a training run knows about the store.
+"""A frozen, read-only list of episodes and marks: the training data of a run.
 
-Its file never changes once it is in place, so any number of processes on any number of hosts read it without locks,
-and the hash of its bytes names exactly what a run was trained on.
+The file never changes once written, so any number of processes on any number of hosts can read it without locks, and
+the hash of its bytes identifies the training data exactly.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Snapshot:
     """An opened snapshot. Its store's root is the folder above `snapshots/`.
 
     Raises:
-        ValueError: there is no such file, or it is of a newer version of the platform.
+        ValueError: there is no such file, or a newer version of the platform wrote it.
         DamagedCatalog: it can't be read; the message says what to do. Any method may raise it.
     """
 
@@ -64,7 +64,7 @@ class Snapshot:
 
     @cached_property
     def hash(self) -> str:
-        """The sha256 of the snapshot's file: the lineage of whatever is trained on it."""
+        """The sha256 of the file: identifies the training data of whatever is trained on it."""
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     @cached_property
@@ -76,29 +76,29 @@ class Snapshot:
         return len(self.ids)
 
     def select(self, where: EpisodeFilter) -> list[str]:
-        """Its episodes that satisfy `where`, oldest first."""
+        """The ids of its episodes that satisfy `where`, oldest first."""
         condition, values = sql_condition(where)
         query = f"SELECT id FROM episodes WHERE {condition} ORDER BY id"
         with self._reading() as database:
             return [str(row[0]) for row in database.execute(query, values)]
 
     def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
-        """What it knows about the episodes that satisfy `where`, oldest first."""
+        """The entries of its episodes that satisfy `where`, oldest first."""
         wanted = self.select(where or EpisodeFilter())
         with self._reading() as database:
             return read_entries(database, wanted)
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
-        """Marks as they stood when it was frozen, by episode, rater and frame."""
+        """The marks at the time of the snapshot, by episode, rater and frame."""
         with self._reading() as database:
             return read_marks(database, episodes, rater)
 
     def read(self, episode: str) -> Episode:
-        """An episode by its id, bytes checked against the hash that was frozen.
+        """Reads an episode by its id and verifies its hash.
 
         Raises:
             KeyError: the snapshot does not list it.
-            DamagedEpisode, UnknownFormat: its file cannot be read, or is another than was frozen.
+            DamagedEpisode, UnknownFormat: its file can't be read, or has changed.
         """
         with self._reading() as database:
             found = database.execute("SELECT path, sha256 FROM episodes WHERE id = ?", [episode]).fetchone()
@@ -133,7 +133,7 @@ class Snapshot:
 
 
 def freeze(path: Path, entries: Sequence[CatalogEntry], marks: Sequence[Mark], where: EpisodeFilter) -> None:
-    """Writes a snapshot. Raises FileExistsError where the name is taken."""
+    """Writes a snapshot. Raises FileExistsError if the name is taken."""
     if path.exists():
         raise FileExistsError(f"{path} exists already; a snapshot never changes, choose another name")
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:

@@ -1,12 +1,12 @@
-"""The episode store: a folder that anyone can open.
+"""The episode store: a folder of ordinary files.
 
-    store/episodes/20261121/<id>.npz    one immutable file an episode
+    store/episodes/20261121/<id>.npz    one immutable file per episode
     store/catalogue.db                  search, marks and deletions
     store/marks.jsonl                   every change of marks and deletions once more, to rebuild the catalog from
     store/snapshots/<name>.db           a frozen list of episodes and marks, for one training run
 
-An append is safe once it returns. A process that dies in the middle loses that one episode at most; `reindex` mends
-the catalog. Reading files while others are appended needs no care at all.
+An episode is safe once `append` returns. A process killed during an append loses at most that episode, and `reindex`
+corrects the catalog. Files can be read while others are appended.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from interplay.episodes.snapshot import Snapshot, freeze
 
 log = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 3600.0  # nobody takes an hour to write one episode
+SWEEP_SECONDS = 3600.0  # writing one episode never takes an hour
 
 
 @dataclass(frozen=True)
 class Reindexed:
-    """What a reindex found: ids it added, ids whose files are gone, files it could not read, leftovers swept."""
+    """The result of a reindex: ids added, ids without a file, unreadable files, temporary files removed."""
 
     added: tuple[str, ...]
     missing: tuple[str, ...]
@@ -42,7 +42,7 @@ class Reindexed:
 
 
 class EpisodeStore:
-    """Owns a store's catalog: one process at a time may hold one (see `catalog`)."""
+    """The open store; it owns the catalog, which one process at a time may open."""
 
     def __init__(self, root: Path | str, *, rebuild: bool = False) -> None:
         self.root = Path(root)
@@ -56,7 +56,7 @@ class EpisodeStore:
         self._count: int | None = None
 
     def append(self, episode: Episode) -> None:
-        """Stores an episode for good. Raises as `EpisodeFiles.place` does."""
+        """Stores an episode. Raises as `EpisodeFiles.place` does."""
         placed = self._files.place(episode)
         self._catalog.put([entry_of(episode.meta, placed.path, placed.sha256)])
         self._count = None
@@ -65,7 +65,7 @@ class EpisodeStore:
         """An episode by its id.
 
         Raises:
-            KeyError: the store has none of this id.
+            KeyError: the store has no episode of this id.
             DamagedEpisode, UnknownFormat: its file cannot be read.
         """
         return load(self.root / self._catalog.path(episode))
@@ -84,7 +84,7 @@ class EpisodeStore:
         return self._catalog.ids(EpisodeFilter(split, round, None, world, kinds or {}, tasks, marked))
 
     def entries(self, where: EpisodeFilter | None = None) -> list[CatalogEntry]:
-        """What the catalog knows about the episodes that satisfy `where`, oldest first."""
+        """The catalog entries of the episodes that satisfy `where`, oldest first."""
         return self._catalog.entries(where or EpisodeFilter())
 
     def __len__(self) -> int:
@@ -93,18 +93,18 @@ class EpisodeStore:
         return self._count
 
     def delete(self, episode: str) -> None:
-        """Hides an episode from every list and later snapshot, reindexed or not; `purge` frees its bytes."""
+        """Hides an episode from all lists and later snapshots, also after a reindex; `purge` removes its file."""
         self._catalog.path(episode)  # an unknown id is an error
         self._catalog.delete(episode)
         self._count = None
 
     def restore(self, episode: str) -> None:
-        """Brings a deleted episode back, unless it has been purged."""
+        """Restores a deleted episode, unless it has been purged."""
         self._catalog.restore(episode)
         self._count = None
 
     def purge(self) -> list[str]:
-        """Removes the files of all deleted episodes, snapshots that list them notwithstanding; returns their ids."""
+        """Removes the files of all deleted episodes, even if snapshots list them; returns their ids."""
         doomed = self._catalog.deleted()
         paths = self._catalog.paths()
         for episode in doomed:
@@ -116,7 +116,7 @@ class EpisodeStore:
         return doomed
 
     def reindex(self, *, sweep_older_than: float = SWEEP_SECONDS) -> Reindexed:
-        """Brings the index in line with the files: those of killed writers and other processes are taken in."""
+        """Updates the index to match the files, including those of killed writers and of other processes."""
         swept = self._files.sweep(older_than=sweep_older_than)
         known = {path: episode for episode, path in self._catalog.paths().items()}
         entries: list[CatalogEntry] = []
@@ -138,24 +138,24 @@ class EpisodeStore:
         return Reindexed(tuple(e.id for e in entries), tuple(known.values()), tuple(unreadable), swept)
 
     def add_marks(self, marks: Sequence[Mark]) -> None:
-        """Stores marks. Raises KeyError where one is of an episode that the store does not have."""
+        """Stores marks. Raises KeyError if the store has no such episode."""
         for episode in {mark.episode for mark in marks}:
             self._catalog.path(episode)
         self._catalog.add_marks(marks)
 
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
-        """Marks that stand, by episode, rater and frame; of these episodes and this rater where given."""
+        """Marks that were not undone, by episode, rater and frame; of these episodes and this rater if given."""
         return self._catalog.marks(episodes, rater)
 
     def undo(self, mark: str) -> None:
-        """Hides a mark; what snapshots have frozen stays. Raises KeyError for an unknown id."""
+        """Hides a mark; existing snapshots keep it. Raises KeyError for an unknown id."""
         self._catalog.undo_mark(mark)
 
     def snapshot(self, name: str, where: EpisodeFilter | None = None) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db.
 
         Raises:
-            FileExistsError: a snapshot of this name is there already; they never change.
+            FileExistsError: a snapshot of this name exists; snapshots never change.
         """
         chosen = where or EpisodeFilter()
         entries = self._catalog.entries(chosen)

@@ -1,24 +1,24 @@
-"""What every player had last heard and said at each row of an episode, rebuilt from its utterances."""
+"""The last utterance heard and said by each player at each row of an episode, from its utterances."""
 
 from __future__ import annotations
 
 from interplay.episodes.episode import EpisodeMeta
 
-WORLD = "world"  # the speaker of texts that no player uttered: a mission that stands in the view from the start
+WORLD = "world"  # speaker of texts that no player uttered, such as a mission shown from the start
 
 
 def heard(meta: EpisodeMeta, role: str) -> list[str]:
-    """The last utterance of anyone else, as the view of each row shows it; [steps + 1]."""
+    """The last utterance of the other speakers, as shown in the view of each row; [steps + 1]."""
     return _last(meta, [(u.frame, u.text) for u in meta.utterances if u.role != role])
 
 
 def said(meta: EpisodeMeta, role: str) -> list[str]:
-    """The role's own last utterance, as the view of each row shows it; [steps + 1]."""
+    """The role's own last utterance, as shown in the view of each row; [steps + 1]."""
     return _last(meta, [(u.frame, u.text) for u in meta.utterances if u.role == role])
 
 
 def opening_frame(meta_frames_per_step: int) -> int:
-    """The frame of a text that is in the very first view: it belongs to the step before the first."""
+    """The frame of a text shown in the first view: it belongs to the step before the first."""
     return -meta_frames_per_step
 
 

@@ -1,4 +1,4 @@
-"""The words that agents know: learnt once from what people said, then fixed for a run.
+"""The word-level vocabulary of agents: built once from recorded utterances, then fixed for a run.
 
 Word-level, with four special tokens. An encoded utterance is its words' tokens, then `END`, then `PAD` to the length.
 """
@@ -59,9 +59,9 @@ class Vocabulary:
         return self._words[len(SPECIAL) :]
 
     def encode(self, text: str, length: int) -> NDArray[np.int16]:
-        """int16 [length]: words, `END`, then `PAD`. Too long a text loses its last words, never its end.
+        """int16 [length]: words, `END`, then `PAD`. A text that is too long loses its last words, never its `END`.
 
-        The empty text, which stands for nothing said yet, is all `PAD`.
+        The empty text (no utterance yet) is all `PAD`.
         """
         tokens = np.full(length, PAD, np.int16)
         said = [self._tokens.get(word, UNKNOWN) for word in words(text)][: length - 1]
@@ -71,7 +71,7 @@ class Vocabulary:
         return tokens
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text up to the first `END`; other special tokens say nothing."""
+        """The text up to the first `END`; other special tokens are skipped."""
         said = []
         for token in tokens:
             if token == END:
@@ -81,15 +81,15 @@ class Vocabulary:
         return " ".join(said)
 
     def to_json(self) -> str:
-        """One line of JSON from which `from_json` makes an equal vocabulary."""
+        """One line of JSON for `from_json`."""
         return json.dumps({"version": FORMAT_VERSION, "words": self.words})
 
     @classmethod
     def from_json(cls, text: str) -> Vocabulary:
-        """Reads what `to_json` wrote.
+        """Builds the vocabulary that `to_json` wrote.
 
         Raises:
-            ValueError: it was written in a format that this version does not know.
+            ValueError: the format version is unknown.
         """
         fields = json.loads(text)
         version = fields.get("version")
