@@ -1,1 +1,1 @@
-"""The Playhouse: a house of rooms, furniture and small objects, with two avatars who see, grasp and talk."""
+"""The Playhouse: a house of rooms, furniture and small objects, with two players who see, grasp and talk."""

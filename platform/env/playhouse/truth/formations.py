@@ -1,4 +1,4 @@
-"""The shapes that several things can be arranged in: when one is made, and how many things already have their place."""
+"""Formations of several things: tests of completion, and which things are already in place."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from interplay.env.playhouse.truth.predicates.arrangements import (
     circle_through,
 )
 
-APART = 0.3  # meters between two middles, at least, for the two to be part of one shape and not a heap
-SOUGHT = 10  # things, at most, among which a shape is sought: of 24 there are too many combinations
+APART = 0.3  # meters between two centers, at least; closer things are a heap
+SOUGHT = 10  # things that are searched, at most: 24 would have too many combinations
 
 Test = Callable[[Sequence[Thing]], bool]
 
 
 @dataclass(frozen=True)
 class Formation:
-    """What things are arranged in.
+    """A formation such as a row or a circle.
 
-    `made`: do all of these things form it? `begun`: can these, two or more but fewer than `count`, stay where they are
-    while others join them? `reach`: meters between the middles of any two, at most; `level`: meters between their
-    undersides. What is wider apart is not looked at closely.
+    `made`: whether all of these things form it. `begun`: whether these things, at least two but fewer than `count`, can
+    stay in place while others are added. `reach`: meters between the centers of any two, at most; `level`: meters
+    between their undersides, at most. Both limits only prune the search.
     """
 
     made: Test
@@ -43,11 +43,11 @@ class Formation:
     level: float = math.inf
 
     def is_made(self, facts: HouseFacts, among: Sequence[int], count: int) -> bool:
-        """Do some `count` of the things form it?"""
+        """Whether any `count` of the things form it."""
         return self._first(_free(facts, among), count, count) is not None
 
     def placed(self, facts: HouseFacts, among: Sequence[int], count: int) -> tuple[Thing, ...]:
-        """The most of the things that already have their place; `count` of them only where the shape is made."""
+        """The largest subset of the things that is in place; `count` of them only if the formation is complete."""
         things = _free(facts, among)
         for size in range(min(count, len(things)), 1, -1):
             if (found := self._first(things, size, count)) is not None:
@@ -63,7 +63,7 @@ class Formation:
     def _together(
         self, things: Sequence[Thing], size: int, chosen: tuple[Thing, ...] = ()
     ) -> Iterator[tuple[Thing, ...]]:
-        """All so many of the things of which each two are within reach of each other."""
+        """All subsets of `size` things that are pairwise within reach."""
         if len(chosen) == size:
             yield chosen
             return
@@ -77,12 +77,12 @@ class Formation:
 
 
 def _free(facts: HouseFacts, among: Sequence[int]) -> list[Thing]:
-    """Those of the things that are in no hand, `SOUGHT` at most."""
+    """The things that are not held, at most `SOUGHT`."""
     return [thing for index in among if (thing := facts.things[index]).held_by is None][:SOUGHT]
 
 
 def are_near(things: Sequence[Thing]) -> bool:
-    """Is each of the things near each of the others?"""
+    """Whether all things are pairwise near each other."""
     return all(predicates.near(a, b) for a, b in combinations(things, 2))
 
 
@@ -105,7 +105,7 @@ def _triangle_begun(things: Sequence[Thing], count: int) -> bool:
 
 
 def _square_begun(things: Sequence[Thing], count: int) -> bool:
-    """One side, or three corners: one of the three points that make a parallelogram of them makes a square."""
+    """Two things: a side. Three things: one of the three points that complete a parallelogram completes a square."""
     if len(things) == 2:
         return _sides(things, SHAPE_SIDE)
     (ax, ay), (bx, by), (cx, cy) = (thing.xy for thing in things)
@@ -116,7 +116,7 @@ def _square_begun(things: Sequence[Thing], count: int) -> bool:
 
 
 def _circle_begun(things: Sequence[Thing], count: int) -> bool:
-    """Points of a circle whose gaps the missing ones can fill."""
+    """Points on a circle whose gaps the missing things can fill."""
     if len(things) == 2:
         return _sides(things, 2 * CIRCLE_RADII[1])
     fit = circle_through(np.array([thing.xy for thing in things]))
@@ -156,6 +156,6 @@ def gathered_at(furniture: Thing) -> Formation:
 
 
 def _sides(things: Sequence[Thing], most: float) -> bool:
-    """Can two things be neighbors in a shape whose sides are so long at most?"""
+    """Whether two things can be neighbors in a shape with sides of at most this length."""
     a, b = things
     return APART <= math.dist(a.xy, b.xy) <= most

@@ -1,4 +1,4 @@
-"""Questions about one or two moments of a house: pure functions of `HouseFacts`. Meters and radians throughout."""
+"""Spatial and event predicates: pure functions of one or two `HouseFacts`. Meters and radians throughout."""
 
 from __future__ import annotations
 

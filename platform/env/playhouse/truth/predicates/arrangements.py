@@ -1,7 +1,7 @@
 """Shapes that several things form: tower, row, triangle, square, circle. Meters and radians throughout.
 
-A shape is judged by the middles of its things, seen from above. Its things are in nobody's hand and, but for a tower,
-on one level.
+A shape is tested on the centers of its things, seen from above. None of the things is held and, except in a tower, all
+are on one level.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import bottom, gap, volume
 from interplay.env.playhouse.truth.predicates.relations import on
 
-LEVEL = 0.1  # between the lowest and the highest underside of what lies on one level
+LEVEL = 0.1  # between the lowest and the highest underside of things on one level
 ROW_OFF = 0.12  # off the line of a row: half a thing
-ROW_SLENDER = 0.15  # the same, as a share of the row's length: three things huddled together are no row
+ROW_SLENDER = 0.15  # the same as a share of the row's length: three things close together are no row
 ROW_GAP = 0.8  # from edge to edge of neighbors in a row; wider ones are seen as apart
 SHAPE_SIDE = 2.0  # longest side of a triangle or square: more is not seen as one shape in a room of 4 to 5 meters
 TRIANGLE_ANGLE = math.radians(30)  # smallest in a triangle; less looks like a row
@@ -28,18 +28,18 @@ SQUARE_UNEVEN = 1.35  # longest side over shortest
 OUTLINE_OFF = 0.15  # off the sides, of things that are not corners; and off a circle
 CIRCLE_RADII = (0.2, 1.5)  # least and most: a heap, and more than a room has place for
 CIRCLE_UNEVEN = 1.5  # widest angle between neighbors on a circle, over that of even ones: an arc is no circle
-GROWS = 1.1  # volume over that of the one before, of what is ordered by size: less is not seen
+GROWS = 1.1  # ratio of volumes of consecutive things ordered by size; less is not visible
 
 
 def is_tower(things: Sequence[Thing]) -> bool:
-    """Do two or more loose things stand one on the other, in whatever order, and hold still?"""
+    """Whether two or more objects are stacked one on the other, in any order, and at rest."""
     pile = sorted(things, key=bottom)
     steady = all(not thing.furniture and thing.at_rest and thing.held_by is None for thing in pile)
     return len(pile) >= 2 and steady and all(on(upper, lower) for lower, upper in pairwise(pile))
 
 
 def towers(facts: HouseFacts) -> list[tuple[Thing, ...]]:
-    """Every tower, from the ground up, the one of most things first. A forked one counts with each of its tips."""
+    """All towers, bottom up, the highest first. A forked tower counts once per tip."""
     loose = [thing for thing in facts.things if not thing.furniture and thing.at_rest and thing.held_by is None]
     above = {lower.index: [upper for upper in loose if on(upper, lower)] for lower in loose}
     raised = {upper.index for uppers in above.values() for upper in uppers}
@@ -55,7 +55,7 @@ def towers(facts: HouseFacts) -> list[tuple[Thing, ...]]:
 
 
 def is_row(things: Sequence[Thing]) -> bool:
-    """Do three or more things lie in one straight line, each within `ROW_GAP` of the next?"""
+    """Whether three or more things are in one straight line, each within `ROW_GAP` of the next."""
     if len(things) < 3 or not _on_one_level(things):
         return False
     things = _in_one_order(things)
@@ -66,7 +66,7 @@ def is_row(things: Sequence[Thing]) -> bool:
 
 
 def is_ordered_row(things: Sequence[Thing]) -> bool:
-    """Do things lie in a row in which each is larger than the one before, from one of its ends?"""
+    """Whether things form a row in which each is larger than the one before, from one of its ends."""
     if not is_row(things):
         return False
     sizes = [volume(things[i]) for i in np.argsort(_line(_middles(things))[0])]
@@ -74,21 +74,21 @@ def is_ordered_row(things: Sequence[Thing]) -> bool:
 
 
 def is_triangle(things: Sequence[Thing]) -> bool:
-    """Are three of the things the corners of a triangle, and all others on its sides?"""
+    """Whether three of the things are corners of a triangle, and all others are on its sides."""
     return (
         len(things) >= 3 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 3, _three_corners)
     )
 
 
 def is_square(things: Sequence[Thing]) -> bool:
-    """Are four of the things the corners of a square, and all others on its sides?"""
+    """Whether four of the things are corners of a square, and all others are on its sides."""
     return (
         len(things) >= 4 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 4, _four_corners)
     )
 
 
 def is_circle(things: Sequence[Thing]) -> bool:
-    """Do three or more things lie on a circle, spread all the way round?"""
+    """Whether three or more things are on a circle, spread all around it."""
     if len(things) < 3 or not _on_one_level(things):
         return False
     points = _middles(_in_one_order(things))
@@ -104,8 +104,8 @@ def is_circle(things: Sequence[Thing]) -> bool:
 
 
 def circle_through(points: Points) -> tuple[XY, float] | None:
-    """The middle (a, b) and the radius of the circle nearest to all points, by the algebraic fit: the least squares of
-    x^2 + y^2 = 2 a x + 2 b y + c. None where they lie in a line."""
+    """Center (a, b) and radius of the circle through all points by algebraic fit: least squares of
+    x^2 + y^2 = 2 a x + 2 b y + c. None if the points are collinear."""
     center = points.mean(axis=0)
     centered = points - center
     equations = np.column_stack([2 * centered, np.ones(len(points))])

@@ -11,47 +11,47 @@ import math
 from interplay.env.playhouse.physics.contacts import SAME_CONTACT_S
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts
 
-SHOVED = 0.2  # of what was pushed on purpose: one who walks by may nudge a thing
+SHOVED = 0.2  # displacement by a deliberate push; a passing player may nudge a thing
 THROWN = 1.0  # along the floor, from where it left the hand: a drop rolls 0.4 at most, a throw flies 1.5 and more
 
 
 def touched(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
-    """Has a player touched a thing with what was in its hand, however briefly?"""
+    """Whether a player touched a thing with a held object, however briefly."""
     return _done(facts.things[index].touched, role, since, tool)
 
 
 def hit(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
-    """Has a player hit a thing with what was in its hand: touched it, and come upon it at `HITS` at least?"""
+    """Whether a player hit a thing with a held object: touched it at `MIN_HIT_SPEED_MPS` or faster."""
     return _done(facts.things[index].hit, role, since, tool)
 
 
 def pushed_by(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
-    """Has a player pushed a thing with its body: is it `SHOVED` from where it was when the player walked into it?"""
+    """Whether a player pushed a thing with its body to at least `SHOVED` from where the contact began."""
     deed = facts.things[index].pushed
     return _done(deed, role, since) and driven(facts, index, deed) >= SHOVED
 
 
 def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
-    """Has a player pushed a thing with what was in its hand: is it `SHOVED` from where it was when that touched it?"""
+    """Whether a player pushed a thing with a held object to at least `SHOVED` from where the contact began."""
     deed = facts.things[index].touched
     return _done(deed, role, since, tool) and driven(facts, index, deed) >= SHOVED
 
 
 def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None = None) -> bool:
-    """Has a player pushed a thing within the last `SAME_CONTACT_S`, with its body or a tool? A further push would
+    """Whether a player pushed a thing within the last `SAME_CONTACT_S`, with its body or a tool. A further push would
     extend that event, and keep the position where it began."""
     thing = facts.things[index]
     return _done(thing.pushed if tool is None else thing.touched, role, facts.time - SAME_CONTACT_S, tool)
 
 
 def thrown(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
-    """Has a thing flown or rolled `THROWN` from where a player let go of it, with no push since then?"""
+    """Whether a thing flew or rolled at least `THROWN` from where a player released it, without a push since."""
     return _done(facts.things[index].let_go, role, since) and flown(facts, index) >= THROWN
 
 
 def flown(facts: HouseFacts, index: int) -> float:
-    """How far, along the floor, a thing is from where a hand let go of it; 0 for what is in a hand or was in none, and
-    for what was pushed or touched since."""
+    """Distance along the floor of a thing from where it was released; 0 if it is held, was never held, or was pushed or
+    touched since."""
     thing = facts.things[index]
     if thing.let_go is None or thing.held_by is not None:
         return 0.0
@@ -60,8 +60,7 @@ def flown(facts: HouseFacts, index: int) -> float:
 
 
 def driven(facts: HouseFacts, index: int, deed: ContactEvent | None) -> float:
-    """How far, along the floor, a thing is from where a push or a touch of it began; 0 for what has been in a hand
-    since."""
+    """Distance along the floor of a thing from where a push or touch of it began; 0 if it was held since."""
     thing = facts.things[index]
     if deed is None or thing.held_by is not None or (thing.let_go is not None and thing.let_go.time > deed.time):
         return 0.0
@@ -73,5 +72,5 @@ def _done(deed: ContactEvent | None, role: str, since: float, tool: int | None =
 
 
 def settled(facts: HouseFacts) -> bool:
-    """Is everything at rest, or in a hand?"""
+    """Whether everything is at rest or held."""
     return all(thing.at_rest or thing.held_by is not None for thing in facts.things)

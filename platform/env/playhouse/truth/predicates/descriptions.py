@@ -1,4 +1,4 @@
-"""What can be said of things: which there are, which is larger, what is nearest, where something is. Meters."""
+"""Descriptions of things: matching, size comparison, nearest neighbors and whereabouts. Meters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import gap, volume
 from interplay.env.playhouse.truth.predicates.passages import same_room
 
-LARGER = 1.5  # volume over that of the other, for a thing to be larger; less is taken for the same size
+LARGER = 1.5  # least ratio of volumes for a thing to count as larger; below it the sizes count as equal
 Size = Literal["larger", "smaller", "same"]
 
 
@@ -20,8 +20,7 @@ def matching(
     size: str | None = None,
     attribute: str | None = None,
 ) -> list[Thing]:
-    """The things of this color, category, room, size and attribute ("eatable"); None is any. How many there are, and
-    whether there is one, is its length."""
+    """The things of this color, category, room, size and attribute ("eatable"); None matches any."""
     return [
         thing
         for thing in facts.things
@@ -34,7 +33,7 @@ def matching(
 
 
 def compared(a: Thing, b: Thing) -> Size:
-    """What `a` is beside `b`, by the volumes of their bounding boxes."""
+    """The size of `a` compared with `b`, by the volumes of their bounding boxes."""
     ratio = volume(a) / volume(b)
     if ratio >= LARGER:
         return "larger"
@@ -46,8 +45,7 @@ def same_color(a: Thing, b: Thing) -> bool:
 
 
 def neighbors(facts: HouseFacts, thing: Thing) -> list[Thing]:
-    """The other things of a thing's room, the nearest first, by the gap between footprints; what is in a hand is left
-    out."""
+    """The other things in a thing's room, nearest first by the gap between footprints; held things are omitted."""
     others = [
         other
         for other in facts.things

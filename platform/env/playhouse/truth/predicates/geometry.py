@@ -1,4 +1,4 @@
-"""How far apart, how high and which way: what every other query measures with. Meters and radians throughout.
+"""Distances, heights and directions, on which all other predicates are based. Meters and radians throughout.
 
 Footprints are oriented rectangles, seen from above: a thing's half extents turned by its yaw. A thing that has
 tipped over keeps the footprint it stood with.
@@ -15,11 +15,11 @@ import numpy as np
 from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.truth.facts import XY, XYZ, Body, Thing
 
-Placed = Thing | Body  # whatever is somewhere
+Placed = Thing | Body  # anything with a position
 
 
 def spot(placed: Placed) -> XY:
-    """Where something is, seen from above."""
+    """Position seen from above."""
     return placed.xy if isinstance(placed, Thing) else placed.position
 
 
@@ -31,7 +31,7 @@ def local(thing: Thing, point: XY) -> XY:
 
 
 def edge_distance(point: XY, thing: Thing) -> float:
-    """From a point to the edge of a thing's footprint; 0 above it."""
+    """Distance from a point to the edge of a thing's footprint; 0 inside it."""
     x, y = local(thing, point)
     return math.hypot(max(abs(x) - thing.half_extents[0], 0.0), max(abs(y) - thing.half_extents[1], 0.0))
 
@@ -46,7 +46,7 @@ def corners(thing: Thing) -> tuple[XY, XY, XY, XY]:
 
 
 def gap(a: Thing, b: Thing) -> float:
-    """Edge to edge distance of two footprints; 0 where they overlap."""
+    """Edge to edge distance of two footprints; 0 if they overlap."""
     if edge_distance(a.xy, b) == 0.0 or edge_distance(b.xy, a) == 0.0:
         return 0.0
     # Of two separate convex shapes, a corner of one is nearest to the other.
@@ -54,24 +54,24 @@ def gap(a: Thing, b: Thing) -> float:
 
 
 def apart(a: Placed, b: Placed) -> float:
-    """The distance of two things or bodies seen from above: from the edge of a thing, from the middle of a body."""
+    """Distance of two things or bodies seen from above: from the edge of a thing, from the center of a body."""
     if isinstance(a, Thing):
         return gap(a, b) if isinstance(b, Thing) else edge_distance(b.position, a)
     return edge_distance(a.position, b) if isinstance(b, Thing) else math.dist(a.position, b.position)
 
 
 def wrap(angle: float) -> float:
-    """An angle as its equal in (-pi, pi]."""
+    """The equivalent angle in (-pi, pi]."""
     return math.pi - (math.pi - angle) % math.tau
 
 
 def bearing(body: Body, point: XY) -> float:
-    """How far to turn, anticlockwise positive, to face a point."""
+    """Yaw change, anticlockwise positive, to face a point."""
     return wrap(math.atan2(point[1] - body.position[1], point[0] - body.position[0]) - body.yaw)
 
 
 def elevation(body: Body, thing: Thing) -> float:
-    """The pitch at which the middle of a thing is in the middle of the view, once faced."""
+    """Pitch that centers a thing in the view, once faced."""
     return math.atan2(thing.position[2] - body.eye_height, math.dist(body.position, thing.xy))
 
 
@@ -84,13 +84,13 @@ def top(thing: Thing) -> float:
 
 
 def volume(thing: Thing) -> float:
-    """Of its bounding box, cubic meters."""
+    """Volume of the bounding box, cubic meters."""
     return 8.0 * math.prod(thing.half_extents)
 
 
 def parts(thing: Thing) -> tuple[Thing, ...]:
-    """The solid parts that a thing is made of (a table's top and legs, a bin's floor and walls), each as a thing with
-    a box of its own; the thing itself where it is of one piece."""
+    """The solid parts of a thing (a table's top and legs, a bin's floor and walls), each as a thing with its own box;
+    the thing itself if it has only one part."""
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
     x, y, z = thing.position
     a, b, c = thing.half_extents
@@ -107,7 +107,7 @@ def parts(thing: Thing) -> tuple[Thing, ...]:
 
 @functools.cache
 def _solids(category: str) -> tuple[tuple[XYZ, XYZ], ...]:
-    """Middles and half extents of a category's solid parts, as shares of its own half extents; none if of one piece."""
+    """Centers and half extents of a category's solid parts, relative to its half extents; none if it has only one."""
     known = CATEGORIES.get(category)
     if known is None or known.shape != "composite":
         return ()

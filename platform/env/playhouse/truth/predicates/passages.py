@@ -1,4 +1,4 @@
-"""Rooms, and the ways between them. Meters throughout."""
+"""Rooms and routes between them. Meters throughout."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from interplay.env.playhouse.truth.predicates.geometry import edge_distance
 
 
 def same_room(a: str | None, b: str | None) -> bool:
-    """A room that is not known (between two rooms) may be any."""
+    """Whether two rooms may be the same; None (between rooms) matches any."""
     return a is None or b is None or a == b
 
 
 def nearest_room(facts: HouseFacts, point: XY) -> Room:
-    """The room a point is in, or else the nearest one."""
+    """The room that contains a point, or the nearest one."""
     return min(facts.rooms, key=lambda room: outside(room, point))
 
 
 def outside(room: Room, point: XY) -> float:
-    """How far a point is outside a room; negative within it: the distance to the nearest wall."""
+    """Signed distance of a point from a room: positive outside, negative inside."""
     dx = max(room.low[0] - point[0], point[0] - room.high[0])
     dy = max(room.low[1] - point[1], point[1] - room.high[1])
     return math.hypot(max(dx, 0.0), max(dy, 0.0)) if max(dx, dy) > 0.0 else max(dx, dy)
 
 
 def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
-    """The doorways on the shortest way from one point to another, furniture aside; none within a room.
+    """The doorways on the shortest route between two points, ignoring furniture; none within a room.
 
     Exhaustive over simple paths through rooms: houses have a handful of them. A goal that no doorway leads to is
     taken as straight ahead.
@@ -53,7 +53,7 @@ def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
 
 
 def walk(facts: HouseFacts, start: XY, goal: XY) -> float:
-    """How long the way from one point through doorways to another is, furniture aside."""
+    """Length of the shortest route between two points through doorways, ignoring furniture."""
     return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
 
 
@@ -62,7 +62,7 @@ def _length(start: XY, path: list[Doorway], goal: XY) -> float:
 
 
 def walking_distance(facts: HouseFacts, start: XY, thing: Thing) -> float:
-    """From a point through doorways to the edge of a thing's footprint, furniture aside."""
+    """Length of the route from a point through doorways to the edge of a thing's footprint, ignoring furniture."""
     path = route(facts, start, thing.xy) if len(facts.rooms) > 1 else []
     if not path:
         return edge_distance(start, thing)

@@ -1,4 +1,4 @@
-"""What a player sees and holds. Meters and radians throughout."""
+"""Perception of a player: visible, looked-at and held things. Meters and radians throughout."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from interplay.env.playhouse.truth.facts import Body, Doorway, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import parts
 from interplay.env.playhouse.truth.predicates.passages import route, same_room
 
-ACROSS, TALL = math.radians(75), math.radians(60)  # the whole view of a player, as the Playhouse draws it by default
-SEEN_SHARE = 2 / 9  # of a thing's points, in view and not hidden, for it to be seen; a corner alone is not noticed
-_INNER = 0.8  # of the way to its corners: where those points are
+ACROSS, TALL = math.radians(75), math.radians(60)  # default horizontal and vertical field of view
+SEEN_SHARE = 2 / 9  # of a thing's points visible, for the thing to count as seen; one corner is not enough
+_INNER = 0.8  # position of those points, as a share of the way to the corners
 
 
 def visible(facts: HouseFacts, role: str, across: float = ACROSS, tall: float = TALL) -> list[Thing]:
-    """What a player sees in a view of this width and height, from the middle of the view outwards.
+    """Things that a player sees in a view of this width and height, from the center of the view outwards.
 
-    A thing is seen where two of nine points of it are in view and neither walls nor other things stand before them.
-    Players hide nothing, and what a player holds is seen.
+    A thing is seen if at least two of nine points of it are in view and not occluded by walls or other things. Avatars
+    do not occlude, and held things count as well.
     """
     body = facts.bodies[role]
     eye = np.array([*body.position, body.eye_height])
@@ -40,7 +40,7 @@ def visible(facts: HouseFacts, role: str, across: float = ACROSS, tall: float = 
 
 
 def _points_of(thing: Thing) -> list[tuple[float, float, float]]:
-    """The middle of a thing's box and eight points near its corners."""
+    """The center of a thing's box and eight points near its corners."""
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
     x, y, z = thing.position
     a, b, c = (_INNER * half for half in thing.half_extents)
@@ -49,7 +49,7 @@ def _points_of(thing: Thing) -> list[tuple[float, float, float]]:
 
 
 def _gaze(body: Body) -> Points:
-    """Rows forward, left and up of a player's view, [3, 3]."""
+    """Unit vectors forward, left and up of a player's view as rows, [3, 3]."""
     cy, sy, cp, sp = math.cos(body.yaw), math.sin(body.yaw), math.cos(body.pitch), math.sin(body.pitch)
     return np.array([[cy * cp, sy * cp, sp], [-sy, cy, 0.0], [-cy * sp, -sy * sp, cp]])
 
@@ -60,7 +60,7 @@ def _off_gaze(ray: Points, body: Body) -> float:
 
 
 def _in_view(rays: Points, body: Body, across: float, tall: float) -> NDArray[np.bool_]:
-    """Which of the rays [..., 3] from the eye are in the picture, [...]."""
+    """Whether rays [..., 3] from the eye are in the picture, [...]."""
     ahead, left, up = np.moveaxis(rays @ _gaze(body).T, -1, 0)
     wide, high = np.abs(left) <= ahead * math.tan(across / 2), np.abs(up) <= ahead * math.tan(tall / 2)
     inside: NDArray[np.bool_] = (ahead > 0.0) & wide & high
@@ -68,7 +68,7 @@ def _in_view(rays: Points, body: Body, across: float, tall: float) -> NDArray[np
 
 
 def _hidden(things: Sequence[Thing], eye: Points, points: Points) -> NDArray[np.bool_]:
-    """Which points [N, 9, 3] of the things a part of another thing stands before, [N, 9]."""
+    """Whether points [N, 9, 3] of the things are occluded by a part of another thing, [N, 9]."""
     hidden = np.zeros(points.shape[:2], dtype=bool)
     for other in things:
         for part in parts(other):
@@ -79,7 +79,7 @@ def _hidden(things: Sequence[Thing], eye: Points, points: Points) -> NDArray[np.
 
 
 def _crosses(box: Thing, eye: Points, points: Points) -> NDArray[np.bool_]:
-    """Do the ways from the eye to the points [..., 3] lead through a box? By the slabs between its faces, [...]."""
+    """Whether the lines from the eye to the points [..., 3] intersect a box, [...]; by the slab method."""
     cos, sin = math.cos(box.yaw), math.sin(box.yaw)
     own = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])  # into the box's frame
     start, way = own @ (eye - np.array(box.position)), (points - eye) @ own.T
@@ -91,7 +91,7 @@ def _crosses(box: Thing, eye: Points, points: Points) -> NDArray[np.bool_]:
 
 
 def _through(facts: HouseFacts, door: Doorway, eye: Points, points: Points) -> NDArray[np.bool_]:
-    """Which of the ways from the eye to the points [N, 3] lead through a doorway, past both faces of its wall."""
+    """Whether the lines from the eye to the points [N, 3] pass through a doorway, past both faces of its wall."""
     a, b = (next(room for room in facts.rooms if room.name == name) for name in door.rooms)
     across = 0 if a.high[0] <= b.low[0] or b.high[0] <= a.low[0] else 1  # the axis along which one walks through
     faces = (a.high[across], b.low[across]) if a.high[across] <= b.low[across] else (b.high[across], a.low[across])

@@ -1,4 +1,4 @@
-"""How things stand to each other: on, in, under, beside, near, between, touching. Meters throughout."""
+"""Spatial relations: on, in, under, next to, near, between, touching. Meters throughout."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from interplay.env.playhouse.truth.predicates.geometry import (
 )
 from interplay.env.playhouse.truth.predicates.passages import same_room
 
-RESTING_GAP = 0.06  # between a thing's underside and what it is said to stand on: tipped and round things lie uneven
-BESIDE = 0.6  # from edge to edge of what is next to each other: no one walks through between them
-NEAR = 1.2  # from edge to edge of what is near: one step away
-FAR = 2.5  # from edge to edge of what is far: more than half of a room of 4 to 5 meters
-ASIDE = 0.4  # off the line between two things, of what is between them: wider than most things
+RESTING_GAP = 0.06  # between a thing's underside and its support, at most: tipped and round things lie uneven
+BESIDE = 0.6  # edge to edge of things next to each other: too narrow to walk through
+NEAR = 1.2  # edge to edge of near things: one step
+FAR = 2.5  # edge to edge of far things: more than half of a room of 4 to 5 meters
+ASIDE = 0.4  # off the line between two things, at most: wider than most things
 TOUCHING = 0.03  # between boxes that touch: round things do not fill theirs, and contacts are soft
 
 
 def on(a: Thing, b: Thing) -> bool:
-    """Does `a` stand on top of `b`: on any level part of furniture (a seat, a shelf), on the top of a loose thing?"""
+    """Whether `a` is on top of `b`: on any level part of furniture (a seat, a shelf), or on the top of an object."""
     if a.index == b.index or edge_distance(a.xy, b) > 0.0:
         return False
     return any(
@@ -36,15 +36,15 @@ def on(a: Thing, b: Thing) -> bool:
 
 
 def inside(a: Thing, b: Thing) -> bool:
-    """Is `a` within a container `b`: its middle over b's footprint and above b's floor, its underside below b's rim?
+    """Whether `a` is in a container `b`: center over b's footprint and above its floor, underside below its rim.
 
-    What has tipped over inside keeps the box it stood with, which may reach below the floor: so the middle counts."""
+    The center is used because the upright bounding box of a thing that tipped over inside may reach below the floor."""
     over = a.index != b.index and "container" in b.attributes and edge_distance(a.xy, b) == 0.0
     return over and bottom(b) < a.position[2] and bottom(a) < top(b) - RESTING_GAP
 
 
 def under(a: Thing, b: Thing) -> bool:
-    """Is `a` beneath a part of the furniture `b`, and not on another, or does the loose thing `b` stand on it?"""
+    """Whether `a` is beneath a part of the furniture `b` and not on another part; or the object `b` is on it."""
     if not b.furniture:
         return on(b, a)
     return not on(a, b) and any(
@@ -53,31 +53,34 @@ def under(a: Thing, b: Thing) -> bool:
 
 
 def above(a: Thing, b: Thing) -> bool:
-    """Is the middle of `a` over `b`, at whatever height from its top on?"""
+    """Whether the center of `a` is over `b`, at any height above its top."""
     return a.index != b.index and edge_distance(a.xy, b) == 0.0 and bottom(a) > top(b) - RESTING_GAP
 
 
 def next_to(a: Thing, b: Thing, within: float = BESIDE) -> bool:
-    """Is `a` beside `b`: at most `within` from edge to edge, neither on top of the other nor inside it?"""
+    """Whether `a` is next to `b`: at most `within` from edge to edge, and neither is on or in the other."""
     stacked = on(a, b) or on(b, a) or inside(a, b) or inside(b, a)
     return not stacked and same_room(a.room, b.room) and gap(a, b) <= within
 
 
 def near(a: Placed, b: Placed) -> bool:
-    """Are two things or players near each other? What is on, in or under a thing is near it, too."""
+    """Whether two things or players are near each other. Things on, in or under a thing are near it, too."""
     return same_room(a.room, b.room) and apart(a, b) <= NEAR
 
 
 def far(a: Placed, b: Placed) -> bool:
-    """Are two things or players far from each other, or in different rooms?"""
+    """Whether two things or players are far from each other or in different rooms."""
     return not same_room(a.room, b.room) or apart(a, b) >= FAR
 
 
 def between(a: Placed, b: Placed, c: Placed) -> bool:
-    """Is the middle of `a` between those of `b` and `c`: within `ASIDE` of the line, and beyond the edges of both?"""
+    """Whether the center of `a` is between `b` and `c`: within `ASIDE` of the line, and beyond the edges of both."""
     if not (same_room(a.room, b.room) and same_room(a.room, c.room) and same_room(b.room, c.room)):
         return False
-    (x, y), (bx, by), (cx, cy) = spot(a), *sorted((spot(b), spot(c)))  # rounding must not tell which end is first
+    (x, y), (bx, by), (cx, cy) = (
+        spot(a),
+        *sorted((spot(b), spot(c))),
+    )  # sorted, so that rounding does not depend on the order of b and c
     length = math.dist((bx, by), (cx, cy))
     if length == 0.0:
         return False
@@ -88,7 +91,7 @@ def between(a: Placed, b: Placed, c: Placed) -> bool:
 
 
 def touching(a: Thing, b: Thing) -> bool:
-    """Do solid parts of the two come together, sideways or one above the other?"""
+    """Whether solid parts of two things touch, sideways or one above the other."""
     return a.index != b.index and any(
         math.hypot(gap(p, q), max(bottom(p) - top(q), bottom(q) - top(p), 0.0)) <= TOUCHING
         for p in parts(a)
@@ -97,10 +100,10 @@ def touching(a: Thing, b: Thing) -> bool:
 
 
 def things_on(facts: HouseFacts, thing: Thing) -> list[Thing]:
-    """What stands on a thing."""
+    """The things on a thing, except held ones."""
     return [other for other in facts.things if on(other, thing) and other.held_by is None]
 
 
 def contents(facts: HouseFacts, container: Thing) -> list[Thing]:
-    """What is in a container."""
+    """The things in a container."""
     return [other for other in facts.things if inside(other, container)]

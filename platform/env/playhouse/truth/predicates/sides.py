@@ -1,4 +1,4 @@
-"""Left, right, in front and behind: of a player, or of a thing as a player sees it."""
+"""Left, right, in front and behind, relative to a player or to a thing as a player sees it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from interplay.env.playhouse.truth.predicates.passages import same_room
 
 Side = Literal["left", "right", "front", "behind"]
 
-OPPOSITE_FACING = math.radians(30)  # off each other's middle, of two who stand face to face
-OPPOSITE_WITHIN = 2.5  # meters between two who stand face to face: a distance at which people talk across a room
+OPPOSITE_FACING = math.radians(30)  # angle off the other player, at most, when face to face
+OPPOSITE_WITHIN = 2.5  # meters, at most, when face to face: conversation distance across a room
 
 
 def in_front(body: Body, point: XY, within: float) -> bool:
-    """Does the body face a point, to within this angle?"""
+    """Whether a body faces a point to within this angle."""
     return abs(bearing(body, point)) <= within
 
 
 def side_of_player(body: Body, placed: Placed) -> Side | None:
-    """On which of a player's own sides something is, in quarters of its surroundings; None in another room."""
+    """The side of a player on which something is, in quarters; None if it is in another room."""
     if not same_room(body.room, placed.room):
         return None
     turn = bearing(body, spot(placed))
@@ -29,7 +29,7 @@ def side_of_player(body: Body, placed: Placed) -> Side | None:
 
 
 def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
-    """On which side of `b` the middle of `a` is, to a player who faces as `viewer` does, in quarters around b.
+    """The side of `b` on which the center of `a` is, from the perspective of `viewer`, in quarters around b.
 
     The front of a thing is the side towards the viewer. None in another room than b, and over its footprint.
     """
@@ -43,7 +43,7 @@ def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
 
 
 def face_to_face(a: Body, b: Body) -> bool:
-    """Do two players stand opposite each other: each facing the other, close enough to talk?"""
+    """Whether two players face each other at most `OPPOSITE_WITHIN` apart."""
     together = same_room(a.room, b.room) and math.dist(a.position, b.position) <= OPPOSITE_WITHIN
     return together and in_front(a, b.position, OPPOSITE_FACING) and in_front(b, a.position, OPPOSITE_FACING)
 
