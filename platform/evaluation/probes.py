@@ -1,7 +1,7 @@
-"""Probe tasks: scripted, procedurally generated tasks with a hard-coded success test, in houses never trained on.
+"""Probe tasks: procedurally generated tasks with a programmed success test, in houses not used for training.
 
-Every agent plays the very same episodes (house, task, wording), so agents are compared pair by pair. A probe is over
-when the task is done, when a question has been answered, or when its time is up.
+Every agent plays the same episodes (house, task, wording), so comparisons between agents are paired. A probe ends when
+the task is done, when a question has been answered, or at its time limit.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from interplay.env.arrays import Image
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, View, World
 
-TRIES = 100  # houses drawn for one probe until one of them allows the task
+MAX_HOUSES_DRAWN = 100  # for one probe, until the task is feasible in one
 
 
 @dataclass(frozen=True)
 class ProbesConfig:
     """Which probes are played, and how."""
 
-    episodes: int = 50  # a kind of task
-    kinds: tuple[str, ...] = ()  # empty: the world's usual ones
-    steps: int = 40  # the time limit; kinds that take longer than that are given what their world says
-    limits: Mapping[str, int] = field(default_factory=dict)  # the time limits of single kinds, instead
+    episodes: int = 50  # per kind of task
+    kinds: tuple[str, ...] = ()  # empty: the world's default probes
+    steps: int = 40  # time limit; kinds that need longer get the limit of their world
+    limits: Mapping[str, int] = field(default_factory=dict)  # time limits of single kinds, overriding `steps`
     lanes: int = 16
-    seed: int = 20261121  # of the houses and tasks; the same for every run, so that runs can be compared
-    greedy: bool = False  # take the likeliest action and not a drawn one
-    expert: bool = True  # also let a scripted solver without mistakes play them: what is possible
-    chance: bool = True  # also measure what they yield to who rests, moves at random, or guesses answers
+    seed: int = 20261121  # of houses and tasks; the same for all runs, so that they can be compared
+    greedy: bool = False  # most likely action instead of a sampled one
+    expert: bool = True  # also evaluate the scripted solver without mistakes, as an upper bound
+    chance: bool = True  # also measure the chance level: resting, moving at random, guessing answers
 
     def __post_init__(self) -> None:
         for name in ("episodes", "steps", "lanes"):
@@ -47,32 +47,32 @@ class ProbesConfig:
 
 @dataclass(frozen=True)
 class Probe:
-    """One episode to be played: the house of `seed`, and the task as its JSON fields."""
+    """One episode to play: the house of `seed`, and the task as its JSON fields."""
 
     kind: str
     index: int
     seed: int
     task: Mapping[str, Any]
-    limit: int  # steps until its time is up
+    limit: int  # time limit in steps
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """How an agent did on a probe."""
+    """The result of an agent on a probe."""
 
     kind: str
     index: int
     seed: int
     instruction: str
-    success_step: int | None  # steps taken when the test first held; None: never
+    success_step: int | None  # step of the first success; None: no success
     said: tuple[str, ...]
     steps: int
-    limit: int = 0  # of the probe; 0 where an older version wrote it down, which had but one limit
+    limit: int = 0  # time limit of the probe; 0 in files of older versions, which had one limit for all
 
 
 @dataclass
 class Film:
-    """What the solver saw, for a few of the probes."""
+    """The solver's views in a filmed probe."""
 
     probe: Probe
     pictures: list[Image] = field(default_factory=list)
@@ -80,12 +80,12 @@ class Film:
 
 
 def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
-    """The probes, the same wherever they are drawn.
+    """Draws the probes; the same world and configuration always give the same ones.
 
     Raises:
-        ValueError: the world has no probes, does not know a kind, or hardly ever allows one.
+        ValueError: the world has no probes, does not know a kind, or a kind is hardly ever feasible.
     """
-    world.reset(Start(seed=config.seed), observers=())  # some worlds know what they ask only once an episode stands
+    world.reset(Start(seed=config.seed), observers=())  # some worlds know their tasks only after a reset
     tasks = world.tasks()
     offered = (*tasks.probes, *tasks.optional_kinds)
     kinds = config.kinds or tasks.probes
@@ -104,7 +104,7 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
 
 def _draw(world: World, seed: int, number: int, kind: str, index: int, limit: int) -> Probe:
     refusal = ""
-    for attempt in range(TRIES):
+    for attempt in range(MAX_HOUSES_DRAWN):
         rng = np.random.default_rng([seed, number, index, attempt])
         house = int(rng.integers(2**31))
         world.reset(Start(seed=house), observers=())
@@ -114,7 +114,7 @@ def _draw(world: World, seed: int, number: int, kind: str, index: int, limit: in
             refusal = str(error)
             continue
         return Probe(kind, index, house, dict(task.to_json()), limit)
-    raise ValueError(f"none of {TRIES} houses allows the probe {kind!r}; the last one: {refusal}")
+    raise ValueError(f"none of {MAX_HOUSES_DRAWN} houses allows the probe {kind!r}; the last one: {refusal}")
 
 
 @dataclass
@@ -214,7 +214,7 @@ class ProbePlayer:
 
 
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:
-    """By kind of task, when each probe succeeded in steps, NaN where never; [episodes], in the order of `index`."""
+    """The step of success of each probe by kind of task, NaN without success; [episodes], in order of `index`."""
     by_kind: dict[str, NDArray[np.float64]] = {}
     for kind in dict.fromkeys(result.kind for result in results):
         steps = {

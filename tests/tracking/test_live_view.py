@@ -287,7 +287,7 @@ def test_ctrl_c_ends_the_watching_alone(
     assert shown_on(console).endswith(CURSOR)
     monkeypatch.setattr(cli, "read_run_summary", interrupted)
     assert main(["watch", f"run.dir={tmp_path}", "run.name=mine"]) == 0
-    assert "the run itself goes on" in capsys.readouterr().err
+    assert "the run itself continues" in capsys.readouterr().err
 
 
 def test_watching_says_where_there_is_nothing_to_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
