@@ -29,10 +29,10 @@ from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
 from interplay.replay.video import EncoderFailed
-from interplay.runtime.ahead import has_abandoned_thread
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
+from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report

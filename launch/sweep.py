@@ -67,7 +67,7 @@ def sweep(verb: str, typed: Sequence[str], act: Act) -> int:
         # Runs on this machine receive a Ctrl-C themselves, and save. Jobs of Slurm are no longer waited for.
         with nullcontext() if elsewhere else StopRequest(partial(_forward_stop, folder / STOPPED)):
             launched = _launch(verb, runs, folder.resolve(), hydras, act)
-            stopped = StopRequest.asked() or (folder / STOPPED).exists()
+            stopped = StopRequest.is_requested() or (folder / STOPPED).exists()
     except KeyboardInterrupt:
         launched, stopped = False, True
     code = _tell(runs, folder)
@@ -165,7 +165,7 @@ def _launch(verb: str, runs: Sequence[Combination], folder: Path, hydras: Sequen
     together = _launcher(hydras) not in ON_SLURM  # there each job is cancelled, or queued again, by itself
 
     def job(chosen: DictConfig) -> None:
-        if together and (StopRequest.asked() or (folder / STOPPED).exists()):
+        if together and (StopRequest.is_requested() or (folder / STOPPED).exists()):
             return
         run = runs[int(chosen.number)]
         outer = GlobalHydra.get_state()

@@ -1,13 +1,13 @@
-"""What a process frees it keeps for what it asks for next, instead of fetching the same from the system again.
+"""Keeps freed memory in the process: stops glibc from returning it to the OS after every update.
 
-An update frees all that it took, and the next one asks for the same: hundreds of MB in a few blocks. glibc returns
-blocks of that size to the system at once, which hands them out again page by page, each of them cleared. That was 40%
-of an update of a small network on two busy cores; see docs/throughput.md.
+An update frees all the memory that it allocated, and the next one allocates the same: hundreds of MB in a few blocks.
+glibc returns blocks of that size to the system at once, which hands them out again page by page, each of them cleared.
+That was 40% of an update of a small network on two busy cores; see docs/throughput.md.
 
-Under Ray it is for whoever learns alone. Actors ask for little at a time: they fetched hardly a page without it, and
-with it one grew from 240 to 254 MB in an hour, in steps of 4 MB.
+Under Ray this is for learner processes only. Actors allocate little at a time: without it they fetched hardly a page,
+and with it one grew from 240 to 254 MB in an hour, in steps of 4 MB.
 
-Another C library, as macOS and Alpine have, is left as it is.
+Other C libraries, such as those of macOS and Alpine, are not affected.
 """
 
 from __future__ import annotations
@@ -19,31 +19,33 @@ from typing import Any, NamedTuple
 
 
 class _Setting(NamedTuple):
-    variable: str  # read when a process starts
-    option: int  # of mallopt, in a process that runs: see glibc's malloc.h
+    variable: str  # read by glibc at process start
+    option: int  # of mallopt, for a running process: see glibc's malloc.h
     value: int
 
 
 _SETTINGS = (
-    _Setting("MALLOC_MMAP_MAX_", -4, 0),  # no block has pages of its own, which would go when it is freed
-    _Setting("MALLOC_TRIM_THRESHOLD_", -1, 2**64 - 1),  # bytes at the heap's end; only more free ones are returned
-    _Setting("MALLOC_ARENA_MAX", -8, 1),  # one heap for all threads: others hold blocks of at most 64 MB
+    _Setting("MALLOC_MMAP_MAX_", -4, 0),  # no block gets an mmap of its own, which would be unmapped when it is freed
+    _Setting(
+        "MALLOC_TRIM_THRESHOLD_", -1, 2**64 - 1
+    ),  # free bytes at the end of the heap above which they are returned
+    _Setting("MALLOC_ARENA_MAX", -8, 1),  # one heap for all threads: further ones hold blocks of at most 64 MB
 )
 
 
 def retention_environment() -> Mapping[str, str]:
-    """Environment variables for a process that is to keep what it frees; those that are set here stay as they are."""
+    """Environment variables for a process that shall retain freed memory; values already set here are kept."""
     return {each.variable: os.environ.get(each.variable, str(each.value)) for each in _SETTINGS}
 
 
 def retain_freed_memory() -> None:
-    """From now on, this process keeps what it frees. To be called before it has threads: they stay at their heaps.
+    """Makes this process retain freed memory. To be called before it has threads, which keep their own heaps.
 
-    What is set in the environment stays as it is.
+    Values set in the environment take precedence.
     """
     mallopt: Any = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return
     for each in _SETTINGS:
         if each.variable not in os.environ:
-            mallopt(each.option, ctypes.c_int(each.value))  # of the largest number: -1, for never
+            mallopt(each.option, ctypes.c_int(each.value))  # the largest number becomes -1, for never

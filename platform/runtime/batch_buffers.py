@@ -1,4 +1,4 @@
-"""Batches joined along the lane axis in a few buffers that are filled again and again."""
+"""Reusable buffers in which unrolls are concatenated to batches along the lane axis."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from interplay.agent.observation import Arrays
 
 
 class BatchBuffers:
-    """`count` sets of arrays [T, B, ...], allocated at the first use; `pinned`: page-locked, for copies to a GPU.
+    """Pool of `count` sets of arrays [T, B, ...], allocated at the first use.
 
-    One thread fills, another one uses: `free` says whether there is a set that nobody uses.
+    One thread fills sets, another one uses and releases them.
+
+    Args:
+        pinned: page-locked memory, for copies to a GPU.
     """
 
     def __init__(self, count: int, pinned: bool = False) -> None:
@@ -25,34 +28,30 @@ class BatchBuffers:
         self._lock = threading.Lock()
 
     @property
-    def free(self) -> int:
-        """How many sets nobody uses."""
+    def num_free(self) -> int:
+        """How many sets are not in use."""
         with self._lock:
             return len(self._free)
 
-    def join(self, blocks: Sequence[Arrays]) -> tuple[int, Arrays]:
-        """Copies blocks [T, b, ...] side by side into a free set; returns its number, for `release`, and its arrays.
+    def concatenate(self, unrolls: Sequence[Arrays]) -> tuple[int, Arrays]:
+        """Copies unrolls [T, b, ...] into a free set along the lane axis; returns its number and arrays.
 
-        Blocks of one kind all have the same keys, and the same shapes from call to call.
+        All unrolls have the same keys, and the batch has the same shapes in every call.
         """
         with self._lock:
             number = self._free.pop(0)
         filled = self._sets[number]
-        for key, first in blocks[0].items():
-            lanes = sum(block[key].shape[1] for block in blocks)
+        for key, first in unrolls[0].items():
+            lanes = sum(unroll[key].shape[1] for unroll in unrolls)
             shape = (first.shape[0], lanes, *first.shape[2:])
             if key not in filled:
                 filled[key] = self._allocate(shape, first.dtype)
             assert filled[key].shape == shape, (key, filled[key].shape, shape)
-            at = 0
-            for block in blocks:
-                part = block[key]
-                filled[key][:, at : at + part.shape[1]] = part
-                at += part.shape[1]
+            np.concatenate([unroll[key] for unroll in unrolls], axis=1, out=filled[key])
         return number, filled
 
     def release(self, number: int) -> None:
-        """The set may be filled again."""
+        """Marks a set as free, to be filled again."""
         with self._lock:
             assert number not in self._free, number
             self._free.append(number)

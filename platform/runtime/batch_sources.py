@@ -1,4 +1,4 @@
-"""Where a trainee's data comes from, whatever the runtime: played unrolls with their pay, and demonstrated ones."""
+"""Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from interplay.runtime.ledger import ConsumedUnroll
 
 
 class RolloutBatch(NamedTuple):
-    """What one update learns from. Its arrays are refilled after the next is taken."""
+    """Rollouts for one batch of updates. The arrays are overwritten after the next batch is taken."""
 
     unroll: Unroll  # scored
-    ended: FinishedEpisodes  # the episodes that ended in it
-    taken: tuple[ConsumedUnroll, ...]  # the unrolls that it consists of
-    reward_version: int  # of the reward model that paid, the newest of several; 0 where none did
+    ended: FinishedEpisodes  # in this batch
+    taken: tuple[ConsumedUnroll, ...]  # its unrolls
+    reward_version: int  # of the reward model, the newest of several; 0 without a reward model
 
 
 class DemonstrationBatch(NamedTuple):
-    """Demonstrations for one update. The arrays are refilled after the next is taken."""
+    """Demonstrations for one update. The arrays are overwritten after the next batch is taken."""
 
-    unroll: Unroll | None  # None where nothing is learned from demonstrations
+    unroll: Unroll | None  # None if the learner uses no demonstrations
     taken: tuple[ConsumedUnroll, ...]
 
 
 class RolloutSource(Protocol):
-    """Delivers what agents played, paid."""
+    """Delivers rollouts with their reward."""
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
-        """The next batch.
+        """Returns the next batch.
 
         Args:
-            weights: makes a copy of those that learn, as they are now.
-            version: of these weights: how many batches they have learned from.
-            ahead: work for the next batch may begin; not before a checkpoint where that would change its state.
+            weights: returns a copy of the learner's current weights.
+            version: of these weights: the number of batches they were trained on.
+            ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
         """
 
     def stats(self) -> SourceStats:
-        """How the making of batches goes."""
+        """Returns counters and idle fractions of this source."""
 
     def state(self) -> dict[str, Any]:
-        """What a resume needs, as after the batch that was taken last."""
+        """Returns what a resume needs, as of the batch taken last."""
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Goes on from what `state` returned; before the first `take`."""
+        """Restores what `state` returned; to be called before the first `take`."""
 
     def close(self) -> None:
-        """Ends what works in the background."""
+        """Ends the background work."""
 
 
 class DemonstrationSource(Protocol):

@@ -1,9 +1,8 @@
-"""Requests of many threads, answered together: whoever answers takes whatever waits just then, and delays nobody."""
+"""Dynamic batching: one consumer takes all compatible pending requests at once; it never waits for a batch to fill."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
@@ -17,110 +16,104 @@ class RequestRefused(Exception):
 
 
 class QueueClosed(RuntimeError):
-    """Nobody answers any more."""
+    """The consumer has failed; no request is answered any more."""
 
 
-class _Waiting(Generic[Request, Response]):
+class _PendingRequest(Generic[Request, Response]):
     """A request until it is answered."""
 
-    def __init__(self, asked: Request) -> None:
-        self.asked = asked
-        self.answered: Response | None = None
-        self.raised: Exception | None = None
-        self.settled = threading.Event()
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.response: Response | None = None
+        self.error: Exception | None = None
+        self.done = threading.Event()
 
 
 class BatchingQueue(Generic[Request, Response]):
-    """Threads call `ask`, one other calls `answer` again and again.
+    """Queue in which many threads `submit` requests and one other thread repeatedly calls `serve_batch`.
 
-    The longest waiting request comes first, and with it as many others of its `key` as there is room for, in the order
-    in which they came.
+    A batch consists of the oldest request and as many others with the same key as fit, in order of arrival.
     """
 
-    def __init__(self, *, key: Callable[[Request], Hashable], size: Callable[[Request], int], room: int) -> None:
+    def __init__(self, *, key: Callable[[Request], Hashable], size: Callable[[Request], int], max_size: int) -> None:
         """
         Args:
-            key: requests with the same may be answered together.
-            size: of a request; those of a batch add up to no more than `room`, unless it is a single one.
+            key: requests with equal keys may share a batch.
+            size: of a request; the sizes in a batch add up to at most `max_size`, unless it is a single request.
         """
         self._key = key
         self._size = size
-        self._room = room
-        self._waiting: deque[_Waiting[Request, Response]] = deque()
+        self._max_size = max_size
+        self._pending: deque[_PendingRequest[Request, Response]] = deque()
         self._changed = threading.Condition()
-        self._closed: Exception | None = None
+        self._failure: Exception | None = None
 
-    def ask(self, asked: Request, seconds: float) -> Response:
-        """Waits for the answer.
+    def submit(self, request: Request, seconds: float) -> Response:
+        """Waits up to `seconds` for the response.
 
         Raises:
-            Refused: it can't be answered.
-            Closed: nobody answers any more.
-            TimeoutError: nobody has in so many seconds.
+            RequestRefused: the request can't be answered.
+            QueueClosed: the consumer has failed.
+            TimeoutError: there is no response in time.
         """
-        waiting: _Waiting[Request, Response] = _Waiting(asked)
+        pending: _PendingRequest[Request, Response] = _PendingRequest(request)
         with self._changed:
-            if self._closed is not None:
-                raise QueueClosed(str(self._closed)) from self._closed
-            self._waiting.append(waiting)
+            if self._failure is not None:
+                raise QueueClosed(str(self._failure)) from self._failure
+            self._pending.append(pending)
             self._changed.notify_all()
-        if not waiting.settled.wait(timeout=seconds):
+        if not pending.done.wait(timeout=seconds):
             raise TimeoutError(f"no answer in {seconds:g} s")
-        if waiting.raised is not None:
-            raise waiting.raised
-        assert waiting.answered is not None
-        return waiting.answered
+        if pending.error is not None:
+            raise pending.error
+        assert pending.response is not None
+        return pending.response
 
-    def answer(self, together: Callable[[Sequence[Request]], Sequence[Response]], seconds: float) -> int:
-        """Answers what waits, after waiting for it up to so many seconds; returns how many requests those were.
+    def serve_batch(self, respond: Callable[[Sequence[Request]], Sequence[Response]], seconds: float) -> int:
+        """Answers one batch, after waiting up to `seconds` for a request; returns how many requests it had.
 
         Raises:
-            Exception: what `together` raised, unless it was `RequestRefused`; from then on nobody is answered.
+            Exception: what `respond` raised, unless it was `RequestRefused`; it closes the queue.
         """
         batch = self._take(seconds)
         if not batch:
             return 0
         try:
-            answers = together([each.asked for each in batch])
+            responses = respond([each.request for each in batch])
         except RequestRefused as refused:
-            for each in batch:
-                each.raised = refused
-                each.settled.set()
+            _fail(batch, refused)
             return len(batch)
         except Exception as error:
-            self._close(error, batch)
+            with self._changed:
+                self._failure = error
+                batch += self._pending
+                self._pending.clear()
+            _fail(batch, QueueClosed(str(error)))
             raise
-        for each, answer in zip(batch, answers, strict=True):
-            each.answered = answer
-            each.settled.set()
+        for each, response in zip(batch, responses, strict=True):
+            each.response = response
+            each.done.set()
         return len(batch)
 
-    def _take(self, seconds: float) -> list[_Waiting[Request, Response]]:
-        ends = time.monotonic() + seconds
+    def _take(self, seconds: float) -> list[_PendingRequest[Request, Response]]:
         with self._changed:
-            while not self._waiting:
-                left = ends - time.monotonic()
-                if left <= 0:
-                    return []
-                self._changed.wait(timeout=left)
-            first = self._waiting[0]
-            key, room = self._key(first.asked), self._room
-            batch, others = [], deque[_Waiting[Request, Response]]()
-            for each in self._waiting:
-                size = self._size(each.asked)
-                if each is first or (self._key(each.asked) == key and size <= room):
+            if not self._changed.wait_for(lambda: self._pending, timeout=seconds):
+                return []
+            first = self._pending[0]
+            key, room = self._key(first.request), self._max_size
+            batch, others = [], deque[_PendingRequest[Request, Response]]()
+            for each in self._pending:
+                size = self._size(each.request)
+                if each is first or (self._key(each.request) == key and size <= room):
                     batch.append(each)
                     room -= size
                 else:
                     others.append(each)
-            self._waiting = others
+            self._pending = others
             return batch
 
-    def _close(self, error: Exception, batch: Sequence[_Waiting[Request, Response]]) -> None:
-        with self._changed:
-            self._closed = error
-            left = [*batch, *self._waiting]
-            self._waiting.clear()
-        for each in left:
-            each.raised = QueueClosed(str(error))
-            each.settled.set()
+
+def _fail(batch: Sequence[_PendingRequest[Request, Response]], error: Exception) -> None:
+    for each in batch:
+        each.error = error
+        each.done.set()

@@ -1,4 +1,4 @@
-"""A token for the cluster that a run starts for itself, whose processes listen on all interfaces of the machine."""
+"""Authentication token for a cluster that a run starts, since Ray listens on all interfaces of the machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections.abc import Container, MutableMapping
 
-MODE, TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
+MODE_VARIABLE, TOKEN_VARIABLE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
 
 
 def set_cluster_token(
@@ -15,12 +15,14 @@ def set_cluster_token(
     environment: MutableMapping[str, str] = os.environ,
     imported: Container[str] = sys.modules,
 ) -> None:
-    """Without a token whoever reaches the machine could run programs on it. To be called before Ray is imported, which
-    reads this once; where it has been imported, or set up otherwise, that is left as it is.
+    """Sets a random token; without one, anyone who can reach the machine could run programs on it.
+
+    To be called before Ray is imported, which reads the environment once. Does nothing if Ray is already imported or
+    authentication is already configured.
 
     Args:
-        address: of a running cluster, which has its own ways; None where one is started here.
+        address: of a running cluster, which has its own authentication; None if one is started here.
     """
-    if address is None and "ray" not in imported and MODE not in environment:
-        environment[MODE] = "token"
-        environment[TOKEN] = secrets.token_hex(32)
+    if address is None and "ray" not in imported and MODE_VARIABLE not in environment:
+        environment[MODE_VARIABLE] = "token"
+        environment[TOKEN_VARIABLE] = secrets.token_hex(32)

@@ -75,6 +75,7 @@ class RuntimeConfig:
     )
     restarts: int = 5  # of a part, before the run is given up
     restart_window: float = 3600.0  # seconds after which a restart no longer counts, if something has come of it
+    control_limit: float = 10.0  # seconds for a process to answer a status request; one that hangs never does
     stall_limit: float = 600.0  # seconds that a part may be busy with one thing
     learner: Resources = field(default_factory=Resources)
     actor: Resources = field(default_factory=Resources)
@@ -88,7 +89,7 @@ class RuntimeConfig:
         for name in ("max_lag", "restarts"):
             if getattr(self, name) < 0:
                 raise ValueError(f"runtime.{name} is at least 0, got {getattr(self, name)}")
-        for name in ("start_limit", "restart_window", "stall_limit"):
+        for name in ("start_limit", "restart_window", "control_limit", "stall_limit"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"runtime.{name} is above 0 seconds, got {getattr(self, name):g}")
         for name in ("actor", "dataset"):

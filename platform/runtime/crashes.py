@@ -1,4 +1,4 @@
-"""Why a part went down: kept in the run's folder, one file a part, and told where the run has to be given up."""
+"""Crash reports: why workers failed, one file per worker in the run's folder, and the error that ends a run."""
 
 from __future__ import annotations
 
@@ -15,69 +15,72 @@ from interplay.runtime.worker_log import WorkerLog
 
 logger = logging.getLogger(__name__)
 
-COLORS = re.compile(r"\x1b\[[0-9;]*m")
+ANSI_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class WorkerFailed(RuntimeError):
-    """A part went down more often than it may. The message ends with its traceback, and what it printed last."""
+    """A worker failed more often than allowed. The message ends with its traceback and its last output."""
 
 
 @dataclass(frozen=True)
 class CrashReports:
-    """Writes `folder`/<part>.txt."""
+    """Writes `folder`/<worker>.txt."""
 
     folder: Path
     seed: int
     config: str  # `config_hash` of the run's configuration
-    limit: int  # restarts of a part within the window
+    limit: int  # restarts of a worker within the window
     window: float  # seconds
 
     def record_failure(self, worker: str, number: int, cause: str, episodes: list[str]) -> Path:
-        """Appends one crash, the part's `number`-th of late; returns the file. `episodes`: those of its last unroll;
-        none where it has made none, or makes none at all.
+        """Appends one failure to the worker's file; returns the file.
 
-        Where it can't be written, as on a full disk, it is logged: that must not hide what it is about.
+        If the file can't be written, as on a full disk, the report is logged: the disk must not hide the failure.
+
+        Args:
+            number: of the failure among those within the window, from 1.
+            episodes: of the worker's last unroll; empty if it has made none.
         """
         file = self.folder / f"{worker}.txt"
         when = datetime.now(UTC).isoformat(timespec="seconds")
         named = f", episodes of its last unroll: {', '.join(episodes)}" if episodes else ""
-        message = (
+        report = (
             f"{when}  {worker} went down, {number} of at most {self.limit} times in {self.window:g} s\n"
             f"seed {self.seed}, config {self.config}{named}\n"
-            f"{self._whole(worker, cause)}\n\n"
+            f"{self._with_output(worker, cause)}\n\n"
         )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with file.open("a", encoding="utf-8") as opened:
-                opened.write(message)
+                opened.write(report)
         except OSError as error:
-            logger.error("%s can't be written (%s); it would say:\n%s", file, error, message)
+            logger.error("%s can't be written (%s); it would say:\n%s", file, error, report)
         return file
 
     def restarts_exhausted(self, worker: str, cause: str, file: Path) -> WorkerFailed:
-        """What to raise where a part went down once too often."""
+        """Returns the error to raise when a worker has failed more often than allowed."""
         return WorkerFailed(
             f"{worker} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
-            f"{self.window:g} seconds; the same command goes on from the newest checkpoint. All of them: {file}. The "
-            f"last one:\n{self._whole(worker, cause)}"
+            f"{self.window:g} seconds; the same command goes on from the newest checkpoint. All failures: {file}. The "
+            f"last one:\n{self._with_output(worker, cause)}"
         )
 
     @property
     def stacks(self) -> Path:
-        """Where the parts write their stacks."""
+        """Folder of the workers' stack dumps."""
         return self.folder / "stacks"
 
     def worker_log(self, worker: str) -> WorkerLog:
-        """What the part's processes print."""
+        """Captured output of a worker."""
         return WorkerLog(self.folder / "logs", worker)
 
-    def _whole(self, worker: str, cause: str) -> str:
-        """The cause, and the last lines that the part has printed, where there are any."""
-        cause, worker_log = COLORS.sub("", cause).strip(), self.worker_log(worker)
-        last = COLORS.sub("", worker_log.last())
-        return f"{cause}\nThe last that {worker} printed ({worker_log.file}):\n{last}" if last else cause
+    def _with_output(self, worker: str, cause: str) -> str:
+        """The cause, followed by the worker's last output if there is any."""
+        cause, log = ANSI_COLORS.sub("", cause).strip(), self.worker_log(worker)
+        tail = ANSI_COLORS.sub("", log.tail())
+        return f"{cause}\nThe last output of {worker} ({log.file}):\n{tail}" if tail else cause
 
 
 def config_hash(config: Any) -> str:
-    """Twelve hexadecimal digits that name a configuration of plain values."""
+    """Twelve hexadecimal digits that identify a configuration of plain values."""
     return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""How the flow of data goes, in numbers that every runtime reports under the same names."""
+"""Metrics of the data flow, reported under the same names by every runtime."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SourceStats:
-    """What one source of data says of itself."""
+    """State of one data source."""
 
-    wait_seconds: float = 0.0  # seconds that the learner has waited for it, ever since
-    ready_batches: int = 0  # batches that stand ready
-    unscored: int = 0  # unrolls that have come, and wait for what they earned
+    wait_seconds: float = 0.0  # that the learner has waited for it, in total
+    ready_batches: int = 0
+    unscored: int = 0  # unrolls that have arrived and wait for their reward
     held_bytes: int = 0  # in the object store
-    restarts: int = 0  # of its parts
-    idle_fractions: Mapping[str, float] = field(default_factory=dict)  # by kind of part: the share of its time, 0 to 1
+    restarts: int = 0  # of its workers
+    idle_fractions: Mapping[str, float] = field(default_factory=dict)  # by kind of worker, 0 to 1
 
 
 class FlowMetrics:
-    """Turns accounts into metrics::
+    """Turns the stats of data sources into metrics::
 
     | metric | meaning |
     |---|---|
-    | learner_idle | share of the time since the last reading that the learner waited for data |
-    | actor_idle, dataset_idle, reward_idle, inference_idle | share of the parts' time that they had nothing to do |
-    | played_ready, demonstrated_ready | batches that stand ready |
-    | unpaid | unrolls that have come, and wait for what they earned |
+    | learner_idle | fraction of the time since the last reading that the learner waited for data |
+    | actor_idle, dataset_idle, reward_idle, inference_idle | fraction of the workers' time that they were idle |
+    | played_ready, demonstrated_ready | batches that are ready |
+    | unpaid | unrolls that have arrived and wait for their reward |
     | object_store_mb | of unrolls and weights between processes |
-    | restarts | of the parts, since this process began |
+    | restarts | of the workers, since this process began |
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, **sources: Callable[[], SourceStats]) -> None:
@@ -38,18 +38,18 @@ class FlowMetrics:
         self._read_at, self._wait_seconds = clock(), 0.0
 
     def metrics(self) -> dict[str, float]:
-        """Since the last call."""
-        accounts = {name: read() for name, read in self._sources.items()}
-        now, wait_seconds = self._clock(), sum(stats.wait_seconds for stats in accounts.values())
+        """Metrics since the last call."""
+        sources = {name: read() for name, read in self._sources.items()}
+        now, waited = self._clock(), sum(stats.wait_seconds for stats in sources.values())
         elapsed = now - self._read_at
-        found = {
-            "learner_idle": min(1.0, (wait_seconds - self._wait_seconds) / elapsed) if elapsed > 0 else 0.0,
-            "object_store_mb": sum(stats.held_bytes for stats in accounts.values()) / 2**20,
-            "unpaid": float(sum(stats.unscored for stats in accounts.values())),
-            "restarts": float(sum(stats.restarts for stats in accounts.values())),
+        metrics = {
+            "learner_idle": min(1.0, (waited - self._wait_seconds) / elapsed) if elapsed > 0 else 0.0,
+            "object_store_mb": sum(stats.held_bytes for stats in sources.values()) / 2**20,
+            "unpaid": float(sum(stats.unscored for stats in sources.values())),
+            "restarts": float(sum(stats.restarts for stats in sources.values())),
         }
-        self._read_at, self._wait_seconds = now, wait_seconds
-        for name, stats in accounts.items():
-            found[f"{name}_ready"] = float(stats.ready_batches)
-            found |= {f"{kind}_idle": share for kind, share in stats.idle_fractions.items()}
-        return found
+        self._read_at, self._wait_seconds = now, waited
+        for name, stats in sources.items():
+            metrics[f"{name}_ready"] = float(stats.ready_batches)
+            metrics |= {f"{kind}_idle": fraction for kind, fraction in stats.idle_fractions.items()}
+        return metrics

@@ -1,7 +1,7 @@
-"""Memory that a process has freed, given back to the system now and then.
+"""Returns freed memory to the system.
 
-A process keeps what it frees for what it asks for next (see `allocator.py`). Where pieces of many sizes come and go, as
-tensors and messages do in a learner, what it keeps lies in ever more gaps, and it grows though it uses no more.
+A learner retains freed memory for its next allocations (see `allocator.py`). Tensors and messages of many sizes
+fragment the heap, so the process grows although it uses no more memory.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import sys
 
 
 def trim_heap() -> bool:
-    """Gives back what is free; False where there is no way to, as outside Linux and its glibc.
+    """Returns free heap memory to the system; False if that is impossible, as outside Linux with glibc.
 
-    To be called now and then: it takes 25 ms of CPU where 140 MB lie in gaps, and 3 ms where nothing is to be had
-    (measured with 40,000 pieces of 1 to 7 kB); and what is asked for next is fetched from the system anew.
+    To be called from time to time: it takes 25 ms of CPU if 140 MB are free, and 3 ms if nothing is (measured with
+    40,000 blocks of 1 to 7 kB), and the next allocations have to fetch pages from the system again.
     """
     if sys.platform != "linux":
         return False

@@ -1,4 +1,4 @@
-"""What a part says of itself: what it is doing, since when, and how much of its time it has been busy."""
+"""Heartbeat of a worker: current activity, since when, and the fraction of its time spent busy."""
 
 from __future__ import annotations
 
@@ -13,101 +13,99 @@ WAITING = "waits"
 
 
 @dataclass(frozen=True)
-class Activity:
-    """One reading of a pulse."""
+class HeartbeatReading:
+    """State of a heartbeat at one time."""
 
-    doing: str
-    since: float  # seconds
-    busy: float  # seconds, of `alive`
-    alive: float  # seconds
+    activity: str
+    activity_seconds: float  # since the activity began
+    busy_seconds: float  # of `alive_seconds`
+    alive_seconds: float
     pid: int
-    completed: int = 0  # by a part that counts for itself
+    completed: int = 0  # by a worker that counts for itself
 
 
 class Heartbeat:
-    """Kept by a part, read from another thread."""
+    """Activity of one worker; written by the worker, read from another thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._doing = WAITING
-        self._born = self._since = clock()
-        self._busy = 0.0
+        self._activity = WAITING
+        self._created = self._since = clock()
+        self._busy_seconds = 0.0
         self._completed = 0
 
     @contextmanager
-    def doing(self, what: str) -> Iterator[None]:
-        """While entered, the part is busy with this; then it waits again."""
-        self._turn_to(what)
+    def busy(self, activity: str) -> Iterator[None]:
+        """Marks the worker as busy with this inside the block, and as waiting after it."""
+        self.set_busy(activity)
         try:
             yield
         finally:
-            self._turn_to(WAITING)
+            self.set_busy(WAITING)
 
     @contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """While entered, the part is idle in the middle of what it does, and this is what it waits for."""
-        with self.within(f"{WAITING} {what}"):
+    def idle(self, reason: str) -> Iterator[None]:
+        """Marks the worker as idle for `reason` inside the block; then its previous activity continues."""
+        with self.nested(f"{WAITING} {reason}"):
             yield
 
     @contextmanager
-    def within(self, what: str) -> Iterator[Callable[[str], None]]:
-        """While entered, the part is busy with a long piece of what it does; then it goes on with that.
+    def nested(self, activity: str) -> Iterator[Callable[[str], None]]:
+        """Marks a long step of the current activity inside the block; then the previous activity continues.
 
-        What is yielded is called as it gets on, and says how far it is: nobody takes what moves for stuck.
+        Yields:
+            A function to call with the progress of the step: what makes progress does not count as stuck.
         """
-        before = self._doing
-        self._turn_to(what)
+        before = self._activity
+        self.set_busy(activity)
         try:
-            yield self._turn_to
+            yield self.set_busy
         finally:
-            self._turn_to(before)
+            self.set_busy(before)
 
     def add_completed(self, count: int) -> None:
-        """So many pieces more of what the part makes."""
+        """Counts `count` more completed items."""
         with self._lock:
             self._completed += count
 
-    def waits(self, what: str) -> None:
-        """The part is idle, and this is what it waits for; any other part of its time is busy."""
-        self._turn_to(f"{WAITING} {what}")
+    def set_idle(self, reason: str) -> None:
+        """Marks the worker as idle until the next call."""
+        self.set_busy(f"{WAITING} {reason}")
 
-    def works(self, what: str) -> None:
-        """The part is busy with this until it says otherwise."""
-        self._turn_to(what)
-
-    def read(self) -> Activity:
-        """The pulse now."""
+    def set_busy(self, activity: str) -> None:
+        """Marks the worker as busy with this until the next call. An activity that begins with `WAITING` is idle."""
         with self._lock:
             now = self._clock()
-            busy = self._busy + (0.0 if self._idle() else now - self._since)
-            return Activity(self._doing, now - self._since, busy, now - self._born, os.getpid(), self._completed)
+            if not self._is_idle():
+                self._busy_seconds += now - self._since
+            self._activity, self._since = activity, now
 
-    def _turn_to(self, what: str) -> None:
+    def read(self) -> HeartbeatReading:
+        """State of the heartbeat now."""
         with self._lock:
             now = self._clock()
-            if not self._idle():
-                self._busy += now - self._since
-            self._doing, self._since = what, now
+            current = now - self._since
+            busy = self._busy_seconds + (0.0 if self._is_idle() else current)
+            return HeartbeatReading(self._activity, current, busy, now - self._created, os.getpid(), self._completed)
 
-    def _idle(self) -> bool:
-        return self._doing.startswith(WAITING)
+    def _is_idle(self) -> bool:
+        return self._activity.startswith(WAITING)
 
 
 class IdleFraction:
-    """The idle share of a part between two readings of its pulse."""
+    """Fraction of its time that a worker was idle between two readings of its heartbeat."""
 
     def __init__(self) -> None:
-        self._before: Activity | None = None
-        self._share = 0.0
+        self._before: HeartbeatReading | None = None
+        self._fraction = 0.0
 
-    def of(self, activity: Activity) -> float:
-        """From 0 to 1 since the last reading, or since the part began where there is none or it began anew."""
-        before = self._before
-        fresh = before is None or before.pid != activity.pid or activity.alive < before.alive
-        busy = activity.busy - (0.0 if fresh or before is None else before.busy)
-        alive = activity.alive - (0.0 if fresh or before is None else before.alive)
-        self._before = activity
+    def update(self, reading: HeartbeatReading) -> float:
+        """From 0 to 1 since the previous reading; since the worker started if this is the first one of its process."""
+        before, self._before = self._before, reading
+        busy, alive = reading.busy_seconds, reading.alive_seconds
+        if before is not None and before.pid == reading.pid and reading.alive_seconds >= before.alive_seconds:
+            busy, alive = busy - before.busy_seconds, alive - before.alive_seconds
         if alive > 0:
-            self._share = min(1.0, max(0.0, 1 - busy / alive))
-        return self._share
+            self._fraction = min(1.0, max(0.0, 1 - busy / alive))
+        return self._fraction

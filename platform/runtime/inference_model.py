@@ -1,4 +1,4 @@
-"""The network of the inference service: the versions of its weights that are wanted, one forward for many actors."""
+"""Network of the inference server: several versions of the weights, one forward for the requests of many actors."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from interplay.runtime.batching_queue import RequestRefused
 
 
 class VersionGone(RequestRefused):
-    """A request for weights that have been dropped: whoever sent it has been made anew in the meantime."""
+    """A request for weights that have been dropped: its sender has been restarted in the meantime."""
 
 
 class InferenceModel:
-    """Decides requests of one version in one forward on the agent's device; keeps nothing of them.
+    """Answers requests for one version in one forward on the agent's device; stateless but for the weights.
 
-    Each version has a network of its own, so that actors which play with different ones do not take turns in loading
-    weights. There are as many as versions that are played with, and the newest: at most `runtime.max_lag` + 2.
+    Each version has its own network, so that alternating versions do not reload weights. There is one for each version
+    in use and the newest: at most `runtime.max_lag` + 2.
     """
 
     def __init__(self, agent: Agent) -> None:
-        self._plain = agent.eval().requires_grad_(False)
-        pack(self._plain)
+        self._prototype = agent.eval().requires_grad_(False)
+        pack(self._prototype)
         self._agents: dict[int, Agent] = {}
         self._newest = -1
         self._spare: list[Agent] = []
@@ -40,29 +40,29 @@ class InferenceModel:
 
     @property
     def versions(self) -> list[int]:
-        """Those that can decide, the oldest first."""
+        """Versions that are available, the oldest first."""
         with self._changed:
             return sorted(self._agents)
 
     def publish(self, version: int, weights: Weights, wanted: Collection[int]) -> None:
-        """Takes up the weights of a version; from then on only it and those that are `wanted` are kept."""
+        """Adds the weights of a version, and drops all other versions that are not `wanted`."""
         with self._changed:
-            fresh = self._spare.pop() if self._spare else None
-        fresh = fresh or copy.deepcopy(self._plain)
-        load_weights(fresh, weights)  # beside forwards of other versions: nobody knows of this one yet
+            agent = self._spare.pop() if self._spare else None
+        agent = agent or copy.deepcopy(self._prototype)
+        load_weights(agent, weights)  # without the lock: no request can use this one yet
         with self._changed:
             dropped = [each for each in self._agents if each not in (version, *wanted)]
             self._spare += [self._agents.pop(each) for each in dropped]
-            self._agents[version] = fresh
+            self._agents[version] = agent
             self._newest = max(self._newest, version)
             self._changed.notify_all()
 
     def await_version(self, version: int, seconds: float) -> None:
-        """Waits until this version can decide.
+        """Waits until this version is available.
 
         Raises:
             VersionGone: it has been dropped.
-            TimeoutError: it has not come in so many seconds.
+            TimeoutError: it has not arrived in time.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self._newest >= version, timeout=seconds):
@@ -70,7 +70,7 @@ class InferenceModel:
             self._agent_of(version)
 
     def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
-        """Answers requests, all of one version and all greedy or none.
+        """Answers requests that share their version and whether they are greedy.
 
         Raises:
             VersionGone: the version has been dropped.
@@ -95,7 +95,7 @@ class InferenceModel:
 
 
 def _generator(request: DecisionRequest) -> torch.Generator:
-    """On the CPU wherever the network is, so that it yields there what it yields here."""
+    """The request's generator, on the CPU whatever the network's device, so that its draws do not depend on it."""
     generator = torch.Generator()
     generator.set_state(torch.from_numpy(request.random.copy()))
     return generator

@@ -14,12 +14,12 @@ from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction
-from interplay.runtime.ahead import Ahead
 from interplay.runtime.batch_sources import DemonstrationBatch, RolloutBatch
 from interplay.runtime.flow_metrics import SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll
+from interplay.runtime.prefetcher import Lookahead
 
 
 class DatasetReader(Protocol):
@@ -44,7 +44,7 @@ class InlineRollouts:
         self._reference = reference
         self._lane_state = LaneState()  # after the unroll that was played last
         self._returns = EpisodeReturns(actor.lanes)
-        self._ahead: Ahead[tuple[Unroll, int]] = Ahead(overlap)
+        self._ahead: Lookahead[tuple[Unroll, int]] = Lookahead(overlap)
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeats = {"actor": (Heartbeat(), IdleFraction()), "reward": (Heartbeat(), IdleFraction())}
@@ -60,7 +60,7 @@ class InlineRollouts:
         return RolloutBatch(unroll, self._returns.add(unroll), (taken,), reward_version)
 
     def stats(self) -> SourceStats:
-        idle = {kind: share.of(heartbeat.read()) for kind, (heartbeat, share) in self._heartbeats.items()}
+        idle = {kind: share.update(heartbeat.read()) for kind, (heartbeat, share) in self._heartbeats.items()}
         return SourceStats(wait_seconds=self._wait_seconds, idle_fractions={"inference": 1.0} | idle)
 
     def state(self) -> dict[str, Any]:
@@ -82,10 +82,10 @@ class InlineRollouts:
         return lambda: self._make(weights, version)
 
     def _make(self, weights: Weights, version: int) -> tuple[Unroll, int]:
-        with self._heartbeats["actor"][0].doing("plays"):
+        with self._heartbeats["actor"][0].busy("plays"):
             self._actor.load_weights(weights, version)
             unroll = self._actor.unroll()
-        with self._heartbeats["reward"][0].doing("scores"):
+        with self._heartbeats["reward"][0].busy("scores"):
             scored = self._function.score(unroll.arrays, self._lane_state)
         self._lane_state = scored.lane_state
         return replace(unroll, arrays=unroll.arrays | scored.arrays()), scored.version
@@ -96,7 +96,7 @@ class InlineDemonstrations:
 
     def __init__(self, dataset: DatasetReader, overlap: bool) -> None:
         self._dataset = dataset
-        self._ahead: Ahead[Unroll] = Ahead(overlap)
+        self._ahead: Lookahead[Unroll] = Lookahead(overlap)
         self._taken = 0
         self._wait_seconds = 0.0
         self._heartbeat, self._idle = Heartbeat(), IdleFraction()
@@ -112,7 +112,7 @@ class InlineDemonstrations:
 
     def stats(self) -> SourceStats:
         return SourceStats(
-            wait_seconds=self._wait_seconds, idle_fractions={"dataset": self._idle.of(self._heartbeat.read())}
+            wait_seconds=self._wait_seconds, idle_fractions={"dataset": self._idle.update(self._heartbeat.read())}
         )
 
     def state(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class InlineDemonstrations:
         self._ahead.close()
 
     def _make(self) -> Unroll:
-        with self._heartbeat.doing("reads"):
+        with self._heartbeat.busy("reads"):
             return self._dataset.unroll()
 
 

@@ -1,4 +1,4 @@
-"""Asking work to stop: the first Ctrl-C, SIGTERM or closed terminal lets it save, another signal stops it at once."""
+"""Stop requests: the first Ctrl-C, SIGTERM or closed terminal lets the work save, another signal stops it at once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[int, FrameType | None], None]
 
 
-INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+INTERRUPTED = 130  # exit status that shells report after Ctrl-C
 
 
 class Interrupted(Exception):
-    """The work was asked to stop; it has saved what it had. The message says how to go on."""
+    """The work was stopped and has saved its progress. The message says how to go on."""
 
 
 class StopRequest:
@@ -30,23 +30,23 @@ class StopRequest:
         while not finished and not stop.requested:
             ...
 
-    Within another one it is for a part of that one's work: what was asked before is asked of it, too, and what it was
-    asked is left to the other at its end, for it may have come too late for this part. A SIGHUP that was ignored
-    before, as under nohup, stays so. One never counts as the second: shells repeat it.
+    Nestable: an inner request inherits a pending stop and hands its own to the outer one on exit, as it may have come
+    too late for the inner loop. A SIGHUP that was ignored before, as under nohup, stays ignored. SIGHUP never counts as
+    the second signal, because shells repeat it.
     """
 
-    _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal is for all of it, and so is `ask_to_stop`
+    _entered: ClassVar[list[StopRequest]] = []  # in this process; a signal stops all of them
 
-    def __init__(self, told: Callable[[int], None] = lambda number: None) -> None:
-        """`told`: called with the number of the first signal that it gets itself."""
+    def __init__(self, on_signal: Callable[[int], None] = lambda number: None) -> None:
+        """`on_signal` is called with the number of the first signal that arrives inside the block."""
         self.requested = False
-        self._told = told
+        self._on_signal = on_signal
         self._previous: dict[signal.Signals, Any] = {}
         self._terminals: list[int] = []
 
     def __enter__(self) -> StopRequest:
-        self._previous, self._terminals = _handled(self._ask), _terminals()
-        self.requested = self.requested or self.asked()
+        self._previous, self._terminals = _install(self._handle), _terminals()
+        self.requested = self.requested or self.is_requested()
         self._entered.append(self)
         return self
 
@@ -54,54 +54,54 @@ class StopRequest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.remove(self)
-        _put_back(self._previous)
+        _restore(self._previous)
         self._previous = {}
         if self.requested and self._entered:
             self._entered[-1].requested = True
 
     @classmethod
-    def ask(cls) -> bool:
-        """Asks from another thread what a first signal asks; False where nothing listens yet."""
+    def request_stop(cls) -> bool:
+        """Requests a stop from another thread, as a first signal does; False if no block is entered yet."""
         for request in cls._entered:
             request.requested = True
         return bool(cls._entered)
 
     @classmethod
-    def asked(cls) -> bool:
-        """Has anybody in this process been asked?"""
+    def is_requested(cls) -> bool:
+        """Whether a stop is requested anywhere in this process."""
         return any(request.requested for request in cls._entered)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
-            _leave(self._terminals)
+            _redirect_to_null(self._terminals)
         if self.requested and number != signal.SIGHUP:
             raise KeyboardInterrupt
         if not self.requested:
             self.requested = True
             logger.warning("stopping: saving first (once more to stop at once and lose what is not saved)")
-            self._told(number)
+            self._on_signal(number)
 
 
 @contextmanager
 def signals_as_keyboard_interrupt() -> Iterator[None]:
-    """While entered, SIGTERM and SIGHUP do what Ctrl-C does: where no `StopRequest` listens, they raise it."""
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt inside the block, unless a `StopRequest` handles them."""
     terminals = _terminals()
 
     def stop(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
-            _leave(terminals)
+            _redirect_to_null(terminals)
         raise KeyboardInterrupt
 
-    previous = _handled(stop)
+    previous = _install(stop)
     try:
         yield
     finally:
-        _put_back(previous)
+        _restore(previous)
 
 
-def _handled(handler: Handler) -> dict[signal.Signals, Any]:
-    """Lets a handler have the signals; returns what they did before. Only the main thread may: a stage run from another
-    one is stopped by whoever runs it."""
+def _install(handler: Handler) -> dict[signal.Signals, Any]:
+    """Installs a signal handler; returns the previous ones. Does nothing outside the main thread, as Python requires:
+    a stage that runs in another thread is stopped by its caller."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     numbers = [signal.SIGINT, signal.SIGTERM]
@@ -110,18 +110,18 @@ def _handled(handler: Handler) -> dict[signal.Signals, Any]:
     return {number: signal.signal(number, handler) for number in numbers}
 
 
-def _put_back(previous: dict[signal.Signals, Any]) -> None:
+def _restore(previous: dict[signal.Signals, Any]) -> None:
     for number, handler in previous.items():
         signal.signal(number, handler)
 
 
 def _terminals() -> list[int]:
-    """Of standard input, output and error, those that are one."""
+    """Descriptors among standard input, output and error that are terminals."""
     return [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
 
 
-def _leave(terminals: list[int]) -> None:
-    """They are gone: what is said to them from now on goes nowhere, instead of failing and ending the work unsaved."""
+def _redirect_to_null(terminals: list[int]) -> None:
+    """Redirects closed terminals to /dev/null: writing to them would fail and end the work unsaved."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in terminals:
         os.dup2(nowhere, descriptor)

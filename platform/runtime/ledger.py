@@ -1,7 +1,7 @@
-"""`ledger.jsonl`: which unrolls went into which update, so that none is lost and none counts twice.
+"""`ledger.jsonl`: which unrolls went into which update, the proof that none is lost and none is used twice.
 
-One line an update: {"update": 7, "played": [[actor, number, version], ...], "demonstrated": [[actor, number], ...]}.
-The numbers of an actor's unrolls count up from 0 without a gap, over every restart of it and every resume.
+One line per update: {"update": 7, "played": [[actor, number, version], ...], "demonstrated": [[actor, number], ...]}.
+The unrolls of an actor are numbered from 0 without a gap, across its restarts and across resumes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from interplay.core.files import JsonLines
 
 @dataclass(frozen=True)
 class ConsumedUnroll:
-    """One unroll that was learned from."""
+    """An unroll that an update learned from."""
 
     actor: int
     number: int  # of the actor's unrolls, from 0
-    version: int = 0  # of the weights that acted; of a demonstrated unroll: 0
+    version: int = 0  # of the weights that acted; 0 for a demonstration
 
 
 class Ledger:
@@ -29,13 +29,13 @@ class Ledger:
         self._rows = JsonLines(path, key="update")
 
     def truncate_after(self, update: int) -> None:
-        """Drops the rows after an update: they will be lived through again."""
+        """Drops the rows after an update, which will be repeated."""
         self._rows.drop_after(update)
 
     def write(
         self, update: int, *, played: Sequence[ConsumedUnroll] = (), demonstrated: Sequence[ConsumedUnroll] = ()
     ) -> None:
-        """What this update learned from."""
+        """Appends the unrolls that this update learned from."""
         row = {
             "update": update,
             "played": [[each.actor, each.number, each.version] for each in played],
@@ -46,7 +46,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """One update of a ledger."""
+    """One row of a ledger."""
 
     update: int
     played: tuple[ConsumedUnroll, ...]
@@ -54,7 +54,7 @@ class LedgerRow:
 
 
 def read_ledger(path: Path) -> list[LedgerRow]:
-    """The rows of a ledger; none where there is no file. A last line cut short by a kill is left out."""
+    """Reads the rows of a ledger; empty if there is no file. A last line cut short by a kill is left out."""
     return [
         LedgerRow(
             row["update"],

@@ -1,4 +1,4 @@
-"""A rank beside the learner's own: it learns from its lanes of every batch whenever the first rank does."""
+"""Ranks 1, 2, ... of a distributed learner: each learns from its lanes of every batch, in step with rank 0."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from interplay.learner.device import find_device
 from interplay.learner.distributed import join
 from interplay.learner.learner import Learner, LearnerConfig
 
-EXIT_DELAY_SECONDS = 2.0  # seconds in which a rank that failed tells why, before its process ends
+EXIT_DELAY_SECONDS = 2.0  # for a failed rank to return its exception before its process exits
 
 
 class RankWorker:
-    """Rank 1, 2, ... of a learner, with the first rank's agent and random state; it is told what to do and when."""
+    """A further rank of a learner, with the agent and random state of rank 0, which calls its methods."""
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class RankWorker:
     ) -> None:
         """
         Args:
-            lanes: of demonstrations, of this rank.
-            random: the state of the first rank's generator.
-            threads: torch's own.
+            lanes: of demonstrations, for this rank.
+            random: state of the generator of rank 0.
+            threads: of torch.
         """
         torch.set_num_threads(threads)
-        # What comes from another process is read-only, and is only read here.
+        # Arrays from other processes are read-only, and are only read here.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         self._agent = agent
         self._rank, self._size = rank, size
@@ -54,11 +54,11 @@ class RankWorker:
         self._learner: Learner | None = None
 
     def ready(self) -> None:
-        """Answers once the part is made."""
+        """Returns once the worker is built."""
 
     def join(self, address: str, patience: float) -> None:
-        """Comes together with the other ranks; see `interplay.learner.distributed.join`."""
-        with _ends_where_it_fails():
+        """Joins the other ranks; see `interplay.learner.distributed.join`."""
+        with _exit_on_failure():
             device = find_device(self._config.device)
             group = join(rank=self._rank, size=self._size, address=address, device=device, patience=patience)
             self._learner = Learner(
@@ -66,30 +66,30 @@ class RankWorker:
             )
 
     def update(self, demonstrated: Unroll | None, rollout: Unroll | None) -> None:
-        """One step; what it tells, the first rank knows as well."""
-        with _ends_where_it_fails():
+        """Makes one update; its metrics are those that rank 0 has, too."""
+        with _exit_on_failure():
             self._joined.update(demonstrated=demonstrated, rollout=rollout)
 
     def state(self) -> None:
-        """Takes part in the first rank's `Learner.state`, which holds the lanes of all."""
-        with _ends_where_it_fails():
+        """Takes part in rank 0's `Learner.state`, which gathers the lanes of all ranks."""
+        with _exit_on_failure():
             self._joined.state()
 
     def load(self, weights: Weights, state: Mapping[str, Any]) -> None:
-        """Goes on from the weights and the state that the first rank loads."""
-        with _ends_where_it_fails():
+        """Loads the weights and the state that rank 0 loads."""
+        with _exit_on_failure():
             self._agent.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
             self._joined.load_state(state)
 
     @property
     def _joined(self) -> Learner:
-        assert self._learner is not None, "it has not joined the others"
+        assert self._learner is not None, "join was not called"
         return self._learner
 
 
 @contextmanager
-def _ends_where_it_fails() -> Iterator[None]:
-    """A rank that failed will not come to the next exchange: its process ends, and no other waits there for it."""
+def _exit_on_failure() -> Iterator[None]:
+    """Exits the process shortly after an exception, so that no other rank waits for it at the next exchange."""
     try:
         yield
     except Exception:

@@ -39,7 +39,7 @@ from interplay.stages.run import Run
 if TYPE_CHECKING:
     from interplay.runtime.ray.inference_server import InferenceServer
     from interplay.runtime.ray.learner_context import LearnerContext
-    from interplay.runtime.ray.worker import WorkerHandle
+    from interplay.runtime.ray.worker_handle import WorkerHandle
 
 STAGE = "reinforce"
 SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
@@ -107,7 +107,8 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
     if run.config.actors.inference == "service":
         makes = [partial(_remote_rollout_worker, here, snapshot, actor, share) for share in shares]
         actors = [
-            context.add_worker(f"actor-{index}", make, of=InferenceClientWorker) for index, make in enumerate(makes)
+            context.add_worker(f"actor-{index}", make, worker_class=InferenceClientWorker)
+            for index, make in enumerate(makes)
         ]
         inference = _inference(here, actors, context)
     else:
@@ -171,7 +172,7 @@ def _inference(run: Run, actors: Sequence[WorkerHandle], context: LearnerContext
     from interplay.runtime.ray.worker_placement import INFERENCE
 
     worker = context.add_worker(
-        INFERENCE, partial(_inference_model, run), of=InferenceWorker, groups=concurrency_groups(len(actors))
+        INFERENCE, partial(_inference_model, run), worker_class=InferenceWorker, groups=concurrency_groups(len(actors))
     )
     return InferenceServer(worker, actors, context)
 

@@ -62,7 +62,7 @@ class Run:
         """Reports the learner's current activity under Ray, where one that lasts longer than `runtime.stall_limit`
         seconds counts as stuck."""
         if self.context is not None:
-            self.context.heartbeat.works(what)
+            self.context.heartbeat.set_busy(what)
 
     @contextmanager
     def busy(self, what: str) -> Iterator[ReportActivity]:
@@ -70,7 +70,7 @@ class Run:
         if self.context is None:
             yield ignore_activity
             return
-        with self.context.heartbeat.within(what) as beat:
+        with self.context.heartbeat.nested(what) as beat:
             yield beat
 
     def make_world(self) -> World:

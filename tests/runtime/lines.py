@@ -9,7 +9,7 @@ import numpy as np
 import ray
 
 from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
-from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_handle import WorkerHandle
 
 LONG = 300.0  # seconds; a part takes twenty to start where others want the cores
 
@@ -27,13 +27,13 @@ def calls(pipeline: ActorPipeline, count: int, watch: Callable[[], None] = lambd
     while len(found) < count:
         assert time.monotonic() < ends, f"only {[call.number for call in found]} in {LONG} s"
         while len(pipeline.in_flight) < 2:
-            pipeline.ask(0, "makes")
+            pipeline.request(0, "makes")
         watch()
         if not ray.wait([pipeline.in_flight[0].reference], timeout=0.1)[0]:
             continue
         call = pipeline.receive()
         if call is None:
-            pipeline.restart(lambda call: pipeline.worker.ask("unroll", "makes", call.number))
+            pipeline.restart(lambda call: pipeline.worker.submit("unroll", "makes", call.number))
             continue
         assert call.message is not None
         np.testing.assert_array_equal(call.message.arrays["row"], call.number)
@@ -49,6 +49,6 @@ def received(pipeline: ActorPipeline, count: int, watch: Callable[[], None] = la
 def beat(worker: WorkerHandle) -> int:
     """The part's process, once it says so."""
     ends = time.monotonic() + LONG
-    while not worker.read().pid and time.monotonic() < ends:
+    while not worker.status().pid and time.monotonic() < ends:
         time.sleep(0.05)
-    return worker.read().pid
+    return worker.status().pid

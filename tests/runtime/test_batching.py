@@ -22,8 +22,8 @@ class Number(NamedTuple):
     size: int = 1
 
 
-def batching(room: int = 100) -> BatchingQueue[Number, int]:
-    return BatchingQueue(key=lambda number: number.key, size=lambda number: number.size, room=room)
+def batching(max_size: int = 100) -> BatchingQueue[Number, int]:
+    return BatchingQueue(key=lambda number: number.key, size=lambda number: number.size, max_size=max_size)
 
 
 def asked(
@@ -33,8 +33,8 @@ def asked(
     pool = ThreadPoolExecutor(len(wanted))
     futures = []
     for count, number in enumerate(wanted, 1):
-        futures.append(pool.submit(numbers.ask, number, LONG))
-        until(lambda count=count: len(numbers._waiting) == count)  # type: ignore[misc]
+        futures.append(pool.submit(numbers.submit, number, LONG))
+        until(lambda count=count: len(numbers._pending) == count)  # type: ignore[misc]
     return pool, futures
 
 
@@ -57,7 +57,7 @@ def batches(numbers: BatchingQueue[Number, int], count: int) -> list[list[int]]:
 
     answered = 0
     while answered < count:
-        answered += numbers.answer(together, LONG)
+        answered += numbers.serve_batch(together, LONG)
     return found
 
 
@@ -79,7 +79,7 @@ def test_keys_are_not_mixed_and_the_longest_waiting_comes_first() -> None:
 
 
 def test_a_batch_has_room_for_so_much() -> None:
-    numbers = batching(room=4)
+    numbers = batching(max_size=4)
     wanted = [Number(0, size=3), Number(1, size=2), Number(2, size=1), Number(3, size=9), Number(4, size=2)]
     pool, futures = asked(numbers, wanted)
     assert batches(numbers, 5) == [[0, 2], [1, 4], [3]]
@@ -88,7 +88,7 @@ def test_a_batch_has_room_for_so_much() -> None:
 
 
 def test_nothing_is_answered_where_nothing_waits() -> None:
-    assert batching().answer(lambda wanted: pytest.fail("there is nothing to answer"), 0.0) == 0
+    assert batching().serve_batch(lambda wanted: pytest.fail("there is nothing to answer"), 0.0) == 0
 
 
 def test_what_is_refused_disturbs_no_other() -> None:
@@ -100,7 +100,7 @@ def test_what_is_refused_disturbs_no_other() -> None:
             raise RequestRefused("of a kind that is gone")
         return [2 * number.value for number in wanted]
 
-    assert numbers.answer(together, LONG) + numbers.answer(together, LONG) == 2
+    assert numbers.serve_batch(together, LONG) + numbers.serve_batch(together, LONG) == 2
     with pytest.raises(RequestRefused, match="of a kind that is gone"):
         futures[0].result(LONG)
     assert futures[1].result(LONG) == 2
@@ -115,27 +115,27 @@ def test_where_answering_fails_everybody_is_told_and_nobody_waits_any_more() -> 
         raise ArithmeticError("it does not add up")
 
     with pytest.raises(ArithmeticError):
-        numbers.answer(together, LONG)
+        numbers.serve_batch(together, LONG)
     for future in futures:
         with pytest.raises(QueueClosed, match="it does not add up"):
             future.result(LONG)
     with pytest.raises(QueueClosed, match="it does not add up"):
-        numbers.ask(Number(2), LONG)
+        numbers.submit(Number(2), LONG)
     pool.shutdown()
 
 
 def test_a_request_that_nobody_answers_ends() -> None:
     with pytest.raises(TimeoutError):
-        batching().ask(Number(0), 0.01)
+        batching().submit(Number(0), 0.01)
 
 
 def test_many_threads_each_get_their_own_answers() -> None:
-    numbers = batching(room=3)
+    numbers = batching(max_size=3)
     each, threads = 50, 8
 
     def one(thread: int) -> bool:
         mine = [Number(thread * each + count, "ab"[count % 2]) for count in range(each)]
-        return [numbers.ask(number, LONG) for number in mine] == [2 * number.value for number in mine]
+        return [numbers.submit(number, LONG) for number in mine] == [2 * number.value for number in mine]
 
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(one, thread) for thread in range(threads)]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from interplay.runtime.cluster_token import MODE, TOKEN, set_cluster_token
+from interplay.runtime.cluster_token import MODE_VARIABLE, TOKEN_VARIABLE, set_cluster_token
 
 STRANGER = """
 import sys
@@ -49,7 +49,7 @@ def test_a_stranger_is_not_let_in() -> None:
 
 @pytest.mark.parametrize(
     ("address", "set_up", "imported"),
-    [("auto", {}, ()), (None, {MODE: "disabled"}, ()), (None, {}, ("ray",))],
+    [("auto", {}, ()), (None, {MODE_VARIABLE: "disabled"}, ()), (None, {}, ("ray",))],
 )
 def test_what_others_have_set_up_is_left_alone(
     address: str | None, set_up: dict[str, str], imported: tuple[str, ...]
@@ -63,4 +63,8 @@ def test_each_cluster_has_a_token_of_its_own() -> None:
     first, second = dict[str, str](), dict[str, str]()
     set_cluster_token(None, first, ())
     set_cluster_token(None, second, ())
-    assert first[MODE] == "token" and len(first[TOKEN]) == 64 and first[TOKEN] != second[TOKEN]
+    assert (
+        first[MODE_VARIABLE] == "token"
+        and len(first[TOKEN_VARIABLE]) == 64
+        and first[TOKEN_VARIABLE] != second[TOKEN_VARIABLE]
+    )

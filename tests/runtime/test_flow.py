@@ -55,21 +55,21 @@ def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
     clock = Clock()
     heartbeat, share = Heartbeat(clock), IdleFraction()
     clock.now = 1.0
-    with heartbeat.doing("plays"):
+    with heartbeat.busy("plays"):
         clock.now = 4.0
         beat = heartbeat.read()
-        assert (beat.doing, beat.since, beat.busy, beat.alive) == ("plays", 3.0, 3.0, 4.0)
-        assert share.of(beat) == pytest.approx(0.25)
+        assert (beat.activity, beat.activity_seconds, beat.busy_seconds, beat.alive_seconds) == ("plays", 3.0, 3.0, 4.0)
+        assert share.update(beat) == pytest.approx(0.25)
     clock.now = 6.0
     beat = heartbeat.read()
-    assert (beat.doing, beat.since, beat.busy) == ("waits", 2.0, 3.0)
-    assert share.of(beat) == 1.0  # since the last reading
-    heartbeat.waits("for unrolls")
+    assert (beat.activity, beat.activity_seconds, beat.busy_seconds) == ("waits", 2.0, 3.0)
+    assert share.update(beat) == 1.0  # since the last reading
+    heartbeat.set_idle("for unrolls")
     clock.now = 8.0
-    assert heartbeat.read().busy == 3.0
-    heartbeat.works("learns")
+    assert heartbeat.read().busy_seconds == 3.0
+    heartbeat.set_busy("learns")
     clock.now = 10.0
-    assert share.of(heartbeat.read()) == pytest.approx(0.5)
+    assert share.update(heartbeat.read()) == pytest.approx(0.5)
 
 
 def test_a_flow_reads_shares_since_the_last_reading() -> None:
@@ -96,12 +96,12 @@ def test_the_largest_lag_between_two_logs_is_logged_and_not_a_mean() -> None:
 def test_batches_are_joined_in_buffers_that_are_used_again() -> None:
     buffers = BatchBuffers(2)
     blocks = [{"x": np.full((3, lanes, 2), value, np.int8)} for value, lanes in ((1, 2), (2, 1))]
-    number, arrays = buffers.join(blocks)
+    number, arrays = buffers.concatenate(blocks)
     np.testing.assert_array_equal(arrays["x"][..., 0], [[1, 1, 2]] * 3)
-    other, others = buffers.join(blocks[::-1])
-    assert buffers.free == 0 and other != number and others["x"] is not arrays["x"]
+    other, others = buffers.concatenate(blocks[::-1])
+    assert buffers.num_free == 0 and other != number and others["x"] is not arrays["x"]
     buffers.release(number)
-    again, same = buffers.join(blocks)
+    again, same = buffers.concatenate(blocks)
     assert again == number and same["x"] is arrays["x"]
 
 

@@ -79,7 +79,7 @@ class Interloper(threading.Thread):
             self._until(lambda: self._learned() > so_far + 3)
             self.done = True
         finally:
-            StopRequest.ask()
+            StopRequest.request_stop()
 
     def _pid(self, name: str) -> int:
         return pid_once(self._folder, name, lambda worker: worker["pid"] > 0)
@@ -161,9 +161,9 @@ class Asked:
 
     def __init__(self, context: LearnerContext, service: Callable[..., object]) -> None:
         self.context = context
-        self.actor = context.add_worker("actor-0", toys.Asker, of=InferenceClientWorker)
+        self.actor = context.add_worker("actor-0", toys.Asker, worker_class=InferenceClientWorker)
         self.inference = InferenceServer(
-            context.add_worker("inference", service, of=InferenceWorker, groups=concurrency_groups(1)),
+            context.add_worker("inference", service, worker_class=InferenceWorker, groups=concurrency_groups(1)),
             [self.actor],
             context,
         )
@@ -173,7 +173,7 @@ class Asked:
     def unroll(self, number: int, version: int) -> UnrollMessage:
         """What the actor makes of an answer by this version, whatever befalls the service."""
         self.inference.publish(version, ray.put({}), 0, [])
-        completed, ends = self.actor.ask("unroll", "plays", number, version), time.monotonic() + LONG
+        completed, ends = self.actor.submit("unroll", "plays", number, version), time.monotonic() + LONG
         while time.monotonic() < ends:
             waiting = self.inference.waiting_for()
             for ready in ray.wait([completed, *waiting], timeout=0.1)[0]:
@@ -190,9 +190,9 @@ def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(context: Learne
     asked = Asked(context, toys.Decider)
     assert (asked.unroll(0, version=5).arrays["row"] == 5).all()
     ends = time.monotonic() + LONG
-    while not asked.inference.worker.read().completed and time.monotonic() < ends:
+    while not asked.inference.worker.status().completed and time.monotonic() < ends:
         time.sleep(0.05)
-    pid = asked.inference.worker.read().pid
+    pid = asked.inference.worker.status().pid
     os.kill(pid, signal.SIGSTOP)
     assert (asked.unroll(1, version=6).arrays["row"] == 6).all()
     assert (asked.inference.worker.restarts, asked.actor.restarts) == (1, 0)

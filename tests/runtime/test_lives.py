@@ -13,7 +13,7 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray import supervision
 from interplay.runtime.ray.supervision import LearnerDied, SupervisedStage
-from interplay.runtime.ray.worker import LOST_BEFORE_START_TEXTS
+from interplay.runtime.ray.worker_handle import LOST_BEFORE_START_TEXTS
 
 AT_ONCE = 1e-6  # seconds, which pass between any two deaths
 

@@ -14,7 +14,7 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import DriverTerminal, LearnerHost
-from interplay.runtime.ray.worker import remote_class
+from interplay.runtime.ray.worker_handle import remote_class
 from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 
 LONG = 300.0  # seconds
@@ -43,7 +43,7 @@ def crashes(folder: Path) -> CrashReports:
 def seen(context: LearnerContext, name: str) -> str | None:
     worker = context.add_worker(name, toys.Seer)
     worker.start()
-    sees: str | None = ray.get(worker.ask("sees", "looks"), timeout=LONG)
+    sees: str | None = ray.get(worker.submit("sees", "looks"), timeout=LONG)
     return sees
 
 
@@ -61,7 +61,7 @@ def test_parts_see_what_is_set_aside_for_them(placement: WorkerPlacement, tmp_pa
 @pytest.mark.parametrize(("name", "sees"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
 def test_so_does_the_learner(placement: WorkerPlacement, tmp_path: Path, name: str, sees: set[str]) -> None:
     """In its own place, and in one without GPUs."""
-    screen, told = DriverTerminal(terminal=False, columns=80), tmp_path / "sees"
+    screen, told = DriverTerminal(is_tty=False, columns=80), tmp_path / "sees"
     completed = remote_class(LearnerHost, placement, name)
     host = completed.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
     try:

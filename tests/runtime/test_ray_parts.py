@@ -69,7 +69,7 @@ def test_a_killed_part_goes_on_after_what_has_come(context: LearnerContext, capl
     assert "1 of at most 2 times" in told and "seed 7, config abc" in told
     assert "episode-" in told and f"pid: {pid}" in told
     assert beat(pipeline.worker) != pid and pipeline.worker.restarts == 1
-    assert f"actor-0 went down and is made anew, 1 of at most 2 times (see {context.crashes.folder}" in caplog.text
+    assert f"actor-0 went down and is restarted, 1 of at most 2 times (see {context.crashes.folder}" in caplog.text
 
 
 def test_a_part_that_raises_leaves_its_traceback_and_goes_on(context: LearnerContext, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_why_a_part_went_down_ends_with_what_it_printed(context: LearnerContext)
     assert received(pipeline, 2) == [2, 3]
     told = (context.crashes.folder / "actor-0.txt").read_text()
     printed = context.crashes.folder / "logs" / "actor-0.txt"
-    assert f"\nThe last that actor-0 printed ({printed}):\n" in told
+    assert f"\nThe last output of actor-0 ({printed}):\n" in told
     last = told.strip().splitlines()[-2:]
     number = last[0].partition(":")[0]  # two are in flight: it may have begun with the next
     assert last == [f"{number}: the arm moves", f"{number}: from beneath Python"]
@@ -101,7 +101,7 @@ def test_a_part_that_goes_down_too_often_ends_the_run(context: LearnerContext) -
         context.add_worker("actor-0", partial(toys.Stumbler, Path("/nowhere/scar")))
     )  # it can't be written down
     with pytest.raises(
-        WorkerFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'($|\nThe last)"
+        WorkerFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'($|\nThe last output)"
     ):
         received(pipeline, 4)
     assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
@@ -116,7 +116,7 @@ def test_whoever_learns_keeps_what_it_frees(context: LearnerContext) -> None:
         )
         for worker in (learns, plays):
             worker.start()
-        asked = [worker.ask("fetched", "asks") for worker in (learns, plays)]
+        asked = [worker.submit("fetched", "asks") for worker in (learns, plays)]
         kept, fetched = ray.get(asked, timeout=LONG)
         assert kept < 100 and fetched > 1000
         learns.kill()
@@ -144,7 +144,7 @@ def test_a_part_placed_on_a_lost_node_has_been_counted_before(
     for _ in range(5):
         worker.handle_failure(ActorDiedError(told), [])
     assert worker.restarts == 0 and not (context.crashes.folder / "actor-0.txt").exists()
-    assert caplog.text.count("actor-0 was placed on a node that is lost, and is placed anew") == 5
+    assert caplog.text.count("actor-0 was placed on a node that is lost, and is placed again") == 5
     told.never_started = False
     worker.handle_failure(ActorDiedError(told), [])
     assert worker.restarts == 1 and "its node has died" in (context.crashes.folder / "actor-0.txt").read_text()
@@ -159,7 +159,7 @@ def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(context: LearnerCo
 
     def watch() -> None:
         restart_stalled(
-            context, {pipeline: lambda call: pipeline.worker.ask("unroll", "makes", call.number)}, "an unroll"
+            context, {pipeline: lambda call: pipeline.worker.submit("unroll", "makes", call.number)}, "an unroll"
         )
 
     assert received(pipeline, 1) == [0]
@@ -185,7 +185,7 @@ def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
             os.kill(beat(workers[0]), signal.SIGKILL)
         if number == 4:
             replicas.load_version({}, 9)
-        call = pipeline.ask(0, "makes")
+        call = pipeline.request(0, "makes")
         assert ray.wait([call.reference], timeout=LONG)[0]
         assert pipeline.receive() is call
         answer = answered(replicas, replicas.ask(call.reference, states))
@@ -262,7 +262,7 @@ def test_a_lost_unroll_is_told_and_ends_no_replica(context: LearnerContext) -> N
     replicas.start()
     asked(replicas, 1)
     owner.start()
-    (unroll,) = ray.get(owner.ask("put", "puts"), timeout=LONG)
+    (unroll,) = ray.get(owner.submit("put", "puts"), timeout=LONG)
     owner.kill()
     ends = time.monotonic() + LONG
     with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):

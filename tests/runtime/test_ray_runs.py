@@ -141,7 +141,7 @@ def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> N
         ends = time.monotonic() + LONG
         while time.monotonic() < ends and not (folder / "metrics.jsonl").exists():
             time.sleep(0.05)
-        StopRequest.ask()
+        StopRequest.request_stop()
 
     threading.Thread(target=ask, daemon=True).start()
     settings = small(
@@ -206,7 +206,7 @@ def test_a_newer_reward_model_pays_while_the_run_goes_on(
         checkpoint.save(old.path.parent, step=9, description=described, weights=steeper, training={})
         while time.monotonic() < ends and earned()[-1] < 100 * before:
             time.sleep(0.05)
-        StopRequest.ask()
+        StopRequest.request_stop()
 
     improving = threading.Thread(target=improve, daemon=True)
     improving.start()
@@ -323,7 +323,7 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     assert posted(ports[0], "/version", json.dumps({"checkpoint": str(newer)}).encode())[0] == 200
     model.load_state_dict(doubled)
     paid_by("9")
-    StopRequest.ask()
+    StopRequest.request_stop()
     serving.join(LONG)
     assert not serving.is_alive()
 

@@ -18,7 +18,6 @@ from lines import LONG
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
-from interplay.runtime.ray import supervision
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.supervision import LearnerDied, SupervisedStage, _LearnerProcess, supervise
 from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest
@@ -29,10 +28,10 @@ ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner d
 
 def hangs(heard: Path, hang: Callable[[], object], context: LearnerContext) -> None:
     """A stage that hangs once its driver has heard of it."""
-    context.heartbeat.works("learns")
+    context.heartbeat.set_busy("learns")
     ends = time.monotonic() + LONG
     while not heard.exists() and time.monotonic() < ends:
-        context.heartbeat.works("learns")
+        context.heartbeat.set_busy("learns")
         time.sleep(0.05)
     hang()
 
@@ -47,7 +46,7 @@ def holds_the_interpreter() -> None:
 
 def given_up(folder: Path, hang: Callable[[], object]) -> str:
     """What is told of a learner that hangs, which may not be made anew."""
-    config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0)
+    config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0, control_limit=1.0)
     crashes = CrashReports(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
     work = SupervisedStage("clone", folder / "clone", partial(hangs, folder / "heard", hang), wanted, config, crashes)
@@ -62,16 +61,15 @@ def given_up(folder: Path, hang: Callable[[], object]) -> str:
 def test_a_learner_that_answers_writes_down_where_it_hangs(tmp_path: Path) -> None:
     told = given_up(tmp_path, waits_for_nobody)
     stacks = tmp_path / "crashes" / "stacks"
-    assert f": it says: learns; the stack of every part is in {stacks}" in told
+    assert f": it says: learns; the stack of every worker is in {stacks}" in told
     assert " in waits_for_nobody\n" in (stacks / "learner.txt").read_text()
     assert "learner says: learns, for " in (stacks / "blocked.txt").read_text()
 
 
-def test_a_learner_that_can_not_answer_has_kept_its_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "CONTROL_SECONDS", 1.0)  # for which it is asked in vain
+def test_a_learner_that_can_not_answer_has_kept_its_stack(tmp_path: Path) -> None:
     told = given_up(tmp_path, holds_the_interpreter)
     file = tmp_path / "crashes" / "stacks" / "learner.txt"
-    assert f": it does not answer; what stacks it has kept by itself are in {file}" in told
+    assert f": it does not answer; the stacks that its watchdog has written are in {file}" in told
     assert " in holds_the_interpreter\n" in file.read_text()
 
 
@@ -87,11 +85,13 @@ def test_a_learner_that_can_not_say_how_it_stands_does_not_go_unwatched(
     none: Any = None
     life = _LearnerProcess.__new__(_LearnerProcess)
     life._work = SupervisedStage("clone", tmp_path / "clone", none, (), config, crashes)
-    life._host = SimpleNamespace(hear=fails, dump=fails)
-    life._hearing, life._complaint, life._heard, life._heard_at = None, "", True, time.monotonic()
+    life._host = SimpleNamespace(report=fails, dump=fails)
+    life._pending_report, life._logged_error, life._has_reported, life._reported_at = None, "", True, time.monotonic()
     for _ in range(2):
-        life._hear(LONG)
-    assert caplog.text.count("the learner can't say how it stands: OSError('stale file handle')") == 1
-    life._heard_at -= 301.0
-    with pytest.raises(LearnerDied, match=r"it can't say how it stands; its stacks could not be kept(.|\n)*stale file"):
-        life._hear(LONG)
+        life._poll(LONG)
+    assert caplog.text.count("the learner can't report its status: OSError('stale file handle')") == 1
+    life._reported_at -= 301.0
+    with pytest.raises(
+        LearnerDied, match=r"it can't report its status; its stacks could not be written(.|\n)*stale file"
+    ):
+        life._poll(LONG)

@@ -21,7 +21,7 @@ import ctypes, os, signal, sys
 from pathlib import Path
 from interplay.runtime.worker_log import WorkerLog
 
-WorkerLog(Path(sys.argv[1]), "actor-0").catch()
+WorkerLog(Path(sys.argv[1]), "actor-0").capture_output()
 os.chdir("/")
 print("from a plugin", flush=True)
 print("to stderr", file=sys.stderr)
@@ -34,7 +34,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def said(folder: Path, text: str) -> WorkerLog:
     """What a part has printed, in one life after the other."""
     kept = WorkerLog(folder, "actor-0")
-    kept.begin()
+    kept.write_header()
     with kept.file.open("a") as opened:
         opened.write(text)
     return kept
@@ -45,21 +45,21 @@ def test_a_killed_process_has_left_its_last_words(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", SPEAKS, str(tmp_path)], capture_output=True, timeout=120, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert ended.stdout == ended.stderr == b""
-    lines = kept.last().splitlines()
+    lines = kept.tail().splitlines()
     assert lines[:3] == ["from a plugin", "to stderr", "from beneath"] and lines[3].startswith("from C: ")
 
 
 def test_the_words_of_an_earlier_life_are_kept_and_not_taken_for_its_own(tmp_path: Path) -> None:
     said(tmp_path, "the first life\n")
-    assert said(tmp_path, "").last() == ""
-    assert said(tmp_path, "the third life\n=== a rule\n").last() == "the third life\n=== a rule"
+    assert said(tmp_path, "").tail() == ""
+    assert said(tmp_path, "the third life\n=== a rule\n").tail() == "the third life\n=== a rule"
     text = (tmp_path / "actor-0.txt").read_text()
     assert text.count(" actor-0 starts\n") == 3 and "the first life" in text
 
 
 def test_only_the_end_is_told(tmp_path: Path) -> None:
     kept = said(tmp_path, "".join(f"line {index} {'x' * 1000}\n" for index in range(100)))
-    lines = kept.last().splitlines()
+    lines = kept.tail().splitlines()
     assert [line.split()[1] for line in lines] == [str(index) for index in range(80, 100)]
     assert {len(line) for line in lines} == {worker_log.MAX_LINE_CHARACTERS}
 
@@ -68,23 +68,23 @@ def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(worker_log, "MAX_LOG_BYTES", 1000)
     kept = said(tmp_path, "old\n" * 100)
     before = kept.file.read_text()
-    kept.shorten()
+    kept.truncate()
     assert kept.file.read_text() == before  # it is not too long yet
     with kept.file.open("a") as opened:
         for index in range(300):
             opened.write(f"{index}\n")
             opened.flush()
-            kept.shorten()
+            kept.truncate()
             assert kept.file.stat().st_size <= 1000 + len("300\n")
-    assert kept.last().splitlines()[-3:] == ["297", "298", "299"]
+    assert kept.tail().splitlines()[-3:] == ["297", "298", "299"]
     assert "old" not in kept.file.read_text()
 
 
 def test_a_file_that_somebody_has_removed_is_no_reason_to_end(tmp_path: Path) -> None:
     kept = said(tmp_path, "words\n")
     kept.file.unlink()
-    kept.shorten()
-    assert kept.last() == ""
+    kept.truncate()
+    assert kept.tail() == ""
 
 
 def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,13 +95,13 @@ def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(worker_log, "MAX_LOG_BYTES", 1000)
     monkeypatch.setattr(os, "truncate", fails)
-    kept.shorten()
-    assert kept.last().endswith("words")
+    kept.truncate()
+    assert kept.tail().endswith("words")
 
 
 def test_a_part_starts_where_nothing_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "logs").write_text("in the way")
-    WorkerLog(tmp_path / "logs", "actor-0").begin()
+    WorkerLog(tmp_path / "logs", "actor-0").write_header()
     assert f"{tmp_path / 'logs' / 'actor-0.txt'} can't be written" in caplog.text
 
 
@@ -109,7 +109,7 @@ def test_a_crash_ends_with_what_was_printed_last(tmp_path: Path) -> None:
     crashes = CrashReports(tmp_path, seed=7, config="abc", limit=2, window=3600.0)
     said(tmp_path / "logs", "\x1b[31mthe arm is out of reach\x1b[0m\n")
     file = crashes.record_failure("actor-0", 1, "it was killed", [])
-    ends = f"it was killed\nThe last that actor-0 printed ({tmp_path}/logs/actor-0.txt):\nthe arm is out of reach"
+    ends = f"it was killed\nThe last output of actor-0 ({tmp_path}/logs/actor-0.txt):\nthe arm is out of reach"
     assert file.read_text().strip().endswith(ends)
     assert str(crashes.restarts_exhausted("actor-0", "it was killed", file)).endswith(ends)
     said(tmp_path / "logs", "")  # the next life, which has printed nothing

@@ -132,7 +132,7 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
         step(maker, index, action)
         taken.append(index)
         if len(taken) == 5:
-            StopRequest.ask()
+            StopRequest.request_stop()
 
     monkeypatch.setattr(collect_stage, "LAST_SECONDS", 0.0)
     monkeypatch.setattr(EpisodeCollector, "_step", asks)

@@ -45,15 +45,15 @@ EPISODE = 7
 FOLLOWS = ("runtime=ray", "runtime.reward.follow=true")
 
 
-class Heard(Heartbeat):
+class RecordingHeartbeat(Heartbeat):
     """Keeps all that a part has said it does."""
 
     def __init__(self) -> None:
         super().__init__()
         self.said: list[str] = []
 
-    def _turn_to(self, what: str) -> None:
-        super()._turn_to(what)
+    def set_busy(self, what: str) -> None:
+        super().set_busy(what)
         self.said.append(what)
 
 
@@ -69,13 +69,13 @@ class Noted(LearnedReward):
         return super().score(arrays, lane_state)
 
 
-def watched(run: Run, doing: str) -> tuple[Run, Heard]:
+def watched(run: Run, doing: str) -> tuple[Run, RecordingHeartbeat]:
     """The run as its learner sees it under Ray, while it does this."""
-    pulse = Heard()
-    pulse.works(doing)
+    heartbeat = RecordingHeartbeat()
+    heartbeat.set_busy(doing)
     nowhere: Any = None
     placed = WorkerPlacement(nowhere, ())
-    return replace(run, context=LearnerContext(RuntimeConfig("ray"), placed, run.crashes, 0, 0, pulse)), pulse
+    return replace(run, context=LearnerContext(RuntimeConfig("ray"), placed, run.crashes, 0, 0, heartbeat)), heartbeat
 
 
 def begun(root: Path, *more: str) -> tuple[Run, Snapshot]:
@@ -146,40 +146,45 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
 
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(rewarded, tmp_path))
-    run, pulse = watched(plain, "learns")
+    run, heartbeat = watched(plain, "learns")
     expected = measured(plain, snapshot, reward_source(plain))
     assert measured(run, snapshot, reward_source(run)) == expected
-    played = [what for what in pulse.said if "plays step" in what]
+    played = [what for what in heartbeat.said if "plays step" in what]
     assert played == [f"measures: plays step {step} of 11" for step in range(1, 12)]
-    paid = [what for what in pulse.said if "pays" in what]
+    paid = [what for what in heartbeat.said if "pays" in what]
     assert paid == [
         "measures: pays up to step 8 of 11",
         "measures: pays up to step 11 of 11",
     ]  # of reinforce.actor.steps
-    assert pulse.said[-1] == "learns"
+    assert heartbeat.said[-1] == "learns"
 
 
 def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path) -> None:
     run, snapshot = begun(copied(rewarded, tmp_path))
-    run, pulse = watched(run, "learns")
+    run, heartbeat = watched(run, "learns")
     agent, vocabulary = start_from(run, "reward", utility=True)
     ids, told = snapshot.select(EpisodeFilter(split="heldout")), list[str]()
     heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, told.append)
     assert told == [f"reads held-out episode {number} of {len(ids)}" for number in range(1, len(ids) + 1)]
     _measured(run, heldout, agent)
-    assert pulse.said == ["learns", "measures", f"measures row 0 of episodes 1 to {len(ids)} of {len(ids)}", "learns"]
+    assert heartbeat.said == [
+        "learns",
+        "measures",
+        f"measures row 0 of episodes 1 to {len(ids)} of {len(ids)}",
+        "learns",
+    ]
 
 
 def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(cloned, tmp_path))
     fresh = replace(plain, root=tmp_path / "fresh")  # which has no checkpoint to take the words from
-    run, pulse = watched(fresh, "starts")
+    run, heartbeat = watched(fresh, "starts")
     vocabulary = _vocabulary(run, snapshot)
     assert isinstance(vocabulary, Vocabulary) and vocabulary == _vocabulary(fresh, snapshot)
     numbered_episodes = [
         f"builds the vocabulary: episode {number} of {len(snapshot)}" for number in range(1, len(snapshot) + 1)
     ]
-    assert pulse.said == ["starts", "builds the vocabulary", *numbered_episodes, "starts"]
+    assert heartbeat.said == ["starts", "builds the vocabulary", *numbered_episodes, "starts"]
 
 
 def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The calls to one actor that makes numbered unrolls, a bounded number of them in flight, none lost with the actor."""
+"""Pipelined unroll requests to one actor: a bounded number in flight, submitted again after a restart."""
 
 from __future__ import annotations
 
@@ -13,56 +13,57 @@ from ray import ObjectRef
 from ray.exceptions import RayError
 
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_handle import WorkerHandle
 
 
 @dataclass
 class PendingUnroll:
-    """One unroll, from when it is asked for until it is learned from."""
+    """An unroll from its request until it is learned from."""
 
-    pipeline: int  # the index of its actor
+    pipeline: int  # index of its actor
     number: int  # of the actor's unrolls
     version: int
     reference: ObjectRef[Any]
-    message: UnrollMessage | None = None  # once it has come
+    message: UnrollMessage | None = None  # once it has arrived
 
 
 class ActorPipeline:
-    """Asks one part for one unroll after the other, from unroll `number`, after the state `after`.
+    """Requests numbered unrolls from one worker, starting with `number`, after the actor state `after`.
 
-    Where the part goes down, the calls in flight are made again by its successor, which goes on after the last message
-    that came.
+    If the worker fails, the requests in flight are submitted to its successor, which continues after the last unroll
+    that arrived.
     """
 
     def __init__(self, index: int, worker: WorkerHandle, *, number: int, after: bytes | None) -> None:
         self.index = index
         self.worker = worker
-        self.asked = number  # the number of the next unroll to be asked for
+        self.next_number = number
         self.in_flight: deque[PendingUnroll] = deque()
-        self.episodes: list[str] = []  # of the last unroll that came
+        self.episodes: list[str] = []  # of the last unroll that arrived
         self._after = after
-        self._moved = time.monotonic()
+        self._progress_at = time.monotonic()
 
     def start(self) -> None:
-        """Makes the part."""
-        self._moved = time.monotonic()
+        """Starts the worker."""
+        self._progress_at = time.monotonic()
         self.worker.start(self._after)
 
-    def ask(self, version: int, what: str, *arguments: Any) -> PendingUnroll:
-        """Asks for the next unroll; `arguments` follow its number."""
+    def request(self, version: int, activity: str, *arguments: Any) -> PendingUnroll:
+        """Requests the next unroll; `arguments` follow its number."""
         if not self.in_flight:
-            self._moved = time.monotonic()
-        reference = self.worker.ask("unroll", f"{what} {self.asked}", self.asked, *arguments)
-        pending = PendingUnroll(self.index, self.asked, version, reference)
-        self.asked += 1
+            self._progress_at = time.monotonic()
+        number = self.next_number
+        reference = self.worker.submit("unroll", f"{activity} {number}", number, *arguments)
+        pending = PendingUnroll(self.index, number, version, reference)
+        self.next_number += 1
         self.in_flight.append(pending)
         return pending
 
     def receive(self) -> PendingUnroll | None:
-        """The oldest call in flight, whose reference is ready, with its message; None where the part went down.
+        """Returns the oldest request in flight with its message, whose reference is ready; None if the worker failed.
 
         Raises:
-            WorkerFailed: it went down more often than it may.
+            WorkerFailed: the worker failed more often than allowed.
         """
         pending = self.in_flight[0]
         try:
@@ -73,21 +74,21 @@ class ActorPipeline:
         assert message.number == pending.number, (message.number, pending.number)
         self.in_flight.popleft()
         pending.message = message
-        self._after, self.episodes, self._moved = message.after, message.episodes, time.monotonic()
+        self._after, self.episodes, self._progress_at = message.after, message.episodes, time.monotonic()
         self.worker.completed += 1
         return pending
 
-    def restart(self, ask_again: Callable[[PendingUnroll], ObjectRef[Any]]) -> None:
-        """Starts the part anew and asks again for what was in flight."""
+    def restart(self, resubmit: Callable[[PendingUnroll], ObjectRef[Any]]) -> None:
+        """Restarts the worker and submits the requests in flight again."""
         self.start()
         for pending in self.in_flight:
-            pending.reference = ask_again(pending)
+            pending.reference = resubmit(pending)
 
     def excuse_stall(self) -> None:
-        """What the part owes is owed from now on: it was not its fault."""
-        self._moved = time.monotonic()
+        """Restarts the clock of the pending result, when another process caused the delay."""
+        self._progress_at = time.monotonic()
 
     def stalled_seconds(self) -> float | None:
-        """Seconds that the part has owed an unroll, where they are too many."""
-        seconds = time.monotonic() - self._moved
+        """Seconds that the pending result has taken, if it is overdue."""
+        seconds = time.monotonic() - self._progress_at
         return seconds if self.in_flight and seconds > self.worker.result_limit else None

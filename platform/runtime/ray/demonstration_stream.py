@@ -1,12 +1,13 @@
-"""Demonstrations from dataset actors: each batch joins one unroll of every one of them, always in the same order."""
+"""Demonstrations from dataset actors: each batch concatenates one unroll of every actor, always in the same order."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import ray
+from ray import ObjectRef
 
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
@@ -16,13 +17,13 @@ from interplay.runtime.batch_sources import DemonstrationBatch
 from interplay.runtime.flow_metrics import SourceStats
 from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
 from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
-from interplay.runtime.ray.prefetch import TICK, Prefetch
 from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_handle import WorkerHandle
 
-READS = "reads unroll"
+READING_ACTIVITY = "reads unroll"
 
 
 class _FilledBatch(NamedTuple):
@@ -32,7 +33,7 @@ class _FilledBatch(NamedTuple):
 
 
 class DemonstrationStream:
-    """A `DemonstratedSource` under Ray. What is read does not depend on timing, nor on which actor is the faster."""
+    """A `DemonstrationSource` under Ray. Its batches do not depend on timing, nor on which actor is faster."""
 
     def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
         self._workers = list(workers)
@@ -40,34 +41,36 @@ class DemonstrationStream:
         self._config = context.config
         self._pipelines: list[ActorPipeline] = []
         self._arrived: list[deque[UnrollMessage]] = [deque() for _ in self._workers]
-        self._after: list[bytes | None] = [None] * len(self._workers)  # the last batch that was taken
+        self._after: list[bytes | None] = [None] * len(self._workers)  # actor states as of the batch taken last
         self._number = 0  # of the next batch to be taken
         self._buffers = BatchBuffers(self._config.num_buffers, pinned)
         self._used: int | None = None
-        self._prefetch: Prefetch[_FilledBatch] = Prefetch("demonstrated", self._advance, 2 * self._config.result_limit)
+        self._prefetcher: Prefetcher[_FilledBatch] = Prefetcher(
+            "demonstrations", self._advance, time_limit=2 * self._config.result_limit
+        )
 
     def take(self, *, ahead: bool) -> DemonstrationBatch:
         if self._used is not None:
             self._buffers.release(self._used)
-            self._prefetch.wake()
-        filled = self._prefetch.take(self._context.heartbeat, "for demonstrations")
+            self._prefetcher.wake()
+        filled = self._context.take(self._prefetcher, "for demonstrations")
         self._used, self._after = filled.buffer, list(filled.after)
         self._number += 1
         return filled.batch
 
     def stats(self) -> SourceStats:
-        statuses = [worker.read() for worker in self._workers]
+        statuses = [worker.status() for worker in self._workers]
         held = sum(message.nbytes for arrived in self._arrived for message in list(arrived))
         return SourceStats(
-            wait_seconds=self._prefetch.wait_seconds,
-            ready_batches=self._prefetch.ready,
+            wait_seconds=self._prefetcher.wait_seconds,
+            ready_batches=self._prefetcher.ready,
             held_bytes=held,
             restarts=total_restarts(self._workers),
             idle_fractions={"dataset": sum(status.idle_fraction for status in statuses) / len(statuses)},
         )
 
     def state(self) -> dict[str, Any]:
-        """As of the dataset actor in process where there is one; else of all of them."""
+        """With one dataset actor, the same state as of the one in process; otherwise the states of all of them."""
         states = [from_bytes(after) for after in self._after if after is not None]
         return states[0] if len(self._workers) == 1 else {"readers": states}
 
@@ -82,27 +85,28 @@ class DemonstrationStream:
         self._number = states[0]["turn"]
 
     def close(self) -> None:
-        self._prefetch.close()
+        self._prefetcher.close()
         for worker in self._workers:
             worker.kill()
+
+    # The rest runs in the prefetcher's thread.
 
     def _advance(self) -> _FilledBatch | None:
         if not self._pipelines:
             self._start()
         for pipeline in self._pipelines:
             while len(pipeline.in_flight) + len(self._arrived[pipeline.index]) < self._config.in_flight:
-                pipeline.ask(0, READS)
+                pipeline.request(0, READING_ACTIVITY)
         waiting = {pipeline.in_flight[0].reference: pipeline for pipeline in self._pipelines if pipeline.in_flight}
         if waiting:
-            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=TICK)
+            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=POLL_SECONDS)
             for reference in ready:
                 self._receive(waiting[reference])
-        elif not self._buffers.free:
-            self._prefetch.idle()
-        restart_stalled(
-            self._context, {pipeline: self._again(pipeline) for pipeline in self._pipelines}, "demonstrations"
-        )
-        return self._fill_batch() if self._buffers.free and all(self._arrived) else None
+        elif not self._buffers.num_free:
+            self._prefetcher.idle()
+        resubmits = {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}
+        restart_stalled(self._context, resubmits, "demonstrations")
+        return self._fill_batch() if self._buffers.num_free and all(self._arrived) else None
 
     def _start(self) -> None:
         for index, (worker, after) in enumerate(zip(self._workers, self._after, strict=True)):
@@ -113,20 +117,20 @@ class DemonstrationStream:
     def _receive(self, pipeline: ActorPipeline) -> None:
         pending = pipeline.receive()
         if pending is None:
-            pipeline.restart(self._again(pipeline))
+            pipeline.restart(self._resubmit(pipeline))
             return
         assert pending.message is not None
         self._arrived[pipeline.index].append(pending.message)
 
-    def _again(self, pipeline: ActorPipeline) -> Any:
-        def ask(pending: PendingUnroll) -> Any:
-            return pipeline.worker.ask("unroll", f"{READS} {pending.number}", pending.number)
+    def _resubmit(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
+        def submit(pending: PendingUnroll) -> ObjectRef[Any]:
+            return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)
 
-        return ask
+        return submit
 
     def _fill_batch(self) -> _FilledBatch:
         messages = [arrived.popleft() for arrived in self._arrived]
-        buffer, arrays = self._buffers.join([message.arrays for message in messages])
+        buffer, arrays = self._buffers.concatenate([message.arrays for message in messages])
         unroll = Unroll(arrays, episodes=[episode for message in messages for episode in message.episodes])
         taken = tuple(ConsumedUnroll(index, message.number) for index, message in enumerate(messages))
         return _FilledBatch(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])

@@ -1,4 +1,4 @@
-"""A part sees the GPUs that Ray has set aside for it, and no other."""
+"""Restricts a worker to the GPUs that Ray has assigned to it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import ray
 
 
 def hide_unassigned_gpus() -> None:
-    """To be called in a part's process before it touches a GPU.
+    """Hides all GPUs from a process that requested none; to be called before the process touches a GPU.
 
-    Ray shows those that it has set aside to whoever asked for some; to who asked for none it leaves all visible, so
-    that device=auto would settle on a GPU that is another part's.
+    Ray sets CUDA_VISIBLE_DEVICES only for workers that requested GPUs; the others see all of them, and device=auto
+    would choose a GPU that belongs to another worker.
     """
     if not ray.get_runtime_context().get_accelerator_ids()["GPU"]:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""

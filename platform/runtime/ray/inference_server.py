@@ -1,16 +1,15 @@
-"""The inference service under Ray: one network decides for all actors, in batches of whatever waits.
+"""Inference server under Ray: one network decides for all actors, in batches of the requests that are pending.
 
-    learner ----- weights of a version ----> inference
-       |                                      ^    |
-       '-- plays unroll n with version v --> actors '-- decisions
+    learner --- weights of a version ----> inference
+       |                                    ^    |
+       '-- play unroll n, version v ----> actors '-- decisions
 
-Its process keeps nothing but weights, which its successor is made with, and every request carries what its answer
-depends on. So no unroll is lost with it, and none differs.
+Its process holds nothing but weights, with which its successor is started, and every request carries all else that the
+response depends on. So a restart loses no unroll, and changes none.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,133 +25,128 @@ from interplay.runtime.heartbeat import WAITING
 from interplay.runtime.ray.inference_client import INFERENCE_WAIT
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.stalls import report_blocked
-from interplay.runtime.ray.worker import CONTROL_SECONDS, HEARTBEAT_POLL_SECONDS, Worker, WorkerHandle
+from interplay.runtime.ray.worker import Worker
+from interplay.runtime.ray.worker_handle import FETCH_SECONDS, HEARTBEAT_POLL_SECONDS, WorkerHandle
 
-MAX_BATCH_LANES = 1024  # lanes of one forward: what they take in memory is bounded, however many actors there are
+MAX_BATCH_LANES = 1024  # of one forward: bounds its memory, whatever the number of actors
 DECIDING_ACTIVITY = "decides"
-STALL_REPORT_SECONDS = 3 * CONTROL_SECONDS  # for the learner to see that the service is stuck, and to keep the stacks
-QUEUE_POLL_SECONDS = 1.0  # seconds after which it looks up from waiting for requests
-WATCHDOG_INTERVAL_SECONDS = 1.0  # seconds between two windings of its watchdog, which takes a thread each time
+QUEUE_POLL_SECONDS = 1.0  # that one call of `serve_batch` waits for requests
+WATCHDOG_INTERVAL_SECONDS = 1.0  # between two restarts of the watchdog, each of which starts a thread
 
 
 def concurrency_groups(actors: int) -> Mapping[str, int]:
-    """Threads of the service: one for every request that can be under way, those of actors that are gone, too."""
-    return {"asked": 2 * actors, "published": 1}
+    """Threads of the server: one for every request that can be pending, those of dead actors included."""
+    return {"requests": 2 * actors, "weights": 1}
 
 
 class InferenceWorker(Worker):
-    """Hosts a `Deciding`: threads wait with the actors' requests, and one answers them."""
+    """Hosts an `InferenceModel`: threads wait with the actors' requests, and one thread answers them."""
 
     def _build(self, make: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        self._batching: BatchingQueue[DecisionRequest, DecisionResponse] = BatchingQueue(
+        self._queue: BatchingQueue[DecisionRequest, DecisionResponse] = BatchingQueue(
             key=lambda request: (request.version, request.greedy),
             size=lambda request: request.lanes,
-            room=MAX_BATCH_LANES,
+            max_size=MAX_BATCH_LANES,
         )
         return make(*arguments)
 
     def serve(self) -> None:
-        """Answers requests for as long as the process lives; raises what a forward raised."""
-        wound = -WATCHDOG_INTERVAL_SECONDS
+        """Answers requests as long as the process lives; raises what a forward raised."""
+        started = -WATCHDOG_INTERVAL_SECONDS
         while True:
-            if time.monotonic() - wound >= WATCHDOG_INTERVAL_SECONDS:
-                faulthandler.dump_traceback_later(self._limit, file=self._stacks)
-                wound = time.monotonic()
-            self._heartbeat.waits("for requests")
-            self._heartbeat.add_completed(self._batching.answer(self._decide, QUEUE_POLL_SECONDS))
+            if time.monotonic() - started >= WATCHDOG_INTERVAL_SECONDS:
+                self._start_watchdog()
+                started = time.monotonic()
+            self._heartbeat.set_idle("for requests")
+            self._heartbeat.add_completed(self._queue.serve_batch(self._respond, QUEUE_POLL_SECONDS))
 
-    def _decide(self, requests: Sequence[DecisionRequest]) -> Sequence[DecisionResponse]:
-        self._heartbeat.works(DECIDING_ACTIVITY)
-        answers: Sequence[DecisionResponse] = self._target.decide(requests)
-        return answers
+    def _respond(self, requests: Sequence[DecisionRequest]) -> Sequence[DecisionResponse]:
+        self._heartbeat.set_busy(DECIDING_ACTIVITY)
+        responses: Sequence[DecisionResponse] = self._target.decide(requests)
+        return responses
 
-    @ray.method(concurrency_group="asked")
+    @ray.method(concurrency_group="requests")
     def decide(self, request: DecisionRequest, limit: float) -> DecisionResponse:
-        """Answers one request, as soon as its version is there."""
+        """Answers one request once its version of the weights has arrived."""
         self._target.await_version(request.version, limit)
-        return self._batching.ask(request, limit)
+        return self._queue.submit(request, limit)
 
-    @ray.method(concurrency_group="published")
+    @ray.method(concurrency_group="weights")
     def publish(self, version: int, wanted: Sequence[int], weights: Any) -> None:
-        """See `Deciding.publish`."""
+        """See `InferenceModel.publish`."""
         self._target.publish(version, weights, wanted)
 
 
 class InferenceServer:
-    """The learner's handle of the service, and of the actors that ask it.
+    """The learner's view of the server: starts it, publishes weights, restarts it, connects the actors to it.
 
-    `worker` is made with the versions that are wanted and, one after the other, their weights.
+    `worker` is started with the versions in use, followed by their weights.
     """
 
     def __init__(self, worker: WorkerHandle, actors: Sequence[WorkerHandle], context: LearnerContext) -> None:
         self.worker = worker
         self._actors = list(actors)
         self._context = context
-        self._weights: dict[int, ObjectRef[Any]] = {}  # by version, those that are played with
+        self._weights: dict[int, ObjectRef[Any]] = {}  # by version, those that actors play with
         self._bytes: dict[int, int] = {}
-        self._calls: list[ObjectRef[Any]] = []  # of its present process: one that lasts as long as it, publications
+        self._calls: list[ObjectRef[Any]] = []  # of the present process: `serve`, and publications
 
     @property
     def held_bytes(self) -> int:
-        """Of the weights that are kept for a successor of the present process."""
+        """Size of the weights that are kept for a successor of the process."""
         return sum(self._bytes.values())
 
     def start(self) -> None:
-        """Makes the service, and tells the actors whom to ask."""
+        """Starts the server and connects the actors to it."""
         self.worker.start(tuple(self._weights), *self._weights.values())
         self._calls = [self.worker.call_worker("serve")]
         config = self._context.config
-        limit = (config.result_limit + STALL_REPORT_SECONDS) * (
-            1 + config.restarts
-        )  # whoever is to blame is found out before
+        # Three control limits: for the learner to notice a stall, and to write the stacks. All restarts may be used up
+        # before the failing process is known.
+        limit = (config.result_limit + 3 * config.control_limit) * (1 + config.restarts)
         for actor in self._actors:
-            actor.call_on_every_start("connect", self.worker.process, self.worker.incarnation, limit)
+            actor.call_on_every_start("connect", self.worker.actor, self.worker.incarnation, limit)
 
     def publish(self, version: int, weights: ObjectRef[Any], nbytes: int, wanted: Sequence[int]) -> None:
-        """Lets it decide with these weights; `wanted`: the other versions that are still played with."""
+        """Makes these weights available for decisions; `wanted` are the other versions still in use."""
         if version in self._weights:
             return
         self._weights = {each: kept for each, kept in self._weights.items() if each in wanted} | {version: weights}
         self._bytes[version] = nbytes
         self._bytes = {each: self._bytes[each] for each in self._weights}
-        if self.worker.process is not None:
+        if self.worker.actor is not None:
             self._calls.append(self.worker.call_worker("publish", version, list(wanted), weights))
 
     def waiting_for(self) -> dict[ObjectRef[Any], Callable[[], None]]:
-        """Its calls under way, and what to do where one has ended: well, or with what took the service down."""
-        waiting: dict[ObjectRef[Any], Callable[[], None]] = {}
-        for call in self._calls:
-            waiting[call] = partial(self._hear, call)
-        return waiting
+        """Its pending calls, each with the function to call when it has ended."""
+        return {call: partial(self._handle_result, call) for call in self._calls}
 
     def delays(self, actor: WorkerHandle) -> bool:
-        """Does this actor wait for a decision, and not we for it? One that does not answer is not believed."""
-        doing = actor.read().activity
-        return (
-            doing == f"{WAITING} {INFERENCE_WAIT}" and actor.silent_seconds < CONTROL_SECONDS + HEARTBEAT_POLL_SECONDS
-        )
+        """Whether this actor waits for a decision. The heartbeat of an actor that has fallen silent does not count."""
+        waiting = actor.status().activity == f"{WAITING} {INFERENCE_WAIT}"
+        return waiting and actor.silent_seconds < self._context.config.control_limit + HEARTBEAT_POLL_SECONDS
 
     def restart_stalled(self) -> None:
-        """Makes the service anew where an actor has waited for its decision for too long.
+        """Restarts the server if an actor has waited too long for a decision.
 
         Raises:
-            WorkerFailed: it went down more often than it may.
+            WorkerFailed: the server failed more often than allowed.
         """
         for actor in self._actors:
             if not self.delays(actor):
                 continue
-            seconds = min(actor.read().activity_seconds, self.worker.age)  # its successor has not owed it for longer
+            seconds = min(actor.status().activity_seconds, self.worker.age_seconds)  # a successor has had less time
             if seconds > self.worker.result_limit:
-                message = report_blocked(self._context, self.worker.name, seconds, "a decision", waiter=actor.name)
-                self._restart(message)
+                cause = report_blocked(self._context, self.worker.name, seconds, "a decision", waiter=actor.name)
+                self._restart(cause)
                 return
 
-    def _hear(self, call: ObjectRef[Any]) -> None:
+    def _handle_result(self, call: ObjectRef[Any]) -> None:
         if call not in self._calls:  # of a process that is gone
             return
         self._calls.remove(call)
         try:
-            ray.get(call, timeout=CONTROL_SECONDS)
+            ray.get(call, timeout=FETCH_SECONDS)
         except RayError as error:
             self._restart(error)
 

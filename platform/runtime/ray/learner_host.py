@@ -1,11 +1,10 @@
-"""The learner's process: the stage function itself runs in it, and it owns all the parts that feed it.
+"""Learner process: runs the stage function and owns all workers that feed it.
 
-Where it dies, they die with it; its successor resumes from the newest checkpoint and makes them anew.
+If it dies, its workers die with it; its successor resumes from the newest checkpoint and starts new ones.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 import os
 import sys
@@ -14,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ray
-import torch
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ray.gpu_visibility import hide_unassigned_gpus
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.stderr_relay import StderrRelay
+from interplay.runtime.ray.worker import WorkerProcess
 from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
 from interplay.runtime.status import WorkerStatus
 
@@ -32,74 +30,62 @@ StageFunction = Callable[[LearnerContext], None]
 
 @dataclass(frozen=True)
 class LearnerReport:
-    """What the driver hears from the learner."""
+    """Answer of the learner to its driver's poll."""
 
-    said: str
+    stderr: str  # since the last report
     workers: tuple[WorkerStatus, ...]
 
 
 @dataclass(frozen=True)
 class DriverTerminal:
-    """Where the learner's words will be shown."""
+    """Properties of the driver's stderr, where the learner's output is shown."""
 
-    terminal: bool
+    is_tty: bool
     columns: int
 
 
-class LearnerHost:
-    """Runs a stage; beside it, answers its driver."""
+class LearnerHost(WorkerProcess):
+    """Runs a stage, and answers its driver in parallel."""
 
     def __init__(
         self,
         folder: str,
-        screen: DriverTerminal,
+        terminal: DriverTerminal,
         config: RuntimeConfig,
         placement: WorkerPlacement,
         crashes: CrashReports,
         restarts: int,
         counted_restarts: int,
     ) -> None:
-        os.chdir(folder)  # paths of the run's configuration are relative to where it was typed
-        self._printed = crashes.worker_log(LEARNER)
-        self._printed.catch()
-        hide_unassigned_gpus()
-        os.environ["COLUMNS"] = str(screen.columns)
-        torch.set_num_threads(config.threads)
-        self._said = StderrRelay(screen.terminal)
-        sys.stderr = self._said
-        logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._said, force=True)
+        super().__init__(LEARNER, folder, crashes, config, threads=config.threads)
+        os.environ["COLUMNS"] = str(terminal.columns)
+        self._stderr = StderrRelay(terminal.is_tty)
+        sys.stderr = self._stderr
+        logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=self._stderr, force=True)
         self._context = LearnerContext(config, placement, crashes, restarts, counted_restarts)
-        crashes.stacks.mkdir(parents=True, exist_ok=True)
-        # Open for good: the watchdog writes into it without Python's help, even where the interpreter hangs.
-        self._stacks = (crashes.stacks / f"{LEARNER}.txt").open("a")
-        self._limit = config.stall_limit
-        self._wind()
+        self._start_watchdog()
 
     def run(self, stage: StageFunction) -> None:
         """Runs the stage to its end."""
-        self._context.heartbeat.works(STARTING_ACTIVITY)
+        self._context.heartbeat.set_busy(STARTING_ACTIVITY)
         try:
             stage(self._context)
         finally:
             self._context.close()
 
     @ray.method(concurrency_group="control")
-    def hear(self) -> LearnerReport:
-        """What there is to tell since the last call."""
-        self._wind()
-        self._printed.shorten()
-        return LearnerReport(self._said.take(), self._context.status())
+    def report(self) -> LearnerReport:
+        """Returns new output and the status of every process. Restarts the watchdog, which expires without polls."""
+        self._start_watchdog()
+        self._log.truncate()
+        return LearnerReport(self._stderr.take(), self._context.status())
 
     @ray.method(concurrency_group="control")
     def stop(self) -> bool:
-        """Asks the stage to save and stop; False where it can't be asked yet."""
-        return StopRequest.ask()
+        """Requests that the stage saves and stops; False if it does not listen yet."""
+        return StopRequest.request_stop()
 
     @ray.method(concurrency_group="control")
-    def dump(self, blocked: str) -> Path:
-        """The stacks of all parts and the learner's own; returns their folder."""
-        return self._context.write_blocked(blocked, self._context.dump_stacks())
-
-    def _wind(self) -> None:
-        """Puts the watchdog off: it keeps the stacks of a process that can't be heard for too long."""
-        faulthandler.dump_traceback_later(self._limit, file=self._stacks)
+    def dump(self, message: str) -> Path:
+        """Writes the stacks of all processes and `message`; returns their folder."""
+        return self._context.write_blocked(message, self._context.dump_stacks())

@@ -29,7 +29,7 @@ from interplay.learner.learner import Learner, LearnerConfig
 from interplay.runtime.rank_worker import RankWorker
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
-from interplay.runtime.ray.worker import CONTROL_SECONDS, WorkerHandle, lost_before_start
+from interplay.runtime.ray.worker_handle import FETCH_SECONDS, WorkerHandle, lost_before_start
 from interplay.runtime.ray.worker_placement import RANK
 
 Result = TypeVar("Result")
@@ -75,9 +75,9 @@ class RankWorkers:
         shared = ray.put(agent)
         for worker in self._workers:
             worker.start(shared)
-        heartbeat.waits("for its ranks")
+        heartbeat.set_idle("for its ranks")
         self.together("ready", "starts", [()] * len(self._workers), lambda: None)
-        heartbeat.works(STARTING_ACTIVITY)
+        heartbeat.set_busy(STARTING_ACTIVITY)
         address, patience = _free_address(), min(config.stall_limit, EXCHANGE_TIMEOUT_S)
         own = partial(join, rank=0, size=1 + len(self._workers), address=address, device=device, patience=patience)
         return self.together("join", "joins the others", [(address, patience)] * len(self._workers), own)
@@ -90,11 +90,11 @@ class RankWorkers:
             Exception: what `own` raised.
         """
         limits = [worker.result_limit for worker in self._workers]
-        asked = [worker.ask(method, what, *each) for worker, each in zip(self._workers, arguments, strict=True)]
+        asked = [worker.submit(method, what, *each) for worker, each in zip(self._workers, arguments, strict=True)]
         try:
             done = own()
         except RankLost as error:
-            raise RankLost("\n".join([str(error), *self._failed(asked, CONTROL_SECONDS)])) from error
+            raise RankLost("\n".join([str(error), *self._failed(asked, self._context.config.control_limit)])) from error
         failed = self._failed(asked, max(limits))
         if failed:
             raise RankLost("\n".join(failed))
@@ -110,7 +110,7 @@ class RankWorkers:
             cause = f"has not answered in {seconds:g} s"
             if reference in answered:
                 try:
-                    ray.get(reference, timeout=CONTROL_SECONDS)
+                    ray.get(reference, timeout=FETCH_SECONDS)
                     continue
                 except RayError as error:
                     cause = f"{type(error).__name__}: {error}"

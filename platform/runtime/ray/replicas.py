@@ -15,7 +15,7 @@ from ray.exceptions import ObjectLostError, RayError, RayTaskError, Unserializab
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.runtime.crashes import WorkerFailed
-from interplay.runtime.ray.worker import WorkerHandle, lost_before_start
+from interplay.runtime.ray.worker_handle import WorkerHandle, lost_before_start
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Replicas:
         self._load[replica] += 1
         worker = self.workers[replica]
         return ScoreRequest(
-            replica, worker.incarnation, worker.ask("score", SCORES, unroll, lane_state), unroll, lane_state
+            replica, worker.incarnation, worker.submit("score", SCORES, unroll, lane_state), unroll, lane_state
         )
 
     def answer(self, asked: ScoreRequest) -> ScoredUnroll | ScoreRequest:
@@ -149,7 +149,7 @@ class Replicas:
         """From their next request on, all replicas pay with these weights of the reward model."""
         self._weights = (ray.put(weights), version)
         for index in self._there():
-            self._loading[index] = self.workers[index].ask("load_version", "takes up a version", *self._weights)
+            self._loading[index] = self.workers[index].submit("load_version", "takes up a version", *self._weights)
 
     def _there(self) -> list[int]:
         return [index for index in range(len(self.workers)) if index not in self._given_up]

@@ -19,7 +19,7 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import cluster_session
 from interplay.runtime.ray.replicas import NoReplicaLeft, Replicas, ScoreRequest
-from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_handle import WorkerHandle
 from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 NAME = "reward-"

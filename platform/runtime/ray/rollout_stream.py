@@ -29,13 +29,13 @@ from interplay.runtime.batch_sources import RolloutBatch
 from interplay.runtime.flow_metrics import SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll
+from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
 from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
 from interplay.runtime.ray.inference_server import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
-from interplay.runtime.ray.prefetch import TICK, Prefetch
 from interplay.runtime.ray.scoring_pool import OutstandingUnroll, ScoringPool
 from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_handle import WorkerHandle
 
 PLAYS = "plays unroll"
 NOBODY = {"reward": 1.0, "inference": 1.0}  # idle shares of parts that a run may do without
@@ -97,7 +97,9 @@ class RolloutStream:
         self._joined = 0  # batches ever, as the versions count them
         self._buffers = BatchBuffers(self._config.num_buffers, pinned)
         self._used: int | None = None
-        self._prefetch: Prefetch[_FilledBatch] = Prefetch("played", self._advance, 2 * self._config.result_limit)
+        self._prefetcher: Prefetcher[_FilledBatch] = Prefetcher(
+            "played", self._advance, time_limit=2 * self._config.result_limit
+        )
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         if self._used is not None:
@@ -105,23 +107,23 @@ class RolloutStream:
         if self._weights is None:
             self._joined = version
         self._weights = (version, weights())
-        self._prefetch.wake()
-        filled = self._prefetch.take(self._context.heartbeat, "for played unrolls")
+        self._prefetcher.wake()
+        filled = self._context.take(self._prefetcher, "for played unrolls")
         self._used = filled.buffer
         return self._taken(filled)
 
     def stats(self) -> SourceStats:
         by_kind: dict[str, list[float]] = {}
         for worker in self._all_workers():
-            status = worker.read()
+            status = worker.status()
             by_kind.setdefault(status.kind, []).append(status.idle_fraction)
         outstanding = list(self._outstanding)
         messages = [each.pending.message for each in outstanding]
         held = self._inference.held_bytes if self._inference is not None else self._published_bytes
         held += sum(message.nbytes for message in messages if message is not None)
         return SourceStats(
-            wait_seconds=self._prefetch.wait_seconds,
-            ready_batches=self._prefetch.ready,
+            wait_seconds=self._prefetcher.wait_seconds,
+            ready_batches=self._prefetcher.ready,
             unscored=sum(each.pending.message is not None and each.scored is None for each in outstanding),
             held_bytes=held,
             restarts=total_restarts(self._all_workers()),
@@ -135,7 +137,7 @@ class RolloutStream:
         self._records = load_records(state, len(self._workers), self._lanes)
 
     def close(self) -> None:
-        self._prefetch.close()
+        self._prefetcher.close()
         for worker in self._all_workers():
             worker.kill()
 
@@ -157,7 +159,7 @@ class RolloutStream:
         taken = tuple(item.taken for item in filled.items)
         return RolloutBatch(filled.unroll, concatenate_finished(ended), taken, filled.reward_version)
 
-    # What follows runs in the thread of `_prefetch`.
+    # What follows runs in the thread of `_prefetcher`.
 
     def _advance(self) -> _FilledBatch | None:
         if not self._pipelines:
@@ -166,10 +168,10 @@ class RolloutStream:
         self._ask()
         references = self._waiting_for()
         if references:
-            for reference in ray.wait(list(references), num_returns=1, timeout=TICK)[0]:
+            for reference in ray.wait(list(references), num_returns=1, timeout=POLL_SECONDS)[0]:
                 references[reference]()
         else:
-            self._prefetch.idle()
+            self._prefetcher.idle()
         if self._inference is not None:
             self._inference.restart_stalled()
             self._excuse_stalls(self._inference)
@@ -220,8 +222,8 @@ class RolloutStream:
             if not free or not can_request(versions, self._weights[0], **self._bound()):
                 return
             version, weights = self._publish()
-            pipeline = min(free, key=lambda pipeline: (len(pipeline.in_flight), pipeline.asked, pipeline.index))
-            self._outstanding.append(OutstandingUnroll(pipeline.ask(version, PLAYS, weights, version)))
+            pipeline = min(free, key=lambda pipeline: (len(pipeline.in_flight), pipeline.next_number, pipeline.index))
+            self._outstanding.append(OutstandingUnroll(pipeline.request(version, PLAYS, weights, version)))
 
     def _bound(self) -> dict[str, int]:
         return {
@@ -249,13 +251,13 @@ class RolloutStream:
         def ask(pending: PendingUnroll) -> ObjectRef[Any]:
             version, weights = self._publish()
             pending.version = version
-            return pipeline.worker.ask("unroll", f"{PLAYS} {pending.number}", pending.number, weights, version)
+            return pipeline.worker.submit("unroll", f"{PLAYS} {pending.number}", pending.number, weights, version)
 
         return ask
 
     def _fill_batch(self) -> _FilledBatch | None:
         """The next batch, if there is a buffer for it, and enough has been judged, and whatever is due in it."""
-        if not self._buffers.free:
+        if not self._buffers.num_free:
             return None
         chosen = select_batch(
             [(each.pending.version, each.scored is not None) for each in self._outstanding], **self._bound()
@@ -273,7 +275,7 @@ def _joined(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledB
     messages = [each.pending.message for each in unrolls if each.pending.message is not None]
     scored = [each.scored for each in unrolls if each.scored is not None]
     blocks = [message.arrays | score.arrays() for message, score in zip(messages, scored, strict=True)]
-    buffer, arrays = buffers.join(blocks)
+    buffer, arrays = buffers.concatenate(blocks)
     state = concatenate_states([message.state for message in messages if message.state is not None])
     version = min(message.version for message in messages)
     episodes = [episode for message in messages for episode in message.episodes]

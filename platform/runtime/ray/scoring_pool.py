@@ -13,7 +13,7 @@ from interplay.runtime.ray.actor_pipeline import PendingUnroll
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.stalls import report_blocked
-from interplay.runtime.ray.worker import WorkerHandle
+from interplay.runtime.ray.worker_handle import WorkerHandle
 
 
 @dataclass

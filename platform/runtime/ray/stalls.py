@@ -1,4 +1,4 @@
-"""A part that owes its work for too long: every stack is kept, the blocked pair is named, the part is made anew."""
+"""Stalled workers: a worker whose result is overdue is restarted after all stacks and the blocked pair are written."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ logger = logging.getLogger(__name__)
 def restart_stalled(
     context: LearnerContext, pipelines: Mapping[ActorPipeline, Callable[[PendingUnroll], Any]], what: str
 ) -> None:
-    """Restarts each part that has stalled; `pipelines` holds for each what asks again for a call of it.
+    """Restarts each stalled worker; `pipelines` maps each pipeline to the function that resubmits one of its requests.
 
     Raises:
-        WorkerFailed: one of them went down more often than it may.
+        WorkerFailed: a worker failed more often than allowed.
     """
-    for pipeline, ask_again in pipelines.items():
+    for pipeline, resubmit in pipelines.items():
         seconds = pipeline.stalled_seconds()
         if seconds is None:
             continue
-        pipeline.worker.handle_failure(report_blocked(context, pipeline.worker.name, seconds, what), pipeline.episodes)
-        pipeline.restart(ask_again)
+        cause = report_blocked(context, pipeline.worker.name, seconds, what)
+        pipeline.worker.handle_failure(cause, pipeline.episodes)
+        pipeline.restart(resubmit)
 
 
 def report_blocked(context: LearnerContext, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
-    """Keeps every part's stack; says who waits for whom."""
-    says = context.dump_stacks()
+    """Writes the stacks of every process; returns which process waits for which, with the stacks of the latter."""
+    activities = context.dump_stacks()
     message = (
         f"{waiter} has waited {seconds:.0f} s (runtime.stall_limit={context.config.stall_limit:g}) for {what} "
-        f"from {name}, which {says[name]}"
+        f"from {name}, which {activities[name]}"
     )
-    folder = context.write_blocked(message, says)
-    logger.warning("%s; the stack of every part is in %s", message, folder)
-    own = folder / f"{name}.txt"
-    return f"{message}\n{own.read_text() if own.exists() else ''}"
+    folder = context.write_blocked(message, activities)
+    logger.warning("%s; the stack of every worker is in %s", message, folder)
+    stacks = folder / f"{name}.txt"
+    return f"{message}\n{stacks.read_text() if stacks.exists() else ''}"

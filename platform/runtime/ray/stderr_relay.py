@@ -1,23 +1,23 @@
-"""What the learner says on its stderr, kept until its driver comes for it and says it there."""
+"""Relay of the learner's stderr: buffers it until the driver fetches it and prints it on its own."""
 
 from __future__ import annotations
 
 import io
 import threading
 
-MAX_BUFFERED_CHARACTERS = 1_000_000  # characters that nobody has come for
+MAX_BUFFERED_CHARACTERS = 1_000_000  # not yet fetched; the oldest are dropped
 
 
 class StderrRelay(io.TextIOBase):
-    """A stream that looks to its writers like the driver's own stderr: a terminal, or a file."""
+    """Stream that looks to its writers like the driver's stderr: a terminal, or a file."""
 
-    def __init__(self, terminal: bool) -> None:
-        self._terminal = terminal
+    def __init__(self, is_tty: bool) -> None:
+        self._is_tty = is_tty
         self._text = ""
         self._lock = threading.Lock()
 
     def isatty(self) -> bool:
-        return self._terminal
+        return self._is_tty
 
     def writable(self) -> bool:
         return True
@@ -28,7 +28,7 @@ class StderrRelay(io.TextIOBase):
         return len(text)
 
     def take(self) -> str:
-        """What was said since the last call."""
+        """Returns and clears the text written since the last call."""
         with self._lock:
             text, self._text = self._text, ""
         return text

@@ -1,4 +1,4 @@
-"""The driver's side: starts the learner, shows what it says, passes on a wish to stop, and restarts it when it dies.
+"""Driver side of a stage under Ray: starts the learner, shows its output, relays stop requests, restarts it if it dies.
 
 driver (a terminal) --- supervises ---> learner host --- owns ---> actors, dataset actors, reward replicas
 """
@@ -35,23 +35,23 @@ from interplay.runtime.ray.learner_host import (
     LearnerReport,
     StageFunction,
 )
-from interplay.runtime.ray.worker import CONTROL_SECONDS, lost_before_start, remote_class
+from interplay.runtime.ray.worker_handle import FETCH_SECONDS, lost_before_start, remote_class
 from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.restart_budget import RestartBudget
 from interplay.runtime.status import RunStatus, WorkerStatus
 
 logger = logging.getLogger(__name__)
 
-REPORT_POLL_SECONDS = 0.25  # between two questions to the learner
-STATUS_SECONDS = 0.5  # between two writings of status.json
+REPORT_POLL_SECONDS = 0.25  # between two polls of the learner
+STATUS_SECONDS = 0.5  # between two writes of status.json
 
 
 @dataclass(frozen=True)
 class SupervisedStage:
-    """What is to be run."""
+    """A stage to be run under Ray."""
 
-    name: str  # of the stage
-    folder: Path  # of the stage: metrics.jsonl is read there, status.json is written
+    name: str
+    folder: Path  # metrics.jsonl is read there, status.json is written
     stage: StageFunction
     requests: tuple[ResourceRequest, ...]
     config: RuntimeConfig
@@ -59,11 +59,11 @@ class SupervisedStage:
 
 
 def supervise(work: SupervisedStage, watch: Callable[[RunStatus], None] = lambda status: None) -> None:
-    """Runs a stage under Ray to its end; `watch` sees its status every half second.
+    """Runs a stage under Ray to its end; calls `watch` with its status every half second.
 
     Raises:
-        ClusterError: there is no cluster, or no room in it.
-        WorkerFailed: a part, or the learner, went down too often.
+        ClusterError: there is no cluster, or not enough room in it.
+        WorkerFailed: a worker, or the learner, failed more often than allowed.
         Exception: what the stage raised.
     """
     cpus = sum(each.resources.cpus for each in work.requests)
@@ -80,42 +80,42 @@ def _run_with_restarts(
 ) -> None:
     budget, counted_restarts = RestartBudget(work.config.restart_window), 0
     for restarts in itertools.count():
-        life = _LearnerProcess(work, placement, restarts, counted_restarts, watch)
+        process = _LearnerProcess(work, placement, restarts, counted_restarts, watch)
         try:
-            life.follow(stop)
+            process.follow(stop)
             return
         except LearnerDied as died:
             text = str(died)
             if lost_before_start(text):
-                logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed anew")
+                logger.warning("the learner, or a rank of it, was placed on a node that is lost, and is placed again")
                 continue
-            counted_restarts = budget.record_failure(_saved(work.folder))
+            counted_restarts = budget.record_failure(_saved_updates(work.folder))
             file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
             if counted_restarts > work.crashes.limit:
                 raise work.crashes.restarts_exhausted(LEARNER, text, file) from died
             logger.warning("the learner died (see %s) and goes on from its newest checkpoint", file)
         finally:
-            life.end()
+            process.end()
 
 
-def _saved(folder: Path) -> int:
-    """The updates that a stage has saved: all that comes of a life of the learner."""
+def _saved_updates(folder: Path) -> int:
+    """Updates in the newest checkpoint of a stage, which is all that survives a learner process."""
     newest = checkpoint.latest(folder / "checkpoints")
     return 0 if newest is None else newest.step
 
 
 class LearnerDied(Exception):
-    """Its process is gone, or stuck, or has lost one of its ranks."""
+    """The learner process is gone, or stuck, or has lost one of its ranks."""
 
 
 def stage_error(error: RayError) -> BaseException:
-    """What the stage raised; or that its process is gone: killed, out of memory, lost with its node, left by a rank."""
+    """The exception that the stage raised; `LearnerDied` if its process or one of its ranks is gone."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, RankLost):
         return LearnerDied(str(error.cause))
     if isinstance(error, RayTaskError):
         raised: BaseException = error.cause
         return raised
-    if isinstance(error, UnserializableException):  # raised, too; what it says ends with its traceback
+    if isinstance(error, UnserializableException):  # raised by the stage; its text ends with the traceback
         return RuntimeError(str(error))
     return LearnerDied(f"{type(error).__name__}: {error}")
 
@@ -131,92 +131,91 @@ class _LearnerProcess:
         counted_restarts: int,
         watch: Callable[[RunStatus], None],
     ) -> None:
-        screen = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
-        work.crashes.worker_log(LEARNER).begin()
-        completed = remote_class(LearnerHost, placement, LEARNER)
+        terminal = DriverTerminal(sys.stderr.isatty(), shutil.get_terminal_size().columns)
+        work.crashes.worker_log(LEARNER).write_header()
         self._work = work
         self._watch = watch
-        self._host: Any = completed.remote(
-            str(Path.cwd()), screen, work.config, placement, work.crashes, restarts, counted_restarts
+        self._host: Any = remote_class(LearnerHost, placement, LEARNER).remote(
+            str(Path.cwd()), terminal, work.config, placement, work.crashes, restarts, counted_restarts
         )
-        self._hearing: ObjectRef[Any] | None = None
-        self._heard_at = time.monotonic()
-        self._heard = False
+        self._pending_report: ObjectRef[Any] | None = None
+        self._reported_at = time.monotonic()
+        self._has_reported = False
         self._shown_at = 0.0
-        self._asked_to_stop = False
-        self._complaint = ""
-        self._unwritten = False
+        self._stop_requested = False
+        self._logged_error = ""
+        self._logged_write_error = False
 
     def follow(self, stop: StopRequest) -> None:
-        """Until the stage ends."""
+        """Returns when the stage has ended."""
         ended = self._host.run.remote(self._work.stage)
         while not ray.wait([ended], timeout=REPORT_POLL_SECONDS)[0]:
-            self._hear()
-            if stop.requested and not self._asked_to_stop:
-                self._asked_to_stop = self._ask_to_stop()
-        for _ in range(2):  # what was asked before the end, and what was said since
-            self._hear(CONTROL_SECONDS)
+            self._poll()
+            if stop.requested and not self._stop_requested:
+                self._stop_requested = self._request_stop()
+        for _ in range(2):  # the report that was pending, and the output since
+            self._poll(FETCH_SECONDS)
         try:
-            ray.get(ended, timeout=CONTROL_SECONDS)
+            ray.get(ended, timeout=FETCH_SECONDS)
         except RayError as error:
             raise stage_error(error) from error
 
     def end(self) -> None:
-        """Ends the process, and with it all the parts that it owns."""
+        """Kills the process, and with it all workers that it owns."""
         ray.kill(self._host)
 
-    def _hear(self, timeout: float = 0.0) -> None:
-        """Shows what the learner says, if it has answered; never waits longer than `timeout`."""
-        if self._hearing is None:
-            self._hearing = self._host.hear.remote()
-        if not ray.wait([self._hearing], timeout=timeout)[0]:
-            self._stalled(time.monotonic() - self._heard_at, "does not answer", starts=not self._heard)
+    def _poll(self, timeout: float = 0.0) -> None:
+        """Shows the learner's report if it arrives within `timeout`."""
+        if self._pending_report is None:
+            self._pending_report = self._host.report.remote()
+        if not ray.wait([self._pending_report], timeout=timeout)[0]:
+            self._check_stall(time.monotonic() - self._reported_at, "does not answer", starts=not self._has_reported)
             return
-        hearing, self._hearing = self._hearing, None
+        pending, self._pending_report = self._pending_report, None
         try:
-            heard: LearnerReport = ray.get(hearing, timeout=CONTROL_SECONDS)
-        except (RayTaskError, UnserializableException) as error:  # it lives
+            report: LearnerReport = ray.get(pending, timeout=FETCH_SECONDS)
+        except (RayTaskError, UnserializableException) as error:  # the process is alive
             cause = getattr(error, "cause", error)
-            if str(cause) != self._complaint:
-                logger.warning("the learner can't say how it stands: %r", cause)
-            self._complaint = str(cause)
-            self._stalled(time.monotonic() - self._heard_at, "can't say how it stands", starts=not self._heard)
+            if str(cause) != self._logged_error:
+                logger.warning("the learner can't report its status: %r", cause)
+            self._logged_error = str(cause)
+            silent = time.monotonic() - self._reported_at
+            self._check_stall(silent, "can't report its status", starts=not self._has_reported)
             return
-        except RayError:  # its process is gone: `follow` is told the same, and says why
+        except RayError:  # the process is gone: `follow` gets the same error and raises it
             return
-        self._heard_at, self._heard = time.monotonic(), True
-        sys.stderr.write(heard.said)
+        self._reported_at, self._has_reported = time.monotonic(), True
+        sys.stderr.write(report.stderr)
         sys.stderr.flush()
-        if self._heard_at - self._shown_at >= STATUS_SECONDS or timeout:
-            self._shown_at = self._heard_at
-            self._show(heard.workers)
-        learner = heard.workers[0]
-        if not learner.activity.startswith(WAITING):  # while it waits, it watches those for whom it does itself
+        if self._reported_at - self._shown_at >= STATUS_SECONDS or timeout:
+            self._shown_at = self._reported_at
+            self._show(report.workers)
+        learner = report.workers[0]
+        if not learner.activity.startswith(WAITING):  # while it waits, it monitors the workers that it waits for
             starts = learner.activity == STARTING_ACTIVITY
-            self._stalled(learner.activity_seconds, f"says: {learner.activity}", starts=starts)
+            self._check_stall(learner.activity_seconds, f"says: {learner.activity}", starts=starts)
 
-    def _stalled(self, seconds: float, what: str, *, starts: bool) -> None:
+    def _check_stall(self, seconds: float, what: str, *, starts: bool) -> None:
         config = self._work.config
-        limit = config.result_limit if starts else config.stall_limit
-        if seconds <= limit:
+        if seconds <= (config.result_limit if starts else config.stall_limit):
             return
         message = (
             f"the learner has not moved for {seconds:.0f} s (runtime.stall_limit={config.stall_limit:g}): it {what}"
         )
         logger.warning(message)
-        dumping = self._host.dump.remote(message)
-        where = f"; what stacks it has kept by itself are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"
-        if ray.wait([dumping], timeout=2 * CONTROL_SECONDS)[0]:
+        dump = self._host.dump.remote(message)
+        where = f"; the stacks that its watchdog has written are in {self._work.crashes.stacks / f'{LEARNER}.txt'}"
+        if ray.wait([dump], timeout=2 * config.control_limit)[0]:
             try:
-                where = f"; the stack of every part is in {ray.get(dumping, timeout=CONTROL_SECONDS)}"
+                where = f"; the stack of every worker is in {ray.get(dump, timeout=FETCH_SECONDS)}"
             except RayError as error:
-                where = f"; its stacks could not be kept: {error}"
+                where = f"; its stacks could not be written: {error}"
         raise LearnerDied(f"{message}{where}")
 
-    def _ask_to_stop(self) -> bool:
+    def _request_stop(self) -> bool:
         try:
-            return bool(ray.get(self._host.stop.remote(), timeout=CONTROL_SECONDS))
-        except RayError:  # not there yet, or gone: asked again
+            return bool(ray.get(self._host.stop.remote(), timeout=FETCH_SECONDS))
+        except RayError:  # not started yet, or gone: requested again
             return False
 
     def _show(self, workers: tuple[WorkerStatus, ...]) -> None:
@@ -225,7 +224,7 @@ class _LearnerProcess:
         update = int(row.pop("step", 0))
         learner = replace(workers[0], completed=update)
         status = RunStatus(self._work.name, time.time(), update, (learner, *workers[1:]), row)
-        if self._work.folder.exists():  # which the stage makes
+        if self._work.folder.exists():  # the stage creates it
             self._write(status)
         self._watch(status)
 
@@ -233,7 +232,7 @@ class _LearnerProcess:
         file = self._work.folder / "status.json"
         try:
             write_whole(file, json.dumps(status.to_json()), durable=False)
-        except OSError as error:  # a full disk; whether learning can go on is for the learner to say
-            if not self._unwritten:
+        except OSError as error:  # a full disk; the learner decides whether it can continue
+            if not self._logged_write_error:
                 logger.warning("%s can't be written (%s); the run goes on, and can't be watched", file, error)
-            self._unwritten = True
+            self._logged_write_error = True

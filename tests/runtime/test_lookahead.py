@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from interplay.runtime.ahead import Ahead, has_abandoned_thread
+from interplay.runtime.prefetcher import Lookahead, has_abandoned_thread
 
 
 class Counter:
@@ -29,7 +29,7 @@ class Counter:
 
 def taken(overlap: bool, make: Callable[[], int], pieces: int = 7) -> list[int]:
     """As a training loop does it: a piece ahead, except before every third, where a checkpoint is written."""
-    ahead: Ahead[int] = Ahead(overlap)
+    ahead: Lookahead[int] = Lookahead(overlap)
     found = []
     for number in range(pieces):
         found.append(ahead.take(make))
@@ -62,7 +62,7 @@ def broken() -> int:
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_what_making_raises_is_raised_where_the_piece_is_taken(overlap: bool) -> None:
-    ahead: Ahead[int] = Ahead(overlap)
+    ahead: Lookahead[int] = Lookahead(overlap)
     ahead.begin(broken)
     with pytest.raises(ArithmeticError, match="no piece"):
         ahead.take(broken)
@@ -71,7 +71,7 @@ def test_what_making_raises_is_raised_where_the_piece_is_taken(overlap: bool) ->
 
 
 def test_the_next_piece_is_made_while_this_one_is_used() -> None:
-    ahead: Ahead[int] = Ahead(overlap=True)
+    ahead: Lookahead[int] = Lookahead(overlap=True)
     started, used = threading.Event(), threading.Event()
 
     def make() -> int:
@@ -87,9 +87,9 @@ def test_the_next_piece_is_made_while_this_one_is_used() -> None:
 
 
 def test_two_pieces_ahead_are_one_too_many() -> None:
-    ahead: Ahead[int] = Ahead(overlap=True)
+    ahead: Lookahead[int] = Lookahead(overlap=True)
     ahead.begin(lambda: 1)
-    with pytest.raises(AssertionError, match="one piece ahead"):
+    with pytest.raises(AssertionError, match="one item ahead"):
         ahead.begin(lambda: 2)
     ahead.close()
 
@@ -97,7 +97,7 @@ def test_two_pieces_ahead_are_one_too_many() -> None:
 def test_where_a_piece_is_that_takes_long_is_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("interplay.runtime.ahead.PATIENCE", 0.05)
+    monkeypatch.setattr("interplay.runtime.prefetcher.LOG_WAIT_SECONDS", 0.05)
     told = threading.Event()
 
     class Told(logging.Handler):
@@ -109,20 +109,20 @@ def test_where_a_piece_is_that_takes_long_is_said(
         return 7
 
     handler = Told()
-    logging.getLogger("interplay.runtime.ahead").addHandler(handler)
+    logging.getLogger("interplay.runtime.prefetcher").addHandler(handler)
     try:
-        ahead: Ahead[int] = Ahead(overlap=True)
+        ahead: Lookahead[int] = Lookahead(overlap=True)
         assert ahead.take(late) == 7
         assert "in late" in caplog.text and "told.wait" in caplog.text
         ahead.close()
     finally:
-        logging.getLogger("interplay.runtime.ahead").removeHandler(handler)
+        logging.getLogger("interplay.runtime.prefetcher").removeHandler(handler)
 
 
 def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("interplay.runtime.ahead.LAST_PATIENCE", 0.1)
+    monkeypatch.setattr("interplay.runtime.prefetcher.CLOSE_SECONDS", 0.1)
     started, released = threading.Event(), threading.Event()
 
     def hangs() -> int:
@@ -130,20 +130,22 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
         assert released.wait(60.0), "nobody let it go on"
         return 1
 
-    def stopped(pieces: object, timeout: float) -> None:
+    def stopped(timeout: float) -> None:
         assert started.wait(60.0)
         raise KeyboardInterrupt
 
-    ahead: Ahead[int] = Ahead(overlap=True)
-    monkeypatch.setattr("interplay.runtime.ahead.wait", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        ahead.take(hangs)
+    ahead: Lookahead[int] = Lookahead(overlap=True)
+    with monkeypatch.context() as interrupted:
+        ahead.begin(hangs)
+        assert started.wait(60.0)
+        interrupted.setattr(ahead._prefetcher._changed, "wait", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            ahead.take(hangs)
     ahead.close()
-    assert not released.is_set() and "and is left alone" in caplog.text and "in hangs" in caplog.text
+    assert not released.is_set() and "and its thread is abandoned" in caplog.text and "in hangs" in caplog.text
     assert has_abandoned_thread()
     released.set()
-    assert ahead._worker is not None
-    ahead._worker.join(60.0)
+    ahead._prefetcher._thread.join(60.0)
     assert not has_abandoned_thread()
 
 
@@ -151,7 +153,7 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
 STOPPED_AT_ONCE = """
 import threading, torch
 from interplay.launch import cli
-from interplay.runtime import ahead
+from interplay.runtime import prefetcher
 
 started = threading.Event()
 
@@ -162,27 +164,27 @@ def slow():
         product = (product @ product).tanh()
 
 def main():
-    pieces = ahead.Ahead(overlap=True)
+    pieces = prefetcher.Lookahead(overlap=True)
     pieces.begin(slow)
     assert started.wait(60)
     pieces.close()
     return 130
 
-ahead.LAST_PATIENCE, cli.main = 0.1, main
+prefetcher.CLOSE_SECONDS, cli.main = 0.1, main
 cli.console()
 """
 
 
 def test_a_piece_that_is_left_alone_does_not_abort_the_process() -> None:
     ended = subprocess.run([sys.executable, "-c", STOPPED_AT_ONCE], capture_output=True, text=True, timeout=300)
-    assert ended.returncode == 130 and "is left alone" in ended.stderr and " in slow\n" in ended.stderr, ended
+    assert ended.returncode == 130 and "is abandoned" in ended.stderr and " in slow\n" in ended.stderr, ended
 
 
 def test_a_time_out_of_the_piece_itself_is_raised_as_any_other() -> None:
     def times_out() -> int:
         raise TimeoutError("the world did not answer")
 
-    ahead: Ahead[int] = Ahead(overlap=True)
+    ahead: Lookahead[int] = Lookahead(overlap=True)
     with pytest.raises(TimeoutError, match="the world did not answer"):
         ahead.take(times_out)
     ahead.begin(times_out)

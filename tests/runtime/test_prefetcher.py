@@ -7,8 +7,7 @@ import threading
 import pytest
 from lines import LONG
 
-from interplay.runtime.heartbeat import Heartbeat
-from interplay.runtime.ray.prefetch import Prefetch
+from interplay.runtime.prefetcher import Prefetcher
 
 
 def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixture[str]) -> None:
@@ -17,12 +16,14 @@ def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixt
     def is_stuck_here() -> None:
         goes_on.wait(LONG)
 
-    prefetch = Prefetch("played", is_stuck_here, 0.1)
+    prefetcher = Prefetcher("rollouts", is_stuck_here, time_limit=0.1)
     try:
-        with pytest.raises(RuntimeError, match=r"played has not moved for 0\.1 seconds; .* crashes/logs/learner\.txt"):
-            prefetch.take(Heartbeat(), "for played unrolls")
+        with pytest.raises(
+            RuntimeError, match=r"rollouts has not moved for 0\.1 seconds; .* crashes/logs/learner\.txt"
+        ):
+            prefetcher.take()
     finally:
         goes_on.set()
-        prefetch.close()
+        prefetcher.close()
     printed = capfd.readouterr().err
     assert " in is_stuck_here\n" in printed and " in take\n" in printed
