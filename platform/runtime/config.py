@@ -1,4 +1,4 @@
-"""Where the parts of a training stage run: all in one process, or placed by Ray."""
+"""Configuration of the runtime: a training stage in one process, or in workers placed by Ray."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Resources:
-    """What Ray sets aside for one part. They are accounts, not walls: on one machine parts share its cores."""
+    """Resources that Ray reserves for one worker. They are not enforced: workers on one machine share its cores."""
 
     cpus: float = 1.0
-    gpus: float = 0.0  # a fraction lets several parts share one
+    gpus: float = 0.0  # a fraction lets several workers share one
 
     def __post_init__(self) -> None:
         if not self.cpus > 0:
@@ -22,12 +22,12 @@ class Resources:
 
 @dataclass(frozen=True)
 class ReplicasConfig:
-    """The reward service: stateless replicas, any of which can score any unroll."""
+    """Stateless reward replicas, any of which can score any unroll."""
 
     replicas: int = 1
     resources: Resources = field(default_factory=lambda: Resources(cpus=0.5))
-    retries: int = 3  # how often an unroll is asked again where a replica died over it
-    follow: bool = False  # take up newer checkpoints of the reward stage while training runs
+    retries: int = 3  # of scoring an unroll after a replica died over it
+    follow: bool = False  # switch to newer checkpoints of the reward stage while training runs
 
     def __post_init__(self) -> None:
         if self.replicas < 1:
@@ -38,10 +38,12 @@ class ReplicasConfig:
 
 @dataclass(frozen=True)
 class ActorsConfig:
-    """Who decides for the setter-replay actors of the reinforce stage: each its own network, or one for all."""
+    """Inference of the setter-replay actors in the reinforce stage: one network each, or one server for all."""
 
     inference: Literal["local", "service"] = "local"
-    service: Resources = field(default_factory=Resources)  # its cpus are also torch's threads; gpus: it decides there
+    service: Resources = field(
+        default_factory=Resources
+    )  # of the server; cpus are also torch's threads; with gpus the network runs there
 
     def __post_init__(self) -> None:
         if self.inference == "local" and self.service != Resources():
@@ -50,33 +52,33 @@ class ActorsConfig:
 
 @dataclass(frozen=True)
 class RuntimeConfig:
-    """How parts are placed. In process: the same classes, inline, deterministic. What Ray alone needs stands below
-    `overlap`, and is refused without it."""
+    """Placement and limits of the workers. In process, the same classes run inline and deterministically.
+
+    The fields below `overlap` are for Ray only, and refused without it.
+    """
 
     kind: Literal["in_process", "ray"] = "in_process"
-    threads: int = 1  # torch's own, of the learner; in process, without overlap; two crawl where others want the cores
-    overlap: bool = True  # in process: play the next unroll while the learner learns; policy lag exactly one
+    threads: int = 1  # of torch in the learner (in process: without overlap); more than one is slow on busy cores
+    overlap: bool = True  # in process: play the next unroll during learning; the policy lag is exactly one
 
-    address: str | None = None  # of a running cluster, or "auto"; none: one is started here, for this run
-    cpus: int | None = None  # of the cluster started here; none: as many as its parts ask for, or there are
+    address: str | None = None  # of a running cluster, or "auto"; none: a cluster is started for this run
+    cpus: int | None = None  # of the cluster started here; none: as many as requested or available, whichever is more
     object_store_mb: int | None = None  # of the cluster started here; none: Ray decides
-    start_limit: float = 120.0  # seconds until the cluster has answered and every part has its place
-    strategy: Literal["PACK", "SPREAD"] = "PACK"  # of the parts over the nodes: few of them, or many
-    learners: int = 1  # ranks that share the lanes of every batch; each is a process with `learner` resources
-    actors: int = 2  # that play; each is a process
-    unrolls_per_batch: int | None = (
-        None  # unrolls side by side in one batch, of lanes/joined lanes each; none: as many as actors
+    start_limit: float = 120.0  # seconds until the cluster has answered and every worker has its resources
+    strategy: Literal["PACK", "SPREAD"] = "PACK"  # of the workers: on few nodes, or over many
+    learners: int = 1  # ranks that share the lanes of every batch; each is a process with the resources `learner`
+    actors: int = 2  # processes that play
+    unrolls_per_batch: int | None = None  # each with lanes/unrolls_per_batch lanes; none: as many as actors
+    in_flight: int = 2  # unrolls requested from an actor at once: one in progress, one queued
+    max_lag: int = 4  # updates between the weights that acted and those that learn; 0: lockstep, reproducible
+    datasets: int = 1  # processes that read demonstrations and share their lanes
+    num_buffers: int = 2  # batches of each kind: one in use, one being filled; more even out varying durations
+    restarts: int = 5  # of a worker, before the run is given up
+    restart_window: float = (
+        3600.0  # seconds after which a restart no longer counts, if the worker has produced something
     )
-    in_flight: int = 2  # calls to an actor that has not answered: one under way, one waiting
-    max_lag: int = 4  # updates between the weights that acted and those that learn; 0: in lockstep, reproducible
-    datasets: int = 1  # that read demonstrations; they share its lanes
-    num_buffers: int = (
-        2  # batches of each kind: one in use, one filled meanwhile; more even out what takes unequally long
-    )
-    restarts: int = 5  # of a part, before the run is given up
-    restart_window: float = 3600.0  # seconds after which a restart no longer counts, if something has come of it
     control_limit: float = 10.0  # seconds for a process to answer a status request; one that hangs never does
-    stall_limit: float = 600.0  # seconds that a part may be busy with one thing
+    stall_limit: float = 600.0  # seconds that a worker may be busy with one activity
     learner: Resources = field(default_factory=Resources)
     actor: Resources = field(default_factory=Resources)
     dataset: Resources = field(default_factory=lambda: Resources(cpus=0.5))
@@ -125,17 +127,17 @@ class RuntimeConfig:
 
     @property
     def result_limit(self) -> float:
-        """Seconds in which whatever starts has started and done its first piece of work."""
+        """Seconds in which a process has started and returned its first result."""
         return self.start_limit + self.stall_limit
 
     @property
     def unrolls_in_batch(self) -> int:
-        """How many unrolls make up one batch."""
+        """How many unrolls make up one batch, with the default resolved."""
         return self.actors if self.unrolls_per_batch is None else self.unrolls_per_batch
 
     def _refuse_what_ray_needs(self) -> None:
         names = [each.name for each in fields(self)]
-        default = object.__new__(RuntimeConfig)  # not made by __init__, which would ask for its own defaults again
+        default = object.__new__(RuntimeConfig)  # without __init__, whose check would recurse
         for each in fields(self):
             value = each.default_factory() if callable(each.default_factory) else each.default
             object.__setattr__(default, each.name, value)

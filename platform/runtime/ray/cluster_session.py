@@ -1,4 +1,4 @@
-"""A Ray cluster to work in: the one at an address, or one that is started here and ended again."""
+"""Connection to a Ray cluster: one at an address, or one that is started for the session and shut down after it."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ray.exceptions import AuthenticationError
 from interplay.runtime.config import RuntimeConfig
 
 CONNECT_TIMEOUT_SECONDS = 10.0
-# Ray's head keeps a record of the 100,000 newest calls, for a dashboard that is not started here: hundreds of MB, at 3
-# MB a minute of a small run. With 0 none is sent to it. Where it has been set, the records are wanted.
+# Ray's head records the 100,000 newest calls for its dashboard, which is not started here: hundreds of MB, at 3 MB a
+# minute of a small run. 0 turns that off. A value that is already set is kept.
 TASK_EVENTS_VARIABLE = "RAY_task_events_report_interval_ms"
-RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # as Ray words it
+RAY_STARTUP_TIMEOUT_TEXT = "timed out during startup"  # Ray's words
 
 Started = TypeVar("Started")
 
 
 class ClusterError(ValueError):
-    """There is no cluster to work in. The message says what to type."""
+    """No usable cluster. The message says what to type."""
 
 
 @contextmanager
 def cluster_session(config: RuntimeConfig, cpus: float) -> Iterator[None]:
-    """While entered, this process is connected to a cluster; one that runs here already is used and left as it is.
+    """Connects this process to a cluster inside the block; an existing connection is used and kept.
 
-    A cluster that is started here gets as many CPUs as the parts ask for, if it has fewer: they are accounts only.
+    A cluster that is started here declares as many CPUs as the workers request, even if the machine has fewer.
 
     Args:
-        cpus: what all parts ask for together.
+        cpus: requested by all workers together.
 
     Raises:
-        ClusterError: it can't be reached or started.
+        ClusterError: the cluster can't be reached or started.
     """
     if ray.is_initialized():
         yield
@@ -62,7 +62,7 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
     if config.address is None:
         count = config.cpus if config.cpus is not None else max(os.cpu_count() or 1, math.ceil(cpus))
         memory = None if config.object_store_mb is None else config.object_store_mb * 2**20
-        # Without an address Ray would join a cluster that was ever started on this machine, and refuse the count.
+        # Without an address Ray would join any cluster that was started on this machine, and refuse the number of CPUs.
         here = {
             "address": "local",
             "num_cpus": count,
@@ -86,9 +86,9 @@ def _connect(config: RuntimeConfig, cpus: float, ended: threading.Event) -> None
 
 
 def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
-    """Starts a node of Ray, again and again for `limit` seconds.
+    """Starts a Ray node, with retries for `limit` seconds.
 
-    Ray gives each of its own processes half a minute, which is not enough where others want the cores.
+    Ray gives each of its processes half a minute to start, which is too short on busy cores.
     """
     until = time.monotonic() + limit
     while True:
@@ -100,7 +100,7 @@ def start_with_retries(start: Callable[[], Started], limit: float) -> Started:
 
 
 def check_reachable(address: str) -> None:
-    """Does anything listen there? Ray itself would go on asking for a long time."""
+    """Raises `ClusterError` unless something listens at the address. Ray itself would retry for a long time."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise ClusterError(f"runtime.address={address} is no address; give HOST:PORT, as 10.0.0.1:6379, or auto")
@@ -114,19 +114,19 @@ def check_reachable(address: str) -> None:
 
 
 def _within(start: Callable[[], object], limit: float, wanted: str, ended: threading.Event) -> None:
-    """Calls `start` in a thread, so that it can be given up.
+    """Calls `start` in a thread, with a time limit.
 
-    The thread lives until `ended`: Ray's processes ask the kernel to end them with the thread that started them.
+    The thread lives until `ended`: Ray's processes ask the kernel to kill them when the thread that started them exits.
     """
     raised: list[BaseException] = []
     answered = threading.Event()
 
     def tried() -> None:
-        # What is started here inherits it: a terminal that is closed is for the driver to hear of, which saves first.
+        # Inherited by Ray's processes: only the driver handles a closed terminal, because it saves first.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
         try:
             start()
-        except BaseException as error:  # noqa: BLE001 - raised again below, in the thread that waits for it
+        except BaseException as error:  # noqa: BLE001 - raised again below, in the calling thread
             raised.append(error)
         answered.set()
         while not ended.wait(timeout=3600):

@@ -19,7 +19,7 @@ from interplay.runtime.ray.worker_handle import FETCH_SECONDS, NO_GROUPS, Worker
 from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
 from interplay.runtime.status import WorkerStatus
 
-Item = TypeVar("Item")
+Prefetched = TypeVar("Prefetched")
 
 
 @dataclass
@@ -96,7 +96,7 @@ class LearnerContext:
         (stacks / "blocked.txt").write_text("\n".join(lines) + "\n")
         return stacks
 
-    def take(self, prefetcher: Prefetcher[Item], reason: str) -> Item:
+    def take(self, prefetcher: Prefetcher[Prefetched], reason: str) -> Prefetched:
         """Returns the next item; the learner counts as idle meanwhile, waiting for `reason`."""
         self.heartbeat.set_idle(reason)
         item = prefetcher.take()

@@ -1,10 +1,10 @@
-"""The learner's own rank, the first of several: it hands each of the others its lanes, and all make the same step.
+"""Rank 0 of a distributed learner: sends each further rank its lanes of a batch; all ranks make the same update.
 
     streams --joined batch--> rank 0 --lanes--> rank 1, rank 2, ...
                                  '--- gradients ---'
 
-Streams, ledger, metrics and checkpoints are the first rank's, as if it were alone. Where another rank is lost, so is
-the step under way: the learner's process ends too, and its successor goes on from the newest checkpoint with new ranks.
+Streams, ledger, metrics and checkpoints belong to rank 0, as for a single learner. If another rank is lost, so is the
+update in progress: the learner process ends, and its successor resumes from the newest checkpoint with new ranks.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Result = TypeVar("Result")
 def create_rank_zero_learner(
     agent: Agent, config: LearnerConfig, *, dataset_lanes: int, generator: torch.Generator, context: LearnerContext
 ) -> RankZeroLearner:
-    """A learner of `runtime.learners` ranks, all of which are there when this returns.
+    """Creates a learner of `runtime.learners` ranks; returns when all of them have joined.
 
     Args:
-        dataset_lanes: of all ranks, which divide them.
+        dataset_lanes: of all ranks together.
 
     Raises:
-        RankLost: one of them did not come.
+        RankLost: one of them did not join.
     """
     size = context.config.learners
     lanes = dataset_lanes // size
@@ -57,36 +57,40 @@ def create_rank_zero_learner(
         threads=context.config.threads,
     )
     workers = [context.add_worker(f"{RANK}-{rank}", partial(make, rank=rank)) for rank in range(1, size)]
-    followers = RankWorkers(workers, context)
-    group = followers.gather(agent, find_device(config.device))
-    return RankZeroLearner(agent, config, dataset_lanes=lanes, generator=generator, group=group, followers=followers)
+    rank_workers = RankWorkers(workers, context)
+    group = rank_workers.connect(agent, find_device(config.device))
+    return RankZeroLearner(
+        agent, config, dataset_lanes=lanes, generator=generator, group=group, rank_workers=rank_workers
+    )
 
 
 class RankWorkers:
-    """The other ranks. They are asked first and then waited for, while the first rank does the same as they."""
+    """Ranks 1, 2, ...: each operation is submitted to them, done by rank 0 meanwhile, and then awaited."""
 
     def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext) -> None:
         self._workers = list(workers)
         self._context = context
 
-    def gather(self, agent: Agent, device: torch.device) -> DistributedGroup:
-        """Starts them with a copy of the agent, and comes together with them."""
+    def connect(self, agent: Agent, device: torch.device) -> DistributedGroup:
+        """Starts the ranks with a copy of the agent and joins them to a process group."""
         config, heartbeat = self._context.config, self._context.heartbeat
         shared = ray.put(agent)
         for worker in self._workers:
             worker.start(shared)
         heartbeat.set_idle("for its ranks")
-        self.together("ready", "starts", [()] * len(self._workers), lambda: None)
+        self.run_on_all_ranks("ready", "starts", [()] * len(self._workers), lambda: None)
         heartbeat.set_busy(STARTING_ACTIVITY)
         address, patience = _free_address(), min(config.stall_limit, EXCHANGE_TIMEOUT_S)
         own = partial(join, rank=0, size=1 + len(self._workers), address=address, device=device, patience=patience)
-        return self.together("join", "joins the others", [(address, patience)] * len(self._workers), own)
+        return self.run_on_all_ranks("join", "joins the others", [(address, patience)] * len(self._workers), own)
 
-    def together(self, method: str, what: str, arguments: Sequence[Sequence[Any]], own: Callable[[], Result]) -> Result:
-        """Lets all ranks do something: of the others, each calls `method` with its arguments; the first does `own`.
+    def run_on_all_ranks(
+        self, method: str, what: str, arguments: Sequence[Sequence[Any]], own: Callable[[], Result]
+    ) -> Result:
+        """Runs one operation on all ranks: further ranks call `method` with their arguments, rank 0 calls `own`.
 
         Raises:
-            RankLost: one of the others failed, or is gone; why is kept with the crashes.
+            RankLost: another rank failed or is gone; its crash report is written.
             Exception: what `own` raised.
         """
         limits = [worker.result_limit for worker in self._workers]
@@ -103,7 +107,7 @@ class RankWorkers:
         return done
 
     def _failed(self, asked: Sequence[ObjectRef[Any]], seconds: float) -> list[str]:
-        """Waits for the answers; what went wrong with whom, which is kept with the crashes."""
+        """Waits for the results; returns a line for each rank that failed, and writes its crash report."""
         answered = ray.wait(list(asked), num_returns=len(asked), timeout=seconds)[0]
         failed = []
         for worker, reference in zip(self._workers, asked, strict=True):
@@ -124,7 +128,7 @@ class RankWorkers:
 
 
 class RankZeroLearner(Learner):
-    """Rank 0: a `Learner` that is given the lanes of all ranks, and lets the others do as it does."""
+    """A `Learner` that receives the lanes of all ranks and runs every operation on all of them."""
 
     def __init__(
         self,
@@ -134,24 +138,24 @@ class RankZeroLearner(Learner):
         dataset_lanes: int,
         generator: torch.Generator,
         group: DistributedGroup,
-        followers: RankWorkers,
+        rank_workers: RankWorkers,
     ) -> None:
         super().__init__(agent, config, dataset_lanes=dataset_lanes, generator=generator, group=group)
-        self._followers = followers
+        self._rank_workers = rank_workers
 
     def update(self, *, demonstrated: Unroll | None, rollout: Unroll | None = None) -> dict[str, float]:
         size = self.group.size
         own, *others = [(_share(demonstrated, rank, size), _share(rollout, rank, size)) for rank in range(size)]
         learn = partial(super().update, demonstrated=own[0], rollout=own[1])
-        return self._followers.together("update", "learns", others, learn)
+        return self._rank_workers.run_on_all_ranks("update", "learns", others, learn)
 
     def state(self) -> dict[str, Any]:
-        return self._followers.together("state", "saves", [()] * (self.group.size - 1), super().state)
+        return self._rank_workers.run_on_all_ranks("state", "saves", [()] * (self.group.size - 1), super().state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         weights, saved = ray.put(self.weights()), ray.put(dict(state))
         others = [(weights, saved)] * (self.group.size - 1)
-        self._followers.together("load", "loads", others, partial(super().load_state, state))
+        self._rank_workers.run_on_all_ranks("load", "loads", others, partial(super().load_state, state))
 
 
 def _share(unroll: Unroll | None, rank: int, size: int) -> Unroll | None:
@@ -166,7 +170,7 @@ def _share(unroll: Unroll | None, rank: int, size: int) -> Unroll | None:
 
 
 def _free_address() -> str:
-    """HOST:PORT of this machine, at which nobody listens yet."""
+    """HOST:PORT of this machine with a free port."""
     untyped: Any = ray.util
     add_worker = untyped.get_node_ip_address()
     with socket.socket() as probe:

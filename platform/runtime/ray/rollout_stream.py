@@ -1,11 +1,11 @@
-"""Unrolls from setter-replay actors, paid by the reward replicas, joined to batches ahead of the learner.
+"""Rollouts from setter-replay actors, scored by the reward replicas, concatenated to batches ahead of the learner.
 
-    actors --message--> replicas --judgment--> ready --joined lanes--> buffers --> learner
+    actors --message--> replicas --reward--> ready --concatenated lanes--> buffers --> learner
        ^                                                                               |
        '--------------------------- weights of a version <------------------------------'
-                                    (where a service decides for the actors, to it)
+                                    (with an inference server, to it instead)
 
-One thread does all of it. It asks an actor for an unroll only while the unroll can be learned from in time (see
+One thread does all of this. It requests an unroll from an actor only while the unroll can be learned from in time (see
 `interplay.runtime.backpressure`), so no unroll is dropped for its age. Unrolls of one actor are judged, and learned
 from, in the order in which it made them: the states of its lanes go from one to the next.
 """
@@ -37,12 +37,12 @@ from interplay.runtime.ray.scoring_pool import OutstandingUnroll, ScoringPool
 from interplay.runtime.ray.stalls import restart_stalled
 from interplay.runtime.ray.worker_handle import WorkerHandle
 
-PLAYS = "plays unroll"
-NOBODY = {"reward": 1.0, "inference": 1.0}  # idle shares of parts that a run may do without
+PLAYING_ACTIVITY = "plays unroll"
+IDLE_IF_ABSENT = {"reward": 1.0, "inference": 1.0}  # idle fractions of optional workers
 
 
 class _BatchItem(NamedTuple):
-    """What is kept of an unroll once it is joined."""
+    """What is kept of an unroll once it is in a batch."""
 
     pipeline: int
     taken: ConsumedUnroll
@@ -58,7 +58,7 @@ class _FilledBatch(NamedTuple):
 
 
 class RolloutStream:
-    """A `RolloutSource` under Ray; see the module."""
+    """A `RolloutSource` under Ray; see the module docstring."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class RolloutStream:
         """
         Args:
             scoring: scores unrolls.
-            inference: decides for the actors; None where they do so themselves.
+            inference: decides for the actors; None if each has its own network.
             reference: the weights of the reference policy, which checkpoints hold.
-            newer: the weights and the number of a newer reward model, where there is one to take up.
+            newer: returns weights and version of a newer reward model, None if there is none.
             lanes: of one actor.
         """
         self._workers = list(workers)
@@ -89,26 +89,26 @@ class RolloutStream:
         self._context = context
         self._config = context.config
         self._pipelines: list[ActorPipeline] = []
-        self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # after what was learned from last
-        self._outstanding: list[OutstandingUnroll] = []  # in the order in which they were asked for
+        self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # as of the batch taken last
+        self._outstanding: list[OutstandingUnroll] = []  # in the order of their requests
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
-        self._joined = 0  # batches ever, as the versions count them
+        self._num_batches = 0  # number of batches so far; the next batch is learned by this version
         self._buffers = BatchBuffers(self._config.num_buffers, pinned)
         self._used: int | None = None
         self._prefetcher: Prefetcher[_FilledBatch] = Prefetcher(
-            "played", self._advance, time_limit=2 * self._config.result_limit
+            "rollouts", self._advance, time_limit=2 * self._config.result_limit
         )
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
         if self._used is not None:
             self._buffers.release(self._used)
         if self._weights is None:
-            self._joined = version
+            self._num_batches = version
         self._weights = (version, weights())
         self._prefetcher.wake()
-        filled = self._context.take(self._prefetcher, "for played unrolls")
+        filled = self._context.take(self._prefetcher, "for rollouts")
         self._used = filled.buffer
         return self._taken(filled)
 
@@ -127,7 +127,7 @@ class RolloutStream:
             unscored=sum(each.pending.message is not None and each.scored is None for each in outstanding),
             held_bytes=held,
             restarts=total_restarts(self._all_workers()),
-            idle_fractions=NOBODY | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
+            idle_fractions=IDLE_IF_ABSENT | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
         )
 
     def state(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class RolloutStream:
         ]
 
     def _taken(self, filled: _FilledBatch) -> RolloutBatch:
-        """What the learner takes is what a resume goes on after."""
+        """Records the actor states after this batch, from which a resume continues."""
         ended = []
         for index, item in enumerate(filled.items):
             record = self._records[item.pipeline]
@@ -159,13 +159,13 @@ class RolloutStream:
         taken = tuple(item.taken for item in filled.items)
         return RolloutBatch(filled.unroll, concatenate_finished(ended), taken, filled.reward_version)
 
-    # What follows runs in the thread of `_prefetcher`.
+    # The rest runs in the prefetcher's thread.
 
     def _advance(self) -> _FilledBatch | None:
         if not self._pipelines:
             self._start()
-        self._take_up_newer()
-        self._ask()
+        self._load_newer_reward()
+        self._request_unrolls()
         references = self._waiting_for()
         if references:
             for reference in ray.wait(list(references), num_returns=1, timeout=POLL_SECONDS)[0]:
@@ -175,7 +175,9 @@ class RolloutStream:
         if self._inference is not None:
             self._inference.restart_stalled()
             self._excuse_stalls(self._inference)
-        restart_stalled(self._context, {pipeline: self._again(pipeline) for pipeline in self._pipelines}, "an unroll")
+        restart_stalled(
+            self._context, {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}, "an unroll"
+        )
         self._scoring.restart_stalled(self._context)
         return self._fill_batch()
 
@@ -189,7 +191,7 @@ class RolloutStream:
         self._scoring.start([record.lane_state for record in self._records])
 
     def _excuse_stalls(self, inference: InferenceServer) -> None:
-        """An actor whose time is up while it waits for a decision is not to blame."""
+        """Excuses overdue actors that wait for a decision: the inference server causes the delay."""
         for pipeline in self._pipelines:
             if pipeline.stalled_seconds() is not None and inference.delays(pipeline.worker):
                 pipeline.excuse_stall()
@@ -197,7 +199,7 @@ class RolloutStream:
     def _publish(self) -> tuple[int, ObjectRef[Any] | Weights]:
         """The newest version of the weights, and where they are; put there once somebody needs them. Actors that ask
         for their decisions need none: the service is given them."""
-        assert self._weights is not None, "nobody has taken yet"
+        assert self._weights is not None, "take was not called"
         version, weights = self._weights
         if self._published is None or self._published[0] != version:
             self._published = (version, ray.put(weights))
@@ -208,32 +210,32 @@ class RolloutStream:
         self._inference.publish(*self._published, self._published_bytes, sorted(played))
         return version, {}
 
-    def _take_up_newer(self) -> None:
+    def _load_newer_reward(self) -> None:
         newer = self._newer()
         if newer is not None:
             self._scoring.load_version(*newer)
 
-    def _ask(self) -> None:
-        """Asks as many as may be asked; the actor that has the fewest calls first."""
+    def _request_unrolls(self) -> None:
+        """Requests as many unrolls as the lag bound allows; from the actor with the fewest requests first."""
         while True:
-            assert self._weights is not None, "nobody has taken yet"
+            assert self._weights is not None, "take was not called"
             free = [pipeline for pipeline in self._pipelines if len(pipeline.in_flight) < self._config.in_flight]
             versions = [each.pending.version for each in self._outstanding]
             if not free or not can_request(versions, self._weights[0], **self._bound()):
                 return
             version, weights = self._publish()
             pipeline = min(free, key=lambda pipeline: (len(pipeline.in_flight), pipeline.next_number, pipeline.index))
-            self._outstanding.append(OutstandingUnroll(pipeline.request(version, PLAYS, weights, version)))
+            self._outstanding.append(OutstandingUnroll(pipeline.request(version, PLAYING_ACTIVITY, weights, version)))
 
     def _bound(self) -> dict[str, int]:
         return {
-            "batch": self._joined,
+            "batch": self._num_batches,
             "unrolls_per_batch": self._config.unrolls_in_batch,
             "max_lag": self._config.max_lag,
         }
 
     def _waiting_for(self) -> dict[ObjectRef[Any], Callable[[], None]]:
-        """What is under way, and what to do when it is there."""
+        """Pending results, each with the function to call when it is ready."""
         waiting: dict[ObjectRef[Any], Callable[[], None]] = {}
         for pipeline in self._pipelines:
             if pipeline.in_flight:
@@ -244,19 +246,21 @@ class RolloutStream:
 
     def _receive(self, pipeline: ActorPipeline) -> None:
         if pipeline.receive() is None:
-            pipeline.restart(self._again(pipeline))
+            pipeline.restart(self._resubmit(pipeline))
         self._scoring.score(pipeline.index, self._outstanding)
 
-    def _again(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
-        def ask(pending: PendingUnroll) -> ObjectRef[Any]:
+    def _resubmit(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
+        def submit(pending: PendingUnroll) -> ObjectRef[Any]:
             version, weights = self._publish()
             pending.version = version
-            return pipeline.worker.submit("unroll", f"{PLAYS} {pending.number}", pending.number, weights, version)
+            return pipeline.worker.submit(
+                "unroll", f"{PLAYING_ACTIVITY} {pending.number}", pending.number, weights, version
+            )
 
-        return ask
+        return submit
 
     def _fill_batch(self) -> _FilledBatch | None:
-        """The next batch, if there is a buffer for it, and enough has been judged, and whatever is due in it."""
+        """The next batch, if a buffer is free, enough unrolls are scored, and all that are due are among them."""
         if not self._buffers.num_free:
             return None
         chosen = select_batch(
@@ -266,12 +270,12 @@ class RolloutStream:
             return None
         unrolls = [self._outstanding[index] for index in chosen]
         self._outstanding = [each for index, each in enumerate(self._outstanding) if index not in chosen]
-        self._joined += 1
-        return _joined(unrolls, self._buffers)
+        self._num_batches += 1
+        return _concatenate(unrolls, self._buffers)
 
 
-def _joined(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledBatch:
-    """Copies unrolls side by side into a buffer."""
+def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledBatch:
+    """Concatenates unrolls in a buffer."""
     messages = [each.pending.message for each in unrolls if each.pending.message is not None]
     scored = [each.scored for each in unrolls if each.scored is not None]
     blocks = [message.arrays | score.arrays() for message, score in zip(messages, scored, strict=True)]

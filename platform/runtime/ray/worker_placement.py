@@ -1,4 +1,4 @@
-"""A place for every part, set aside before anything starts and kept for it when it is restarted."""
+"""Resources of every worker, reserved before anything starts and kept when the worker is restarted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INFERENCE = "inference"
 
 @dataclass(frozen=True)
 class ResourceRequest:
-    """A part and what it needs."""
+    """Resources that a worker needs."""
 
     name: str
     resources: Resources
@@ -29,13 +29,13 @@ class ResourceRequest:
 
 @dataclass(frozen=True)
 class WorkerPlacement:
-    """The places of a run's parts, by name."""
+    """Reserved resources of a run's workers, by name."""
 
     group: PlacementGroup
     requests: tuple[ResourceRequest, ...]
 
     def options(self, name: str) -> Mapping[str, Any]:
-        """What a Ray actor of this name is made with."""
+        """Options of the Ray actor of this name."""
         index = [each.name for each in self.requests].index(name)
         resources = self.requests[index].resources
         strategy = PlacementGroupSchedulingStrategy(
@@ -44,20 +44,22 @@ class WorkerPlacement:
             placement_group_capture_child_tasks=False,
         )
         options = {"num_cpus": resources.cpus, "num_gpus": resources.gpus, "scheduling_strategy": strategy}
-        if name == LEARNER or name.startswith(RANK):  # which ask for the same again in each update
+        if name == LEARNER or name.startswith(RANK):  # they allocate the same memory in each update
             options["runtime_env"] = {"env_vars": dict(retention_environment())}
         return options
 
     def release(self) -> None:
-        """Gives the places back; what still runs there is ended."""
+        """Releases the resources; processes that still use them are killed."""
         remove_placement_group(self.group)
 
 
 def resource_requests(
     config: RuntimeConfig, *, actors: bool, replicas: bool, datasets: bool, inference: Resources | None = None
 ) -> tuple[ResourceRequest, ...]:
-    """The parts of a stage: the learner, its further ranks and dataset actors, and where it plays, actors, reward
-    replicas and the inference service (None where actors decide for themselves)."""
+    """Requests of a stage: learner, further ranks, and the given kinds of workers.
+
+    `inference` is None if actors decide locally.
+    """
     kinds = [(LEARNER, config.learner)]
     kinds += [(f"{RANK}-{rank}", config.learner) for rank in range(1, config.learners)]
     kinds += [(f"dataset-{index}", config.dataset) for index in range(config.datasets) if datasets]
@@ -68,7 +70,7 @@ def resource_requests(
 
 
 def reserve_resources(requests: Sequence[ResourceRequest], config: RuntimeConfig) -> WorkerPlacement:
-    """Sets a place aside for each.
+    """Reserves the resources of every worker.
 
     Raises:
         ClusterError: the cluster has no room for all of them within the time limit.
@@ -92,9 +94,9 @@ def _no_room(requests: Sequence[ResourceRequest], config: RuntimeConfig) -> str:
     has, free = untyped.cluster_resources(), untyped.available_resources()
     total = _amounts(sum(each.resources.cpus for each in requests), sum(each.resources.gpus for each in requests))
     return (
-        f"no room for all parts within runtime.start_limit={config.start_limit:g} seconds. They ask for {total} "
+        f"no room for all workers within runtime.start_limit={config.start_limit:g} seconds. They ask for {total} "
         f"({workers}); the cluster has {_amounts(has.get('CPU', 0), has.get('GPU', 0))}, of which "
-        f"{_amounts(free.get('CPU', 0), free.get('GPU', 0))} are free. Lower runtime.actors, or what a part asks for, "
+        f"{_amounts(free.get('CPU', 0), free.get('GPU', 0))} are free. Lower runtime.actors, or a worker's resources, "
         "as runtime.actor.cpus=0.5, or give the cluster more"
     )
 
