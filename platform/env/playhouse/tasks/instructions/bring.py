@@ -20,21 +20,13 @@ from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 from interplay.env.task import InfeasibleTask
 
 BRING_WORDINGS = (
-    "bring me the {thing}",
-    "fetch me the {thing}",
-    "get the {thing} for me",
-    "carry the {thing} over to me",
-    "come here with the {thing}",
-    "i would like to have the {thing} here",
-)
+    "bring me the {thing}", "fetch me the {thing}", "get the {thing} for me", "carry the {thing} over to me",
+    "come here with the {thing}", "i would like to have the {thing} here",
+)  # fmt: skip
 BRING_SEVERAL_WORDINGS = (
-    "bring me {things}",
-    "fetch me {things}",
-    "get {things} for me",
-    "carry {things} over to me",
-    "collect {things} and bring them here",
-    "i would like to have {things} here",
-)
+    "bring me {things}", "fetch me {things}", "get {things} for me", "carry {things} over to me",
+    "collect {things} and bring them here", "i would like to have {things} here",
+)  # fmt: skip
 
 REACH_M = 1.5  # from the setter to what is within its reach
 MIN_DISTANCE_M = REACH_M + 0.5  # from the setter to an object that it asks for

@@ -20,13 +20,9 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 WORDINGS = (
-    "put {things} in the {other}",
-    "place {things} into the {other}",
-    "fill the {other} with {things}",
-    "collect {things} in the {other}",
-    "add {things} to the {other}",
-    "could you drop {things} into the {other}?",
-)
+    "put {things} in the {other}", "place {things} into the {other}", "fill the {other} with {things}",
+    "collect {things} in the {other}", "add {things} to the {other}", "could you drop {things} into the {other}?",
+)  # fmt: skip
 SAME_COST = 0.01  # difference in height or distance up to which two poses are equally good
 
 

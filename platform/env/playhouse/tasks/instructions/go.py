@@ -21,13 +21,9 @@ WEIGHTS = Potential(look=0.4, approach=0.4)
 
 FEW_WORDINGS = ("go to the {thing}", "walk to the {thing}", "go near the {thing}")
 WORDINGS = (
-    *FEW_WORDINGS,
-    "go and stand near the {thing}",
-    "walk up to the {thing}",
-    "go over to the {thing}",
-    "move close to the {thing}",
-    "find the {thing} and go near it",
-)
+    *FEW_WORDINGS, "go and stand near the {thing}", "walk up to the {thing}", "go over to the {thing}",
+    "move close to the {thing}", "find the {thing} and go near it",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

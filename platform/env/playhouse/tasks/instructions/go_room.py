@@ -19,14 +19,9 @@ from interplay.env.playhouse.truth.facts import Body, HouseFacts
 INSIDE_MARGIN_M = 0.4  # from the walls, and so from a doorway's sill, at which a player is in a room
 
 WORDINGS = (
-    "go to the {room}",
-    "go into the {room}",
-    "walk to the {room}",
-    "walk into the {room}",
-    "enter the {room}",
-    "move over to the {room}",
-    "visit the {room}",
-)
+    "go to the {room}", "go into the {room}", "walk to the {room}", "walk into the {room}", "enter the {room}",
+    "move over to the {room}", "visit the {room}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,21 +17,13 @@ COUNTS = (2, 3, 4)
 AT_FURNITURE_PROBABILITY = 0.5
 
 GROUP_WORDINGS = (
-    "gather {things}",
-    "bring {things} together",
-    "put {things} close together",
-    "collect {things} in one place",
-    "group {things} together",
-    "put {things} near each other",
-)
+    "gather {things}", "bring {things} together", "put {things} close together", "collect {things} in one place",
+    "group {things} together", "put {things} near each other",
+)  # fmt: skip
 GROUP_AT_WORDINGS = (
-    "gather {things} near the {other}",
-    "bring {things} to the {other}",
-    "put {things} near the {other}",
-    "collect {things} near the {other}",
-    "group {things} around the {other}",
-    "move {things} close to the {other}",
-)
+    "gather {things} near the {other}", "bring {things} to the {other}", "put {things} near the {other}",
+    "collect {things} near the {other}", "group {things} around the {other}", "move {things} close to the {other}",
+)  # fmt: skip
 
 
 def sample_group(context: TaskContext, rng: np.random.Generator) -> Arrangement:

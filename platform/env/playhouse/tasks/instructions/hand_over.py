@@ -17,13 +17,9 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 WORDINGS = (
-    "hand me the {thing}",
-    "give me the {thing}",
-    "pass me the {thing}",
-    "hand the {thing} over to me",
-    "put the {thing} in my hand",
-    "let me take the {thing} from you",
-)
+    "hand me the {thing}", "give me the {thing}", "pass me the {thing}", "hand the {thing} over to me",
+    "put the {thing} in my hand", "let me take the {thing} from you",
+)  # fmt: skip
 
 OFFER_DISTANCE_M = 1.0  # from the setter to an object that is held out to it
 

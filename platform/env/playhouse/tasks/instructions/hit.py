@@ -14,13 +14,10 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 WORDINGS = (
-    "hit the {thing} with the {tool}",
-    "take the {tool} and hit the {thing} with it",
-    "use the {tool} to hit the {thing}",
-    "strike the {thing} with the {tool}",
-    "knock the {tool} against the {thing}",
+    "hit the {thing} with the {tool}", "take the {tool} and hit the {thing} with it",
+    "use the {tool} to hit the {thing}", "strike the {thing} with the {tool}", "knock the {tool} against the {thing}",
     "bang the {tool} into the {thing}",
-)
+)  # fmt: skip
 TOUCH_WEIGHT = 0.5  # of a touch that was too slow to be a hit
 
 

@@ -20,12 +20,9 @@ AIM_WEIGHT = 0.1
 
 FEW_WORDINGS = ("lift the {thing}", "pick up the {thing}", "raise the {thing}")
 WORDINGS = (
-    *FEW_WORDINGS,
-    "lift up the {thing}",
-    "take the {thing} in your hand",
-    "find the {thing} and lift it",
+    *FEW_WORDINGS, "lift up the {thing}", "take the {thing} in your hand", "find the {thing} and lift it",
     "hold up the {thing}",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

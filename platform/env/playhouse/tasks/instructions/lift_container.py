@@ -17,13 +17,10 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 WORDINGS = (
-    "lift the {thing} with all that is in it",
-    "pick up the {thing} and keep everything inside",
-    "raise the {thing} without spilling anything",
-    "lift the {thing} and what is in it",
-    "hold up the {thing} with its contents",
-    "could you lift the full {thing}?",
-)
+    "lift the {thing} with all that is in it", "pick up the {thing} and keep everything inside",
+    "raise the {thing} without spilling anything", "lift the {thing} and what is in it",
+    "hold up the {thing} with its contents", "could you lift the full {thing}?",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

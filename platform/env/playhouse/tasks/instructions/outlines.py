@@ -14,29 +14,17 @@ from interplay.env.playhouse.tasks.instructions.object_group import described_gr
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 
 TRIANGLE_WORDINGS = (
-    "make a triangle with {things}",
-    "form a triangle with {things}",
-    "make a triangle of {things}",
-    "put {things} in a triangle",
-    "arrange {things} in a triangle",
-    "lay out {things} as a triangle",
-)
+    "make a triangle with {things}", "form a triangle with {things}", "make a triangle of {things}",
+    "put {things} in a triangle", "arrange {things} in a triangle", "lay out {things} as a triangle",
+)  # fmt: skip
 SQUARE_WORDINGS = (
-    "make a square with {things}",
-    "form a square with {things}",
-    "make a square of {things}",
-    "put {things} in a square",
-    "arrange {things} in a square",
-    "lay out {things} as a square",
-)
+    "make a square with {things}", "form a square with {things}", "make a square of {things}",
+    "put {things} in a square", "arrange {things} in a square", "lay out {things} as a square",
+)  # fmt: skip
 CIRCLE_WORDINGS = (
-    "form a circle with {things}",
-    "make a circle with {things}",
-    "make a circle of {things}",
-    "put {things} in a circle",
-    "arrange {things} in a circle",
-    "lay out {things} as a circle",
-)
+    "form a circle with {things}", "make a circle with {things}", "make a circle of {things}",
+    "put {things} in a circle", "arrange {things} in a circle", "lay out {things} as a circle",
+)  # fmt: skip
 
 
 def outline_sampler(

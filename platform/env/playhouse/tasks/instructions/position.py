@@ -27,12 +27,9 @@ FEW_WORDINGS = (
     "move the {thing} beside the {other}",
 )
 WORDINGS = (
-    *FEW_WORDINGS,
-    "put the {thing} down beside the {other}",
-    "place the {thing} close to the {other}",
-    "set the {thing} next to the {other}",
-    "take the {thing} and put it near the {other}",
-)
+    *FEW_WORDINGS, "put the {thing} down beside the {other}", "place the {thing} close to the {other}",
+    "set the {thing} next to the {other}", "take the {thing} and put it near the {other}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,9 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.contact_events import SHOVED
 
 WORDINGS = (
-    "push the {thing}",
-    "push the {thing} with your body",
-    "walk into the {thing} and push it",
-    "shove the {thing}",
-    "give the {thing} a push",
-    "bump into the {thing} so that it moves",
-)
+    "push the {thing}", "push the {thing} with your body", "walk into the {thing} and push it", "shove the {thing}",
+    "give the {thing} a push", "bump into the {thing} so that it moves",
+)  # fmt: skip
 ON_FLOOR_M = 0.05  # above the floor, at most, of the underside of what a body can push
 AT_OBJECT_M = 0.4  # from an object's edge, where walking up to it ends: the body is 0.22 wide
 LOOK_WEIGHT, APPROACH_WEIGHT, PUSH_WEIGHT = 0.1, 0.4, 0.5

@@ -16,13 +16,10 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.contact_events import SHOVED
 
 WORDINGS = (
-    "push the {thing} with the {tool}",
-    "take the {tool} and push the {thing} with it",
-    "use the {tool} to push the {thing}",
-    "shove the {thing} with the {tool}",
-    "move the {thing} by pushing it with the {tool}",
-    "push against the {thing} with the {tool}",
-)
+    "push the {thing} with the {tool}", "take the {tool} and push the {thing} with it",
+    "use the {tool} to push the {thing}", "shove the {thing} with the {tool}",
+    "move the {thing} by pushing it with the {tool}", "push against the {thing} with the {tool}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

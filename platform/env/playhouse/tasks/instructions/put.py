@@ -25,29 +25,20 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.task import InfeasibleTask
 
 PUT_ON_WORDINGS = (
-    "put the {thing} on the {other}",
-    "place the {thing} on top of the {other}",
-    "set the {thing} down on the {other}",
-    "lay the {thing} on the {other}",
-    "the {thing} belongs on the {other}",
+    "put the {thing} on the {other}", "place the {thing} on top of the {other}",
+    "set the {thing} down on the {other}", "lay the {thing} on the {other}", "the {thing} belongs on the {other}",
     "could you put the {thing} on top of the {other}?",
-)
+)  # fmt: skip
 PUT_IN_WORDINGS = (
-    "put the {thing} in the {other}",
-    "place the {thing} into the {other}",
-    "drop the {thing} into the {other}",
-    "throw the {thing} away in the {other}",
-    "the {thing} belongs in the {other}",
+    "put the {thing} in the {other}", "place the {thing} into the {other}", "drop the {thing} into the {other}",
+    "throw the {thing} away in the {other}", "the {thing} belongs in the {other}",
     "could you put the {thing} inside the {other}?",
-)
+)  # fmt: skip
 PUT_UNDER_WORDINGS = (
-    "put the {thing} under the {other}",
-    "place the {thing} beneath the {other}",
-    "hide the {thing} under the {other}",
-    "push the {thing} below the {other}",
-    "the {thing} belongs under the {other}",
-    "could you put the {thing} underneath the {other}?",
-)
+    "put the {thing} under the {other}", "place the {thing} beneath the {other}",
+    "hide the {thing} under the {other}", "push the {thing} below the {other}",
+    "the {thing} belongs under the {other}", "could you put the {thing} underneath the {other}?",
+)  # fmt: skip
 
 
 class Relation(NamedTuple):

@@ -19,21 +19,14 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 REMOVE_WORDINGS = (
-    "take the {thing} out of the {other}",
-    "remove the {thing} from the {other}",
-    "get the {thing} out of the {other}",
-    "pull the {thing} out of the {other}",
-    "the {thing} should not be in the {other}",
-    "could you pick the {thing} out of the {other}?",
-)
+    "take the {thing} out of the {other}", "remove the {thing} from the {other}",
+    "get the {thing} out of the {other}", "pull the {thing} out of the {other}",
+    "the {thing} should not be in the {other}", "could you pick the {thing} out of the {other}?",
+)  # fmt: skip
 REMOVE_EVERYTHING_WORDINGS = (
-    "take everything out of the {other}",
-    "remove everything from the {other}",
-    "empty the {other}",
-    "clear out the {other}",
-    "nothing should be left in the {other}",
-    "could you get everything out of the {other}?",
-)
+    "take everything out of the {other}", "remove everything from the {other}", "empty the {other}",
+    "clear out the {other}", "nothing should be left in the {other}", "could you get everything out of the {other}?",
+)  # fmt: skip
 
 ABOVE_RIM_M = 0.15  # height of an object's underside above the rim at which it is out of the container
 

@@ -24,21 +24,15 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Room, Thing
 from interplay.env.task import InfeasibleTask
 
 REPOSITION_WORDINGS = (
-    "move the {thing} to the {other}",
-    "take the {thing} over to the {other}",
-    "carry the {thing} to the {other}",
-    "bring the {thing} to the {other}",
-    "the {thing} should be at the {other}",
+    "move the {thing} to the {other}", "take the {thing} over to the {other}", "carry the {thing} to the {other}",
+    "bring the {thing} to the {other}", "the {thing} should be at the {other}",
     "could you leave the {thing} by the {other}?",
-)
+)  # fmt: skip
 REPOSITION_INTO_ROOM_WORDINGS = (
-    "move the {thing} to the {room}",
-    "take the {thing} into the {room}",
-    "carry the {thing} over to the {room}",
-    "put the {thing} in the {room}",
-    "the {thing} should be in the {room}",
+    "move the {thing} to the {room}", "take the {thing} into the {room}", "carry the {thing} over to the {room}",
+    "put the {thing} in the {room}", "the {thing} should be in the {room}",
     "could you leave the {thing} in the {room}?",
-)
+)  # fmt: skip
 
 MIN_FURNITURE_GAP_M = 0.9  # from edge to edge, between an object and the furniture that it is to be taken to
 

@@ -20,21 +20,14 @@ ORDERED_PROBABILITY = 0.25  # of asking for an order from small to big
 MIN_VOLUME_RATIO = 1.3  # of each object to the next smaller one, if they are to be ordered
 
 ROW_WORDINGS = (
-    "put {things} in a row",
-    "make a row of {things}",
-    "line up {things}",
-    "arrange {things} in a row",
-    "place {things} in a line",
-    "form a row with {things}",
-)
+    "put {things} in a row", "make a row of {things}", "line up {things}", "arrange {things} in a row",
+    "place {things} in a line", "form a row with {things}",
+)  # fmt: skip
 ROW_BY_SIZE_WORDINGS = (
-    "put {things} in a row from small to big",
-    "line up {things} from small to big",
-    "make a row of {things}, the smallest first",
-    "arrange {things} in a row by size",
-    "order {things} in a row from small to large",
-    "place {things} in a line, from the smallest to the largest",
-)
+    "put {things} in a row from small to big", "line up {things} from small to big",
+    "make a row of {things}, the smallest first", "arrange {things} in a row by size",
+    "order {things} in a row from small to large", "place {things} in a line, from the smallest to the largest",
+)  # fmt: skip
 
 
 def sample_row(context: TaskContext, rng: np.random.Generator) -> Arrangement:

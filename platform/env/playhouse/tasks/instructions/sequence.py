@@ -17,14 +17,10 @@ from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask, words
 
 WORDINGS = (
-    "{first} and then {second}",
-    "{first}, then {second}",
-    "first {first}, then {second}",
-    "{first} and after that {second}",
-    "{first}, and when you are done {second}",
-    "{first} and afterwards {second}",
+    "{first} and then {second}", "{first}, then {second}", "first {first}, then {second}",
+    "{first} and after that {second}", "{first}, and when you are done {second}", "{first} and afterwards {second}",
     "first {first} and then {second}",
-)
+)  # fmt: skip
 # Kinds that stay done while another instruction is carried out, and kinds that can follow.
 FIRST_KINDS = (*put.KINDS, position.KIND, reposition.KIND, throw.THROW_KIND, push.KIND)
 SECOND_KINDS = (go.KIND, lift.KIND, *put.KINDS, position.KIND, throw.THROW_KIND, go_room.KIND)

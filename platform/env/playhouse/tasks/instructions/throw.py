@@ -19,21 +19,14 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 
 THROW_WORDINGS = (
-    "throw the {thing}",
-    "throw the {thing} across the room",
-    "toss the {thing}",
-    "pick up the {thing} and throw it",
-    "hurl the {thing} away",
-    "fling the {thing} somewhere",
-)
+    "throw the {thing}", "throw the {thing} across the room", "toss the {thing}", "pick up the {thing} and throw it",
+    "hurl the {thing} away", "fling the {thing} somewhere",
+)  # fmt: skip
 THROW_OUT_WORDINGS = (
-    "throw the {thing} out of the {room}",
-    "toss the {thing} out of the {room}",
-    "throw the {thing} through a doorway of the {room}",
-    "hurl the {thing} from the {room} into another room",
-    "take the {thing} and throw it out of the {room}",
-    "fling the {thing} out of the {room}",
-)
+    "throw the {thing} out of the {room}", "toss the {thing} out of the {room}",
+    "throw the {thing} through a doorway of the {room}", "hurl the {thing} from the {room} into another room",
+    "take the {thing} and throw it out of the {room}", "fling the {thing} out of the {room}",
+)  # fmt: skip
 AT_DOORWAY_M = 2.0  # from the middle of a doorway, where the way to it ends
 WEIGHTS = Potential(look=0.1, approach=0.2, hold=0.6, carry=0.2)  # `carry` only for throwing out
 

@@ -13,13 +13,10 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 WORDINGS = (
-    "touch the {thing} with the {tool}",
-    "take the {tool} and touch the {thing} with it",
-    "use the {tool} to touch the {thing}",
-    "tap the {thing} with the {tool}",
-    "hold the {tool} against the {thing}",
+    "touch the {thing} with the {tool}", "take the {tool} and touch the {thing} with it",
+    "use the {tool} to touch the {thing}", "tap the {thing} with the {tool}", "hold the {tool} against the {thing}",
     "let the {tool} touch the {thing}",
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,14 +14,9 @@ from interplay.env.playhouse.tasks.task_kind import TaskKind
 COUNTS = (2, 3)  # objects on top of each other: houses rarely have more that fit, and higher towers rarely stay up
 
 WORDINGS = (
-    "build a tower with {things}",
-    "build a tower of {things}",
-    "make a tower with {things}",
-    "make a tower out of {things}",
-    "stack {things}",
-    "pile up {things}",
-    "put {things} on top of each other",
-)
+    "build a tower with {things}", "build a tower of {things}", "make a tower with {things}",
+    "make a tower out of {things}", "stack {things}", "pile up {things}", "put {things} on top of each other",
+)  # fmt: skip
 
 
 def sample_tower(context: TaskContext, rng: np.random.Generator) -> Arrangement:

@@ -30,14 +30,10 @@ from interplay.env.task import words
 
 COLOR_WORDINGS = ("what color is the {thing}?", "which color is the {thing}?", "what is the color of the {thing}?")
 COLOR_OF_WORDINGS = (
-    "what color is the {thing}?",
-    "which color is the {thing}?",
-    "what is the color of the {thing}?",
-    "tell me the color of the {thing}",
-    "can you tell me what color the {thing} is?",
-    "what color does the {thing} have?",
-    "of what color is the {thing}?",
-)
+    "what color is the {thing}?", "which color is the {thing}?", "what is the color of the {thing}?",
+    "tell me the color of the {thing}", "can you tell me what color the {thing} is?",
+    "what color does the {thing} have?", "of what color is the {thing}?",
+)  # fmt: skip
 SAME_COLOR_WORDINGS = (
     "do the {thing} and the {other} have the same color?",
     "are the {thing} and the {other} of the same color?",

@@ -26,38 +26,22 @@ COUNT_IN_ROOM_WORDINGS = (
     "how many {things} do you see in this room?",
 )
 HOW_MANY_WORDINGS = (
-    "how many {group} are there?",
-    "count the {group}",
-    "tell me the number of {group}",
-    "can you count the {group}?",
-    "what is the number of {group}?",
-    "how many {group} can you find?",
-    "how many {group} do you see?",
+    "how many {group} are there?", "count the {group}", "tell me the number of {group}", "can you count the {group}?",
+    "what is the number of {group}?", "how many {group} can you find?", "how many {group} do you see?",
     "please count the {group}",
-)
+)  # fmt: skip
 EXIST_WORDINGS = ("is there a {thing}?", "do you see a {thing}?", "can you find a {thing}?")
 EXIST_IN_ROOM_WORDINGS = (
-    "is there a {thing} in this room?",
-    "do you see a {thing} in this room?",
-    "can you find a {thing} in this room?",
-)
+    "is there a {thing} in this room?", "do you see a {thing} in this room?", "can you find a {thing} in this room?",
+)  # fmt: skip
 PRESENT_WORDINGS = (
-    "is there a {one}?",
-    "do you see a {one}?",
-    "can you find a {one}?",
-    "tell me whether there is a {one}",
-    "is there any {one}?",
-    "can you tell me if there is a {one}?",
-    "look whether there is a {one}",
-)
+    "is there a {one}?", "do you see a {one}?", "can you find a {one}?", "tell me whether there is a {one}",
+    "is there any {one}?", "can you tell me if there is a {one}?", "look whether there is a {one}",
+)  # fmt: skip
 PRESENT_OF_SEVERAL_WORDINGS = (
-    "are there some {group}?",
-    "are there any {group}?",
-    "do you see some {group}?",
-    "can you find some {group}?",
-    "tell me whether there are some {group}",
-    "can you see any {group}?",
-)
+    "are there some {group}?", "are there any {group}?", "do you see some {group}?", "can you find some {group}?",
+    "tell me whether there are some {group}", "can you see any {group}?",
+)  # fmt: skip
 ROOM_DRAWS = 3  # of a room and a post-modifier, whose sets are counted
 ZERO_PROBABILITY = 0.2  # of asking for what there is none of, if there is anything else to count
 SEVERAL_PROBABILITY = 0.3  # of asking in the plural, if there is not exactly one

@@ -19,31 +19,21 @@ from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth.facts import Thing
 
 FACT_WORDINGS = (
-    "is the {thing} {claim}?",
-    "tell me, is the {thing} {claim}?",
-    "can you tell me whether the {thing} is {claim}?",
-    "is it true that the {thing} is {claim}?",
-    "would you say that the {thing} is {claim}?",
-    "yes or no, is the {thing} {claim}?",
-    "look and tell me if the {thing} is {claim}",
-)
+    "is the {thing} {claim}?", "tell me, is the {thing} {claim}?", "can you tell me whether the {thing} is {claim}?",
+    "is it true that the {thing} is {claim}?", "would you say that the {thing} is {claim}?",
+    "yes or no, is the {thing} {claim}?", "look and tell me if the {thing} is {claim}",
+)  # fmt: skip
 # For a thing whose name has a post-modifier itself.
 FACT_ABOUT_LONG_NAME_WORDINGS = (
-    "can you tell me whether the {thing} is {claim}?",
-    "is it true that the {thing} is {claim}?",
-    "would you say that the {thing} is {claim}?",
-    "look and tell me if the {thing} is {claim}",
-    "do you think that the {thing} is {claim}?",
-    "am i right that the {thing} is {claim}?",
-)
+    "can you tell me whether the {thing} is {claim}?", "is it true that the {thing} is {claim}?",
+    "would you say that the {thing} is {claim}?", "look and tell me if the {thing} is {claim}",
+    "do you think that the {thing} is {claim}?", "am i right that the {thing} is {claim}?",
+)  # fmt: skip
 FACT_DENIED_WORDINGS = (
-    "is it true that the {thing} is not {claim}?",
-    "is it true that the {thing} isn't {claim}?",
-    "would you say that the {thing} is not {claim}?",
-    "yes or no, is it so that the {thing} isn't {claim}?",
-    "is it right that the {thing} isn't {claim}?",
-    "am i right that the {thing} is not {claim}?",
-)
+    "is it true that the {thing} is not {claim}?", "is it true that the {thing} isn't {claim}?",
+    "would you say that the {thing} is not {claim}?", "yes or no, is it so that the {thing} isn't {claim}?",
+    "is it right that the {thing} isn't {claim}?", "am i right that the {thing} is not {claim}?",
+)  # fmt: skip
 SHORT_NAME_WORDS = 2  # of a name without post-modifier, at most
 # At most one word of a family may occur in a question: "is the ball next to the table far from the bed?" is confusing.
 WORD_FAMILIES = (

@@ -24,24 +24,16 @@ NEAREST_WORDINGS = (
     "what is the nearest thing to the {thing}?",
 )
 ON_TOP_WORDINGS = (
-    "what is on top of the {thing}?",
-    "what is on the {thing}?",
-    "what lies on top of the {thing}?",
-)
+    "what is on top of the {thing}?", "what is on the {thing}?", "what lies on top of the {thing}?",
+)  # fmt: skip
 WHERE_WORDINGS = (
-    "in which room is the {thing}?",
-    "which room is the {thing} in?",
-    "what room do you find the {thing} in?",
-)
+    "in which room is the {thing}?", "which room is the {thing} in?", "what room do you find the {thing} in?",
+)  # fmt: skip
 WHEREABOUTS_WORDINGS = (
-    "where is the {thing}?",
-    "describe where the {thing} is",
-    "tell me where the {thing} is",
-    "can you tell me where the {thing} is?",
-    "where can i find the {thing}?",
-    "where do you see the {thing}?",
+    "where is the {thing}?", "describe where the {thing} is", "tell me where the {thing} is",
+    "can you tell me where the {thing} is?", "where can i find the {thing}?", "where do you see the {thing}?",
     "please say where the {thing} is",
-)
+)  # fmt: skip
 CLEARLY_NEARER_M = 0.3  # meters by which the nearest thing is nearer than the next, so that the answer is beyond doubt
 NOTHING = "nothing"
 NEXT_TO_PREPOSITIONS = ("next to", "beside", "by", "near", "close to")  # all true of a thing next to another

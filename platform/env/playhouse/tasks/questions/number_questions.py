@@ -22,29 +22,17 @@ from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 
 NUMBER_FACT_WORDINGS = (
-    "are there {claim}?",
-    "do you see {claim}?",
-    "can you find {claim}?",
-    "tell me whether there are {claim}",
-    "is it true that there are {claim}?",
-    "yes or no, are there {claim}?",
-)
+    "are there {claim}?", "do you see {claim}?", "can you find {claim}?", "tell me whether there are {claim}",
+    "is it true that there are {claim}?", "yes or no, are there {claim}?",
+)  # fmt: skip
 NUMBER_FACT_OF_ONE_WORDINGS = (
-    "is there {claim}?",
-    "do you see {claim}?",
-    "can you find {claim}?",
-    "tell me whether there is {claim}",
-    "is it true that there is {claim}?",
-    "yes or no, is there {claim}?",
-)
+    "is there {claim}?", "do you see {claim}?", "can you find {claim}?", "tell me whether there is {claim}",
+    "is it true that there is {claim}?", "yes or no, is there {claim}?",
+)  # fmt: skip
 NUMBER_FACT_OF_ALL_WORDINGS = (
-    "are {claim}?",
-    "tell me, are {claim}?",
-    "is it true that {claim_are}?",
-    "would you say that {claim_are}?",
-    "yes or no, are {claim}?",
-    "can you see whether {claim_are}?",
-)
+    "are {claim}?", "tell me, are {claim}?", "is it true that {claim_are}?", "would you say that {claim_are}?",
+    "yes or no, are {claim}?", "can you see whether {claim_are}?",
+)  # fmt: skip
 MIN_ROOM_DRAWS = 3  # of a room and a post-modifier, about whose sets claims are made
 MAX_ROOM_DRAWS = 12  # until there is a claim with the wanted answer
 SHARE_PROBABILITY = 0.5  # of asking how many of some things are so, rather than how many there are

@@ -24,11 +24,9 @@ SIZE_WORDINGS = (
     "compared to the {other}, is the {thing} larger, smaller or the same size?",
     "tell me if the {thing} is larger, smaller or the same size as the {other}",
     "larger, smaller or the same size, the {thing} compared to the {other}?",
-    "is the {thing} larger or smaller than the {other}?",
-    "is the {thing} bigger or smaller than the {other}?",
-    "compare the size of the {thing} with the {other}",
-    "how large is the {thing} compared to the {other}?",
-)
+    "is the {thing} larger or smaller than the {other}?", "is the {thing} bigger or smaller than the {other}?",
+    "compare the size of the {thing} with the {other}", "how large is the {thing} compared to the {other}?",
+)  # fmt: skip
 SAME_SIZE_RATIO = 1.25  # of the volumes, at most, of things of the same size
 ANSWERS = {
     "larger": ("larger", "bigger", "it is larger", "it is bigger", "larger one"),

@@ -20,27 +20,16 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 
 SEEN_WORDINGS = ("what do you see?", "name something that you see", "what do you notice right now?")
 NOTICED_WORDINGS = (
-    "what are you looking at?",
-    "what are you looking at right now?",
-    "what do you see at the moment?",
-    "what are you noticing right now?",
-    "tell me what you are looking at",
-    "name one thing that you see",
-    "say what is before your eyes",
-    "what is it that you see now?",
-    "can you tell me what you see?",
-    "what catches your eye?",
-    "describe something that you see",
-)
+    "what are you looking at?", "what are you looking at right now?", "what do you see at the moment?",
+    "what are you noticing right now?", "tell me what you are looking at", "name one thing that you see",
+    "say what is before your eyes", "what is it that you see now?", "can you tell me what you see?",
+    "what catches your eye?", "describe something that you see",
+)  # fmt: skip
 NOTICED_OF_A_NOUN_WORDINGS = (
-    "name a {one} that you see",
-    "what {one} do you see?",
-    "tell me about a {one} that you see right now",
-    "which {one} are you looking at?",
-    "do you notice a {one}? say what it is",
-    "look at a {one} and say what it is",
+    "name a {one} that you see", "what {one} do you see?", "tell me about a {one} that you see right now",
+    "which {one} are you looking at?", "do you notice a {one}? say what it is", "look at a {one} and say what it is",
     "are you noticing some {group}? name one of them",
-)
+)  # fmt: skip
 NO_THING = ("a wall", "wall", "walls", "floor", "nothing", "door", "doorway")  # right answers if no thing is in view
 NOUN_PROBABILITY = 0.4  # of asking for things that a noun names, if the style does not require one
 
