@@ -98,8 +98,9 @@ def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage:
 def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: Path, tmp_path: Path) -> None:
     straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay("clone", twenty(straight, "clone", True))
-    # Two records and five syncs a checkpoint: the eleventh is of a file of the second one, not yet in its place.
-    ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 11), tmp_path / "log")
+    # Six syncs at the start, then two of records and five of the checkpoint per save: the seventeenth is of a file of
+    # the second checkpoint, which is not yet renamed.
+    ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 17), tmp_path / "log")
     assert ended.code == -signal.SIGKILL, ended.said
     assert [path.name for path in sorted((killed / "run/clone/checkpoints").iterdir())] == [
         ".tmp-000000020",
