@@ -41,6 +41,8 @@ class LearnerConfig(ForwardConfig):
         super().__post_init__()
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
+        if not all(0 <= beta < 1 for beta in self.adam_betas):
+            raise ValueError(f"adam_betas are two numbers from 0 to below 1, got {list(self.adam_betas)}")
         if self.warm_up < 0:
             raise ValueError(f"warm_up is at least 0 updates, got {self.warm_up}")
         if self.gradient_clip is not None and not self.gradient_clip > 0:

@@ -66,6 +66,9 @@ class ObjectiveConfig:
     def __post_init__(self) -> None:
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is from 0 to 1, got {self.discount}")
+        for name in ("rho_clip", "c_clip"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is at least 0, got {getattr(self, name)}")
 
 
 Means = tuple[Mean, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -37,6 +37,16 @@ class Player(ABC):
     def describe(self) -> Mapping[str, str]:
         """Metadata of this player to store with an episode, besides its kind."""
         return {}
+
+
+def step_range_problems(config: object, names: Iterable[str]) -> list[str]:
+    """One message for each named step range of a config that is negative or reversed."""
+    ranges = ((name, *getattr(config, name)) for name in names)
+    return [
+        f"{name}=({least}, {most}): give (least, most) with 0 <= least <= most"
+        for name, least, most in ranges
+        if not 0 <= least <= most
+    ]
 
 
 def sample_steps(steps: StepRange, rng: np.random.Generator) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, View, World
-from interplay.players.player import Player, StepRange, sample_steps
+from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
 from interplay.players.task_choice import choose_by_cue, choose_by_kind
 
 DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a task may end, as stored with an episode
@@ -46,10 +46,7 @@ class SetterConfig:
             weights = getattr(self, name)
             if any(weight < 0 for weight in weights.values()) or (weights and not sum(weights.values()) > 0):
                 wrong.append(f"{name}={dict(weights)}: weights are not negative, and one is above 0")
-        for name in ("delay_steps", "patience", "pause"):
-            least, most = getattr(self, name)
-            if not 0 <= least <= most:
-                wrong.append(f"{name}=({least}, {most}): give (least, most) with 0 <= least <= most")
+        wrong += step_range_problems(self, ("delay_steps", "patience", "pause"))
         for name in ("modifier_chance", "chain_chance", "thanks_chance"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 wrong.append(f"{name}={getattr(self, name)}: a chance from 0 to 1")

@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, View, World, WorldSpec
-from interplay.players.player import Player, StepRange, sample_steps
+from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,13 @@ class SolverConfig:
     def __post_init__(self) -> None:
         chances = ("skill", *(field.name for field in fields(self) if field.name.endswith("_chance")))
         wrong = [f"{n}={getattr(self, n)}" for n in chances if not 0.0 <= getattr(self, n) <= 1.0]
-        if wrong:
-            raise ValueError(f"solver: {', '.join(wrong)}: give chances between 0 and 1")
+        problems = [f"{', '.join(wrong)}: give chances between 0 and 1"] if wrong else []
+        ranges = (field.name for field in fields(self) if field.name.endswith(("_steps", "_start", "_length")))
+        problems += step_range_problems(self, ranges)
         if self.chatter_chance and not self.chatter:
-            raise ValueError("solver: chatter is empty; give at least one thing to say, or chatter_chance=0")
+            problems.append("chatter is empty; give at least one thing to say, or chatter_chance=0")
+        if problems:
+            raise ValueError("solver: " + "; ".join(problems))
 
 
 @dataclass(frozen=True)

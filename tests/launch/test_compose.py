@@ -87,6 +87,28 @@ def test_the_papers_settings_are_the_papers() -> None:
         ("clone.training.updates=many", "clone.training.updates: expected int, got 'many'"),
         ("run.seed=-1", "run: run.seed is at least 0, got -1"),
         ("evaluate.seed=-1", "evaluate: evaluate.seed is at least 0, got -1"),
+        (
+            "clone.learner.adam_betas=[0.9,1]",
+            "clone.learner: adam_betas are two numbers from 0 to below 1, got [0.9, 1.0]",
+        ),
+        (
+            "clone.learner.adam_betas=[-0.1,0.9]",
+            "clone.learner: adam_betas are two numbers from 0 to below 1, got [-0.1, 0.9]",
+        ),
+        ("clone.learner.objective.rho_clip=-1", "clone.learner.objective: rho_clip is at least 0, got -1.0"),
+        ("clone.learner.objective.c_clip=nan", "clone.learner.objective: c_clip is at least 0, got nan"),
+        (
+            "solver.wander_start=[9,3]",
+            "solver: solver: wander_start=(9, 3): give (least, most) with 0 <= least <= most",
+        ),
+        (
+            "solver.notice_steps=[-1,3]",
+            "solver: solver: notice_steps=(-1, 3): give (least, most) with 0 <= least <= most",
+        ),
+        (
+            "solver.wander_length=[2,1]",
+            "solver: solver: wander_length=(2, 1): give (least, most) with 0 <= least <= most",
+        ),
     ],
 )
 def test_a_slip_is_told_with_what_was_meant(typed: str, told: str) -> None:
