@@ -14,7 +14,12 @@ from staged_house import Stage
 
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Thing
-from interplay.env.playhouse.truth.predicates.arrangements import OUTLINE_OFF, ROW_GAP, ROW_OFF, SHAPE_SIDE
+from interplay.env.playhouse.truth.predicates.arrangements import (
+    MAX_SHAPE_SIDE_M,
+    OUTLINE_OFFSET_M,
+    ROW_GAP_M,
+    ROW_OFFSET_M,
+)
 
 SHAPES = (predicates.is_row, predicates.is_triangle, predicates.is_square, predicates.is_circle)
 
@@ -84,13 +89,13 @@ def test_a_tower_of_all_is_a_chain_of_on(first: int, shifts: list[float]) -> Non
 
 @pytest.mark.parametrize("turn", [0.0, 0.7, math.pi / 2])
 def test_a_row_is_straight_and_unbroken(turn: float) -> None:
-    step = ROW_GAP + 0.2 - 0.01
+    step = ROW_GAP_M + 0.2 - 0.01
     assert predicates.is_row(laid((0, 0), (0.5, 0), (1.0, 0), (1.3, 0), turn=turn))
     assert predicates.is_row(laid((1.0, 0), (0, 0), (0.5, 0), turn=turn)), "in whatever order they are named"
     assert predicates.is_row(laid((0, 0), (step, 0), (2 * step, 0)))
     assert not predicates.is_row(laid((0, 0), (step + 0.02, 0), (2 * step, 0)))
     assert not predicates.is_row(laid((0, 0), (0.5, 0), turn=turn)), "two are no row"
-    bent = 1.5 * (ROW_OFF + 0.01)  # the middle one is two thirds of its height off the best line
+    bent = 1.5 * (ROW_OFFSET_M + 0.01)  # the middle one is two thirds of its height off the best line
     assert not predicates.is_row(laid((0, 0), (0.8, bent), (1.6, 0), turn=turn))
     assert predicates.is_row(laid((0, 0), (0.8, bent - 0.06), (1.6, 0), turn=turn))
 
@@ -116,10 +121,10 @@ def test_a_row_by_size_grows_from_one_end() -> None:
 def test_a_triangle_has_three_corners_and_the_rest_on_its_sides() -> None:
     corners: list[XY] = [(0, 0), (1.2, 0), (0.6, 1.0)]
     assert predicates.is_triangle(laid(*corners)) and predicates.is_triangle(laid(*corners, turn=1.0))
-    assert predicates.is_triangle(laid(*corners, (0.6, OUTLINE_OFF - 0.01), (0.3, 0.5)))
+    assert predicates.is_triangle(laid(*corners, (0.6, OUTLINE_OFFSET_M - 0.01), (0.3, 0.5)))
     assert not predicates.is_triangle(laid(*corners, (0.6, 0.4))), "one is in the middle"
     assert not predicates.is_triangle(laid((0, 0), (0.6, 0.2), (1.2, 0))), "nearly in line"
-    wide = SHAPE_SIDE + 0.02
+    wide = MAX_SHAPE_SIDE_M + 0.02
     assert not predicates.is_triangle(laid((0, 0), (wide, 0), (wide / 2, 1.2)))
     assert not predicates.is_triangle(laid((0, 0), (0, 0), (1.2, 0))), "two in one place"
     assert not predicates.is_triangle(laid(*corners[:2]))
@@ -144,8 +149,8 @@ def test_a_circle_goes_all_the_way_round(count: int) -> None:
 
 def test_a_circle_forgives_a_hand_s_width_and_no_more() -> None:
     points = ring(8, 0.8)
-    assert predicates.is_circle(laid((0.8 + OUTLINE_OFF - 0.02, 0.0), *points[1:]))
-    assert not predicates.is_circle(laid((0.8 + 2 * OUTLINE_OFF, 0.0), *points[1:]))
+    assert predicates.is_circle(laid((0.8 + OUTLINE_OFFSET_M - 0.02, 0.0), *points[1:]))
+    assert not predicates.is_circle(laid((0.8 + 2 * OUTLINE_OFFSET_M, 0.0), *points[1:]))
     assert not predicates.is_circle(laid((0, 0), (0.5, 0), (1, 0))), "a line has no middle"
     assert not predicates.is_circle(laid(*points[:2]))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.predicates.descriptions import LARGER
+from interplay.env.playhouse.truth.predicates.descriptions import LARGER_VOLUME_RATIO
 
 
 def test_matching_by_size_and_attribute() -> None:
@@ -28,7 +28,9 @@ def test_one_is_larger_where_the_other_is_smaller(a: float, b: float) -> None:
     assert predicates.compared(one, one) == "same"
 
 
-@pytest.mark.parametrize(("factor", "size"), [(LARGER - 0.01, "same"), (LARGER + 0.01, "larger")])
+@pytest.mark.parametrize(
+    ("factor", "size"), [(LARGER_VOLUME_RATIO - 0.01, "same"), (LARGER_VOLUME_RATIO + 0.01, "larger")]
+)
 def test_larger_is_by_volume(factor: float, size: str) -> None:
     long = thing(0, "red box", 1, 1, half_extents=(0.1 * factor, 0.1, 0.1))
     assert predicates.compared(long, thing(1, "blue box", 2, 1)) == size

@@ -14,7 +14,7 @@ from staged_house import Stage
 from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Thing
-from interplay.env.playhouse.truth.predicates.relations import ASIDE, BESIDE, FAR, NEAR
+from interplay.env.playhouse.truth.predicates.relations import BETWEEN_OFFSET_M, FAR_GAP_M, NEAR_GAP_M, NEXT_TO_GAP_M
 
 SWAPPED = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
 meters = st.floats(-2.0, 2.0)
@@ -91,7 +91,12 @@ def test_what_stands_on_a_real_stack_and_lies_in_a_real_bin() -> None:
 
 @pytest.mark.parametrize(
     ("gap", "near", "far"),
-    [(NEAR - 0.01, True, False), (NEAR + 0.01, False, False), (FAR - 0.01, False, False), (FAR + 0.01, False, True)],
+    [
+        (NEAR_GAP_M - 0.01, True, False),
+        (NEAR_GAP_M + 0.01, False, False),
+        (FAR_GAP_M - 0.01, False, False),
+        (FAR_GAP_M + 0.01, False, True),
+    ],
 )
 def test_near_and_far_between_things_and_players(gap: float, near: bool, far: bool) -> None:
     a, b = thing(0, "red ball", 0.5, 2), thing(1, "blue ball", 0.7 + gap, 2)
@@ -110,14 +115,14 @@ def test_another_room_is_far_and_never_near() -> None:
 
 def test_next_to_ends_where_one_could_walk_through() -> None:
     a = thing(0, "red ball", 1, 1)
-    assert predicates.next_to(a, thing(1, "blue ball", 1.2 + BESIDE - 0.01, 1))
-    assert not predicates.next_to(a, thing(1, "blue ball", 1.2 + BESIDE + 0.01, 1))
+    assert predicates.next_to(a, thing(1, "blue ball", 1.2 + NEXT_TO_GAP_M - 0.01, 1))
+    assert not predicates.next_to(a, thing(1, "blue ball", 1.2 + NEXT_TO_GAP_M + 0.01, 1))
 
 
 def test_between_is_near_the_line_and_clear_of_both_ends() -> None:
     b, c = thing(0, "red chest", 1, 1), thing(1, "blue chest", 3, 1)
-    assert predicates.between(thing(2, "pink ball", 2, 1 + ASIDE - 0.01), b, c)
-    assert not predicates.between(thing(2, "pink ball", 2, 1 + ASIDE + 0.01), b, c)
+    assert predicates.between(thing(2, "pink ball", 2, 1 + BETWEEN_OFFSET_M - 0.01), b, c)
+    assert not predicates.between(thing(2, "pink ball", 2, 1 + BETWEEN_OFFSET_M + 0.01), b, c)
     assert not predicates.between(thing(2, "pink ball", 0.8, 1), b, c)
     assert not predicates.between(thing(2, "pink ball", 3.3, 1), b, c)
     assert not predicates.between(thing(2, "pink ball", 1.05, 1), b, c), "over one of them"

@@ -17,7 +17,7 @@ from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.planning.reach import horizontal_reach, line_is_free, standing_spot
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Room, Thing
-from interplay.env.playhouse.truth.predicates.relations import RESTING_GAP
+from interplay.env.playhouse.truth.predicates.relations import RESTING_GAP_M
 
 LEVEL_CATEGORIES = frozenset({"block", "book", "box", "drum", "plate", "pillow", "roll"})  # other things can go on top
 MIN_TOP_HALF_WIDTH_M = 0.08  # of a loose thing that another can be put on
@@ -118,7 +118,7 @@ def placements_in(facts: HouseFacts, thing: Thing, container: Thing, pressed: bo
             other for other in contents if math.dist(spot, other.xy) < footprint_radius(thing) + footprint_radius(other)
         ]
         height = max((predicates.top(other) for other in below), default=predicates.bottom(container))
-        if pressed or height <= rim - 2 * RESTING_GAP:
+        if pressed or height <= rim - 2 * RESTING_GAP_M:
             tolerance = min(max(slack - math.hypot(along, across), 0.025), 0.05)
             placement = Placement(spot, rim, container.room, tolerance, cost=BIN_HEIGHT_COST * height)
             found.append(replace(placement, drop=DROP_ABOVE_RIM_M, height_tolerance=BIN_HEIGHT_TOLERANCE_M))

@@ -12,18 +12,18 @@ import numpy as np
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.arrangements import (
-    CIRCLE_RADII,
-    CIRCLE_UNEVEN,
-    LEVEL,
-    OUTLINE_OFF,
-    ROW_GAP,
-    SHAPE_SIDE,
-    SQUARE_UNEVEN,
+    CIRCLE_GAP_RATIO,
+    CIRCLE_RADII_M,
+    LEVEL_TOLERANCE_M,
+    MAX_SHAPE_SIDE_M,
+    OUTLINE_OFFSET_M,
+    ROW_GAP_M,
+    SQUARE_SIDE_RATIO,
     circle_through,
 )
 
-APART = 0.3  # meters between two centers, at least; closer things are a heap
-SOUGHT = 10  # things that are searched, at most: 24 would have too many combinations
+MIN_SPACING_M = 0.3  # between two centers; closer things are a heap
+MAX_THINGS_SEARCHED = 10  # for a formation: 24 would have too many combinations
 
 Test = Callable[[Sequence[Thing]], bool]
 
@@ -77,8 +77,8 @@ class Formation:
 
 
 def _free(facts: HouseFacts, among: Sequence[int]) -> list[Thing]:
-    """The things that are not held, at most `SOUGHT`."""
-    return [thing for index in among if (thing := facts.things[index]).held_by is None][:SOUGHT]
+    """The things that are not held, at most `MAX_THINGS_SEARCHED`."""
+    return [thing for index in among if (thing := facts.things[index]).held_by is None][:MAX_THINGS_SEARCHED]
 
 
 def are_near(things: Sequence[Thing]) -> bool:
@@ -92,7 +92,7 @@ def _tower_begun(things: Sequence[Thing], count: int) -> bool:
 
 def _row_begun(things: Sequence[Thing], count: int) -> bool:
     if len(things) == 2:
-        return _sides(things, math.inf) and predicates.gap(*things) <= ROW_GAP
+        return _sides(things, math.inf) and predicates.gap(*things) <= ROW_GAP_M
     return predicates.is_row(things)
 
 
@@ -101,13 +101,13 @@ def _ordered_begun(things: Sequence[Thing], count: int) -> bool:
 
 
 def _triangle_begun(things: Sequence[Thing], count: int) -> bool:
-    return _sides(things, SHAPE_SIDE)
+    return _sides(things, MAX_SHAPE_SIDE_M)
 
 
 def _square_begun(things: Sequence[Thing], count: int) -> bool:
     """Two things: a side. Three things: one of the three points that complete a parallelogram completes a square."""
     if len(things) == 2:
-        return _sides(things, SHAPE_SIDE)
+        return _sides(things, MAX_SHAPE_SIDE_M)
     (ax, ay), (bx, by), (cx, cy) = (thing.xy for thing in things)
     fourths = ((ax + bx - cx, ay + by - cy), (ax + cx - bx, ay + cy - by), (bx + cx - ax, by + cy - ay))
     return any(
@@ -118,16 +118,16 @@ def _square_begun(things: Sequence[Thing], count: int) -> bool:
 def _circle_begun(things: Sequence[Thing], count: int) -> bool:
     """Points on a circle whose gaps the missing things can fill."""
     if len(things) == 2:
-        return _sides(things, 2 * CIRCLE_RADII[1])
+        return _sides(things, 2 * CIRCLE_RADII_M[1])
     fit = circle_through(np.array([thing.xy for thing in things]))
-    if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
+    if fit is None or not CIRCLE_RADII_M[0] <= fit[1] <= CIRCLE_RADII_M[1]:
         return False
     (x, y), radius = fit
-    if any(abs(math.dist(thing.xy, (x, y)) - radius) > OUTLINE_OFF for thing in things):
+    if any(abs(math.dist(thing.xy, (x, y)) - radius) > OUTLINE_OFFSET_M for thing in things):
         return False
     angles = sorted(math.atan2(thing.position[1] - y, thing.position[0] - x) for thing in things)
     gaps = [b - a for a, b in pairwise([*angles, angles[0] + math.tau])]
-    needed = sum(math.ceil(gap * count / (CIRCLE_UNEVEN * math.tau)) - 1 for gap in gaps)
+    needed = sum(math.ceil(gap * count / (CIRCLE_GAP_RATIO * math.tau)) - 1 for gap in gaps)
     return needed <= count - len(things)
 
 
@@ -137,11 +137,15 @@ def _group_begun(things: Sequence[Thing], count: int) -> bool:
 
 SHAPES = {
     "tower": Formation(predicates.is_tower, _tower_begun),
-    "row": Formation(predicates.is_row, _row_begun, level=LEVEL),
-    "ordered row": Formation(predicates.is_ordered_row, _ordered_begun, level=LEVEL),
-    "triangle": Formation(predicates.is_triangle, _triangle_begun, SHAPE_SIDE, LEVEL),
-    "square": Formation(predicates.is_square, _square_begun, math.sqrt(2) * SQUARE_UNEVEN * SHAPE_SIDE, LEVEL),
-    "circle": Formation(predicates.is_circle, _circle_begun, 2 * (CIRCLE_RADII[1] + OUTLINE_OFF), LEVEL),
+    "row": Formation(predicates.is_row, _row_begun, level=LEVEL_TOLERANCE_M),
+    "ordered row": Formation(predicates.is_ordered_row, _ordered_begun, level=LEVEL_TOLERANCE_M),
+    "triangle": Formation(predicates.is_triangle, _triangle_begun, MAX_SHAPE_SIDE_M, LEVEL_TOLERANCE_M),
+    "square": Formation(
+        predicates.is_square, _square_begun, math.sqrt(2) * SQUARE_SIDE_RATIO * MAX_SHAPE_SIDE_M, LEVEL_TOLERANCE_M
+    ),
+    "circle": Formation(
+        predicates.is_circle, _circle_begun, 2 * (CIRCLE_RADII_M[1] + OUTLINE_OFFSET_M), LEVEL_TOLERANCE_M
+    ),
     "group": Formation(are_near, _group_begun),
 }
 
@@ -158,4 +162,4 @@ def gathered_at(furniture: Thing) -> Formation:
 def _sides(things: Sequence[Thing], most: float) -> bool:
     """Whether two things can be neighbors in a shape with sides of at most this length."""
     a, b = things
-    return APART <= math.dist(a.xy, b.xy) <= most
+    return MIN_SPACING_M <= math.dist(a.xy, b.xy) <= most

@@ -16,9 +16,9 @@ from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.relations import BESIDE
+from interplay.env.playhouse.truth.predicates.relations import NEXT_TO_GAP_M
 
-MIN_GAP_M = BESIDE + 0.3  # between two things of which one is to be put next to the other
+MIN_GAP_M = NEXT_TO_GAP_M + 0.3  # between two things of which one is to be put next to the other
 ON_FLOOR_M = 0.1  # above the floor, at most, of the underside of a thing that objects are put next to
 
 FEW_WORDINGS = (
@@ -46,7 +46,7 @@ class Position(ObjectInstruction):
         it is let go there."""
         if self.is_done(facts):
             return 1.0
-        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), BESIDE)
+        carried = fraction_covered(self.baseline["carry"], self._remaining(facts), NEXT_TO_GAP_M)
         return self.potential(facts, CARRY_AND_RELEASE, carried)
 
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:

@@ -15,7 +15,7 @@ from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.contact_events import SHOVED
+from interplay.env.playhouse.truth.predicates.contact_events import MIN_PUSH_DISTANCE_M
 
 WORDINGS = (
     "push the {thing}", "push the {thing} with your body", "walk into the {thing} and push it", "shove the {thing}",
@@ -41,7 +41,7 @@ class Push(ObjectInstruction):
         event = self.thing(facts).pushed
         pushed = 0.0
         if event is not None and event.role == self.solver and event.time >= self.baseline["since"]:
-            pushed = min(predicates.driven(facts, self.target, event) / SHOVED, 0.99)
+            pushed = min(predicates.driven(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
         near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
         return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
 

@@ -13,7 +13,7 @@ from interplay.env.playhouse.tasks.instructions.use_tool import UseTool, sample_
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.contact_events import SHOVED
+from interplay.env.playhouse.truth.predicates.contact_events import MIN_PUSH_DISTANCE_M
 
 WORDINGS = (
     "push the {thing} with the {tool}", "take the {tool} and push the {thing} with it",
@@ -30,10 +30,10 @@ class PushWith(UseTool):
         return predicates.pushed_with(facts, self.other, self.target, self.solver, self.since)
 
     def begun(self, facts: HouseFacts) -> float:
-        """Returns how far the object has been pushed, 1 at `SHOVED`."""
+        """Returns how far the object has been pushed, 1 at `MIN_PUSH_DISTANCE_M`."""
         if not predicates.touched(facts, self.other, self.target, self.solver, self.since):
             return 0.0
-        return min(predicates.driven(facts, self.other, facts.things[self.other].touched) / SHOVED, 1.0)
+        return min(predicates.driven(facts, self.other, facts.things[self.other].touched) / MIN_PUSH_DISTANCE_M, 1.0)
 
     def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
         return not thing.furniture and is_pushable(thing, facts, self.solver, TOOL_RUN_UP_M, self.target)

@@ -1,4 +1,4 @@
-"""Shapes that several things form: tower, row, triangle, square, circle. Meters and radians throughout.
+"""Shapes formed by several things: tower, row, triangle, square, circle. Meters and radians throughout.
 
 A shape is tested on the centers of its things, seen from above. None of the things is held and, except in a tower, all
 are on one level.
@@ -17,18 +17,18 @@ from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import bottom, gap, volume
 from interplay.env.playhouse.truth.predicates.relations import on
 
-LEVEL = 0.1  # between the lowest and the highest underside of things on one level
-ROW_OFF = 0.12  # off the line of a row: half a thing
-ROW_SLENDER = 0.15  # the same as a share of the row's length: three things close together are no row
-ROW_GAP = 0.8  # from edge to edge of neighbors in a row; wider ones are seen as apart
-SHAPE_SIDE = 2.0  # longest side of a triangle or square: more is not seen as one shape in a room of 4 to 5 meters
-TRIANGLE_ANGLE = math.radians(30)  # smallest in a triangle; less looks like a row
-SQUARE_ANGLE = math.radians(20)  # off a right angle
-SQUARE_UNEVEN = 1.35  # longest side over shortest
-OUTLINE_OFF = 0.15  # off the sides, of things that are not corners; and off a circle
-CIRCLE_RADII = (0.2, 1.5)  # least and most: a heap, and more than a room has place for
-CIRCLE_UNEVEN = 1.5  # widest angle between neighbors on a circle, over that of even ones: an arc is no circle
-GROWS = 1.1  # ratio of volumes of consecutive things ordered by size; less is not visible
+LEVEL_TOLERANCE_M = 0.1  # between the lowest and the highest underside of things on one level
+ROW_OFFSET_M = 0.12  # of a center from the line of a row, at most: half a thing
+ROW_OFFSET_RATIO = 0.15  # the same as a share of the row's length: three things close together are no row
+ROW_GAP_M = 0.8  # from edge to edge of neighbors in a row; wider ones are seen as apart
+MAX_SHAPE_SIDE_M = 2.0  # of a triangle or square: more is not seen as one shape in a room of 4 to 5 meters
+MIN_TRIANGLE_ANGLE_RAD = math.radians(30)  # less looks like a row
+SQUARE_ANGLE_ERROR_RAD = math.radians(20)  # off a right angle, at most
+SQUARE_SIDE_RATIO = 1.35  # longest side over shortest, at most
+OUTLINE_OFFSET_M = 0.15  # from a circle, or from the sides of a polygon to things that are not its corners, at most
+CIRCLE_RADII_M = (0.2, 1.5)  # smallest and largest: below it is a heap, above it no room has enough space
+CIRCLE_GAP_RATIO = 1.5  # widest angle between neighbors on a circle, over an even one, at most: an arc is no circle
+ORDERED_VOLUME_RATIO = 1.1  # ratio of volumes of consecutive things ordered by size; less is not visible
 
 
 def is_tower(things: Sequence[Thing]) -> bool:
@@ -55,14 +55,14 @@ def towers(facts: HouseFacts) -> list[tuple[Thing, ...]]:
 
 
 def is_row(things: Sequence[Thing]) -> bool:
-    """Whether three or more things are in one straight line, each within `ROW_GAP` of the next."""
+    """Whether three or more things are in one straight line, each within `ROW_GAP_M` of the next."""
     if len(things) < 3 or not _on_one_level(things):
         return False
     things = _in_one_order(things)
     along, off = _line(_middles(things))
     ordered = [things[i] for i in np.argsort(along)]
-    straight = float(np.abs(off).max()) <= min(ROW_OFF, ROW_SLENDER * float(np.ptp(along)))
-    return straight and all(gap(a, b) <= ROW_GAP for a, b in pairwise(ordered))
+    straight = float(np.abs(off).max()) <= min(ROW_OFFSET_M, ROW_OFFSET_RATIO * float(np.ptp(along)))
+    return straight and all(gap(a, b) <= ROW_GAP_M for a, b in pairwise(ordered))
 
 
 def is_ordered_row(things: Sequence[Thing]) -> bool:
@@ -70,7 +70,7 @@ def is_ordered_row(things: Sequence[Thing]) -> bool:
     if not is_row(things):
         return False
     sizes = [volume(things[i]) for i in np.argsort(_line(_middles(things))[0])]
-    return any(all(b >= GROWS * a for a, b in pairwise(order)) for order in (sizes, sizes[::-1]))
+    return any(all(b >= ORDERED_VOLUME_RATIO * a for a, b in pairwise(order)) for order in (sizes, sizes[::-1]))
 
 
 def is_triangle(things: Sequence[Thing]) -> bool:
@@ -93,14 +93,14 @@ def is_circle(things: Sequence[Thing]) -> bool:
         return False
     points = _middles(_in_one_order(things))
     fit = circle_through(points)
-    if fit is None or not CIRCLE_RADII[0] <= fit[1] <= CIRCLE_RADII[1]:
+    if fit is None or not CIRCLE_RADII_M[0] <= fit[1] <= CIRCLE_RADII_M[1]:
         return False
     middle, radius = fit
     rays = points - np.array(middle)
-    round_ = float(np.abs(np.linalg.norm(rays, axis=1) - radius).max()) <= OUTLINE_OFF
+    round_ = float(np.abs(np.linalg.norm(rays, axis=1) - radius).max()) <= OUTLINE_OFFSET_M
     angles = np.sort(np.arctan2(rays[:, 1], rays[:, 0]))
     widest = float(np.diff(angles, append=angles[0] + math.tau).max())
-    return round_ and widest <= CIRCLE_UNEVEN * math.tau / len(points)
+    return round_ and widest <= CIRCLE_GAP_RATIO * math.tau / len(points)
 
 
 def circle_through(points: Points) -> tuple[XY, float] | None:
@@ -118,7 +118,7 @@ def circle_through(points: Points) -> tuple[XY, float] | None:
 
 def _on_one_level(things: Sequence[Thing]) -> bool:
     heights = [bottom(thing) for thing in things]
-    return max(heights) - min(heights) <= LEVEL and all(thing.held_by is None for thing in things)
+    return max(heights) - min(heights) <= LEVEL_TOLERANCE_M and all(thing.held_by is None for thing in things)
 
 
 def _middles(things: Sequence[Thing]) -> Points:
@@ -126,42 +126,42 @@ def _middles(things: Sequence[Thing]) -> Points:
 
 
 def _in_one_order(things: Sequence[Thing]) -> list[Thing]:
-    """Sorted by place, so that rounding does not depend on the order in which they came."""
+    """Sorted by position, so that rounding does not depend on the order of the argument."""
     return sorted(things, key=lambda thing: thing.xy)
 
 
 def _line(points: Points) -> tuple[Points, Points]:
-    """Of the straight line nearest to all points: how far along it and off it each is, [N] and [N]."""
+    """Position of each point along the straight line of best fit [N], and its signed distance from the line [N]."""
     middle = points - points.mean(axis=0)
     direction = np.linalg.svd(middle)[2][0]
     return middle @ direction, middle @ np.array([-direction[1], direction[0]])
 
 
 def _has_outline(points: Points, count: int, well_formed: Callable[[Points], bool]) -> bool:
-    """Do some `count` of the points form a polygon of this form, and lie all others on its sides?"""
+    """Whether some `count` of the points form a well-formed polygon and all others are on its sides."""
     for chosen in combinations(range(len(points)), count):
         polygon = _around(points[list(chosen)])
         others = [points[i] for i in range(len(points)) if i not in chosen]
-        if well_formed(polygon) and all(_off_sides(point, polygon) <= OUTLINE_OFF for point in others):
+        if well_formed(polygon) and all(_off_sides(point, polygon) <= OUTLINE_OFFSET_M for point in others):
             return True
     return False
 
 
 def _around(points: Points) -> Points:
-    """The same points, anticlockwise about their middle."""
+    """The points sorted anticlockwise about their center."""
     rays = points - points.mean(axis=0)
     return points[np.argsort(np.arctan2(rays[:, 1], rays[:, 0]))]
 
 
 def _three_corners(polygon: Points) -> bool:
     sides, angles = _sides_and_angles(polygon)
-    return bool(sides.max() <= SHAPE_SIDE and angles.min() >= TRIANGLE_ANGLE)
+    return bool(sides.max() <= MAX_SHAPE_SIDE_M and angles.min() >= MIN_TRIANGLE_ANGLE_RAD)
 
 
 def _four_corners(polygon: Points) -> bool:
     sides, angles = _sides_and_angles(polygon)
-    even = sides.max() <= min(SHAPE_SIDE, SQUARE_UNEVEN * sides.min())
-    return bool(even and np.abs(angles - math.pi / 2).max() <= SQUARE_ANGLE)
+    even = sides.max() <= min(MAX_SHAPE_SIDE_M, SQUARE_SIDE_RATIO * sides.min())
+    return bool(even and np.abs(angles - math.pi / 2).max() <= SQUARE_ANGLE_ERROR_RAD)
 
 
 def _sides_and_angles(polygon: Points) -> tuple[Points, Points]:
@@ -173,7 +173,7 @@ def _sides_and_angles(polygon: Points) -> tuple[Points, Points]:
 
 
 def _off_sides(point: Points, polygon: Points) -> float:
-    """From a point to the nearest side of a polygon."""
+    """Distance from a point to the nearest side of a polygon."""
     forth = np.roll(polygon, -1, axis=0) - polygon
     share = ((point - polygon) * forth).sum(axis=1) / (forth * forth).sum(axis=1)
     nearest = polygon + np.clip(share, 0.0, 1.0)[:, None] * forth

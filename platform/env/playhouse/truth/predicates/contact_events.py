@@ -1,7 +1,7 @@
 """Contact predicates: which player touched, hit, pushed or threw a thing, and how far it moved. Meters and seconds.
 
-A thing is named by its index. Only contacts from the time `since` on count; if `PlayhouseConfig.track_contacts` is off
-there are none.
+A thing is identified by its index. Only contacts from the time `since` on count; without
+`PlayhouseConfig.track_contacts` no contact is recorded.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import math
 from interplay.env.playhouse.physics.contacts import SAME_CONTACT_S
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts
 
-SHOVED = 0.2  # displacement by a deliberate push; a passing player may nudge a thing
-THROWN = 1.0  # along the floor, from where it left the hand: a drop rolls 0.4 at most, a throw flies 1.5 and more
+MIN_PUSH_DISTANCE_M = 0.2  # displacement by a deliberate push; a passing player may nudge a thing
+MIN_THROW_DISTANCE_M = 1.0  # along the floor from the hand: a drop rolls 0.4 at most, a throw flies 1.5 and more
 
 
 def touched(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
@@ -26,27 +26,27 @@ def hit(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0)
 
 
 def pushed_by(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
-    """Whether a player pushed a thing with its body to at least `SHOVED` from where the contact began."""
+    """Whether a player pushed a thing with its body to at least `MIN_PUSH_DISTANCE_M` from where the contact began."""
     deed = facts.things[index].pushed
-    return _done(deed, role, since) and driven(facts, index, deed) >= SHOVED
+    return _done(deed, role, since) and driven(facts, index, deed) >= MIN_PUSH_DISTANCE_M
 
 
 def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
-    """Whether a player pushed a thing with a held object to at least `SHOVED` from where the contact began."""
+    """As `pushed_by`, with a held object instead of the body."""
     deed = facts.things[index].touched
-    return _done(deed, role, since, tool) and driven(facts, index, deed) >= SHOVED
+    return _done(deed, role, since, tool) and driven(facts, index, deed) >= MIN_PUSH_DISTANCE_M
 
 
 def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None = None) -> bool:
     """Whether a player pushed a thing within the last `SAME_CONTACT_S`, with its body or a tool. A further push would
-    extend that event, and keep the position where it began."""
+    extend that event instead of starting a new one."""
     thing = facts.things[index]
     return _done(thing.pushed if tool is None else thing.touched, role, facts.time - SAME_CONTACT_S, tool)
 
 
 def thrown(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
-    """Whether a thing flew or rolled at least `THROWN` from where a player released it, without a push since."""
-    return _done(facts.things[index].let_go, role, since) and flown(facts, index) >= THROWN
+    """Whether a thing flew or rolled `MIN_THROW_DISTANCE_M` or more from where a player released it, unpushed since."""
+    return _done(facts.things[index].let_go, role, since) and flown(facts, index) >= MIN_THROW_DISTANCE_M
 
 
 def flown(facts: HouseFacts, index: int) -> float:

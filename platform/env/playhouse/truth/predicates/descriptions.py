@@ -1,4 +1,4 @@
-"""Descriptions of things: matching, size comparison, nearest neighbors and whereabouts. Meters."""
+"""Descriptions of things: matching, size comparison and nearest neighbors. Meters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import gap, volume
 from interplay.env.playhouse.truth.predicates.passages import same_room
 
-LARGER = 1.5  # least ratio of volumes for a thing to count as larger; below it the sizes count as equal
+LARGER_VOLUME_RATIO = 1.5  # from which a thing counts as larger; below it the sizes count as equal
 Size = Literal["larger", "smaller", "same"]
 
 
@@ -35,9 +35,9 @@ def matching(
 def compared(a: Thing, b: Thing) -> Size:
     """The size of `a` compared with `b`, by the volumes of their bounding boxes."""
     ratio = volume(a) / volume(b)
-    if ratio >= LARGER:
+    if ratio >= LARGER_VOLUME_RATIO:
         return "larger"
-    return "smaller" if ratio <= 1 / LARGER else "same"
+    return "smaller" if ratio <= 1 / LARGER_VOLUME_RATIO else "same"
 
 
 def same_color(a: Thing, b: Thing) -> bool:

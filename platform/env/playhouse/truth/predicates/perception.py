@@ -14,12 +14,14 @@ from interplay.env.playhouse.truth.facts import Body, Doorway, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import parts
 from interplay.env.playhouse.truth.predicates.passages import route, same_room
 
-ACROSS, TALL = math.radians(75), math.radians(60)  # default horizontal and vertical field of view
-SEEN_SHARE = 2 / 9  # of a thing's points visible, for the thing to count as seen; one corner is not enough
-_INNER = 0.8  # position of those points, as a share of the way to the corners
+DEFAULT_VIEW_WIDTH_RAD, DEFAULT_VIEW_HEIGHT_RAD = math.radians(75), math.radians(60)  # field of view
+MIN_VISIBLE_SHARE = 2 / 9  # of a thing's nine points, for the thing to be visible; one corner is not enough
+_CORNER_SHARE = 0.8  # position of eight of those points, as a share of the way from the center to the corners
 
 
-def visible(facts: HouseFacts, role: str, across: float = ACROSS, tall: float = TALL) -> list[Thing]:
+def visible(
+    facts: HouseFacts, role: str, across: float = DEFAULT_VIEW_WIDTH_RAD, tall: float = DEFAULT_VIEW_HEIGHT_RAD
+) -> list[Thing]:
     """Things that a player sees in a view of this width and height, from the center of the view outwards.
 
     A thing is seen if at least two of nine points of it are in view and not occluded by walls or other things. Avatars
@@ -35,7 +37,7 @@ def visible(facts: HouseFacts, role: str, across: float = ACROSS, tall: float = 
             row &= bool(doors)
             for door in doors:
                 row &= _through(facts, door, eye, points[thing.index])
-    found = [thing for row, thing in zip(seen, facts.things, strict=True) if row.mean() >= SEEN_SHARE]
+    found = [thing for row, thing in zip(seen, facts.things, strict=True) if row.mean() >= MIN_VISIBLE_SHARE]
     return sorted(found, key=lambda thing: _off_gaze(np.array(thing.position) - eye, body))
 
 
@@ -43,7 +45,7 @@ def _points_of(thing: Thing) -> list[tuple[float, float, float]]:
     """The center of a thing's box and eight points near its corners."""
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
     x, y, z = thing.position
-    a, b, c = (_INNER * half for half in thing.half_extents)
+    a, b, c = (_CORNER_SHARE * half for half in thing.half_extents)
     corners = product((-a, a), (-b, b), (-c, c))
     return [(x, y, z), *((x + u * cos - v * sin, y + u * sin + v * cos, z + w) for u, v, w in corners)]
 

@@ -17,12 +17,12 @@ from interplay.env.playhouse.truth.predicates.geometry import (
 )
 from interplay.env.playhouse.truth.predicates.passages import same_room
 
-RESTING_GAP = 0.06  # between a thing's underside and its support, at most: tipped and round things lie uneven
-BESIDE = 0.6  # edge to edge of things next to each other: too narrow to walk through
-NEAR = 1.2  # edge to edge of near things: one step
-FAR = 2.5  # edge to edge of far things: more than half of a room of 4 to 5 meters
-ASIDE = 0.4  # off the line between two things, at most: wider than most things
-TOUCHING = 0.03  # between boxes that touch: round things do not fill theirs, and contacts are soft
+RESTING_GAP_M = 0.06  # between a thing's underside and its support, at most: tipped and round things lie uneven
+NEXT_TO_GAP_M = 0.6  # edge to edge, at most: too narrow to walk through
+NEAR_GAP_M = 1.2  # edge to edge, at most: one step
+FAR_GAP_M = 2.5  # edge to edge, at least: more than half of a room of 4 to 5 meters
+BETWEEN_OFFSET_M = 0.4  # from the line between two things, at most: wider than most things
+TOUCHING_GAP_M = 0.03  # between bounding boxes, at most: round things do not fill theirs, and contacts are soft
 
 
 def on(a: Thing, b: Thing) -> bool:
@@ -30,7 +30,7 @@ def on(a: Thing, b: Thing) -> bool:
     if a.index == b.index or edge_distance(a.xy, b) > 0.0:
         return False
     return any(
-        edge_distance(a.xy, part) == 0.0 and abs(bottom(a) - top(part)) < RESTING_GAP
+        edge_distance(a.xy, part) == 0.0 and abs(bottom(a) - top(part)) < RESTING_GAP_M
         for part in (parts(b) if b.furniture else (b,))
     )
 
@@ -40,7 +40,7 @@ def inside(a: Thing, b: Thing) -> bool:
 
     The center is used because the upright bounding box of a thing that tipped over inside may reach below the floor."""
     over = a.index != b.index and "container" in b.attributes and edge_distance(a.xy, b) == 0.0
-    return over and bottom(b) < a.position[2] and bottom(a) < top(b) - RESTING_GAP
+    return over and bottom(b) < a.position[2] and bottom(a) < top(b) - RESTING_GAP_M
 
 
 def under(a: Thing, b: Thing) -> bool:
@@ -48,16 +48,16 @@ def under(a: Thing, b: Thing) -> bool:
     if not b.furniture:
         return on(b, a)
     return not on(a, b) and any(
-        edge_distance(a.xy, part) == 0.0 and top(a) <= bottom(part) + RESTING_GAP for part in parts(b)
+        edge_distance(a.xy, part) == 0.0 and top(a) <= bottom(part) + RESTING_GAP_M for part in parts(b)
     )
 
 
 def above(a: Thing, b: Thing) -> bool:
     """Whether the center of `a` is over `b`, at any height above its top."""
-    return a.index != b.index and edge_distance(a.xy, b) == 0.0 and bottom(a) > top(b) - RESTING_GAP
+    return a.index != b.index and edge_distance(a.xy, b) == 0.0 and bottom(a) > top(b) - RESTING_GAP_M
 
 
-def next_to(a: Thing, b: Thing, within: float = BESIDE) -> bool:
+def next_to(a: Thing, b: Thing, within: float = NEXT_TO_GAP_M) -> bool:
     """Whether `a` is next to `b`: at most `within` from edge to edge, and neither is on or in the other."""
     stacked = on(a, b) or on(b, a) or inside(a, b) or inside(b, a)
     return not stacked and same_room(a.room, b.room) and gap(a, b) <= within
@@ -65,16 +65,16 @@ def next_to(a: Thing, b: Thing, within: float = BESIDE) -> bool:
 
 def near(a: Placed, b: Placed) -> bool:
     """Whether two things or players are near each other. Things on, in or under a thing are near it, too."""
-    return same_room(a.room, b.room) and apart(a, b) <= NEAR
+    return same_room(a.room, b.room) and apart(a, b) <= NEAR_GAP_M
 
 
 def far(a: Placed, b: Placed) -> bool:
     """Whether two things or players are far from each other or in different rooms."""
-    return not same_room(a.room, b.room) or apart(a, b) >= FAR
+    return not same_room(a.room, b.room) or apart(a, b) >= FAR_GAP_M
 
 
 def between(a: Placed, b: Placed, c: Placed) -> bool:
-    """Whether the center of `a` is between `b` and `c`: within `ASIDE` of the line, and beyond the edges of both."""
+    """Whether the center of `a` is between `b` and `c`: `BETWEEN_OFFSET_M` off the line at most, and outside both."""
     if not (same_room(a.room, b.room) and same_room(a.room, c.room) and same_room(b.room, c.room)):
         return False
     (x, y), (bx, by), (cx, cy) = (
@@ -87,13 +87,13 @@ def between(a: Placed, b: Placed, c: Placed) -> bool:
     along = ((x - bx) * (cx - bx) + (y - by) * (cy - by)) / length
     off = abs((x - bx) * (cy - by) - (y - by) * (cx - bx)) / length
     clear = all(not isinstance(end, Thing) or edge_distance((x, y), end) > 0.0 for end in (b, c))
-    return clear and 0.0 < along < length and off <= ASIDE
+    return clear and 0.0 < along < length and off <= BETWEEN_OFFSET_M
 
 
 def touching(a: Thing, b: Thing) -> bool:
     """Whether solid parts of two things touch, sideways or one above the other."""
     return a.index != b.index and any(
-        math.hypot(gap(p, q), max(bottom(p) - top(q), bottom(q) - top(p), 0.0)) <= TOUCHING
+        math.hypot(gap(p, q), max(bottom(p) - top(q), bottom(q) - top(p), 0.0)) <= TOUCHING_GAP_M
         for p in parts(a)
         for q in parts(b)
     )

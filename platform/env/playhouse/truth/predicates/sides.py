@@ -11,8 +11,8 @@ from interplay.env.playhouse.truth.predicates.passages import same_room
 
 Side = Literal["left", "right", "front", "behind"]
 
-OPPOSITE_FACING = math.radians(30)  # angle off the other player, at most, when face to face
-OPPOSITE_WITHIN = 2.5  # meters, at most, when face to face: conversation distance across a room
+FACE_TO_FACE_RAD = math.radians(30)  # between a player's direction and the other player, at most
+FACE_TO_FACE_DISTANCE_M = 2.5  # at most: conversation distance across a room
 
 
 def in_front(body: Body, point: XY, within: float) -> bool:
@@ -31,7 +31,7 @@ def side_of_player(body: Body, placed: Placed) -> Side | None:
 def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
     """The side of `b` on which the center of `a` is, from the perspective of `viewer`, in quarters around b.
 
-    The front of a thing is the side towards the viewer. None in another room than b, and over its footprint.
+    The front of a thing is the side towards the viewer. None if `a` is in another room or over the footprint of `b`.
     """
     (x, y), (u, v) = spot(a), spot(b)
     over = edge_distance((x, y), b) == 0.0 if isinstance(b, Thing) else (x, y) == (u, v)
@@ -43,9 +43,9 @@ def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
 
 
 def face_to_face(a: Body, b: Body) -> bool:
-    """Whether two players face each other at most `OPPOSITE_WITHIN` apart."""
-    together = same_room(a.room, b.room) and math.dist(a.position, b.position) <= OPPOSITE_WITHIN
-    return together and in_front(a, b.position, OPPOSITE_FACING) and in_front(b, a.position, OPPOSITE_FACING)
+    """Whether two players face each other at most `FACE_TO_FACE_DISTANCE_M` apart."""
+    together = same_room(a.room, b.room) and math.dist(a.position, b.position) <= FACE_TO_FACE_DISTANCE_M
+    return together and in_front(a, b.position, FACE_TO_FACE_RAD) and in_front(b, a.position, FACE_TO_FACE_RAD)
 
 
 def _quarter(ahead: float, left: float, forward: Side, backward: Side) -> Side:
