@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from street import TINY, WORDS, Street, assert_same_arrays, frozen, numbered, play
+from fake_world import TINY, WORDS, LineWorld, assert_same_arrays, make_snapshot, record_episode, with_number
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset import DatasetActor, DatasetConfig
@@ -27,7 +27,7 @@ from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 
 STEPS = [7, 4, 9, 6, 3]
-LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 CONFIG = DatasetConfig(lanes=2, steps=5)
 
 
@@ -37,7 +37,7 @@ def name(number: int) -> str:
 
 def episodes() -> list[Episode]:
     """Five; in the third an agent plays, and from its step 5 on a person steers."""
-    made = [numbered(play(Street(), seed, steps)[0], seed) for seed, steps in enumerate(STEPS)]
+    made = [with_number(record_episode(LineWorld(), seed, steps)[0], seed) for seed, steps in enumerate(STEPS)]
     control = {"setter": [(0, "scripted")], "solver": [(0, "agent"), (10, "human")]}
     made[2] = replace(made[2], meta=replace(made[2].meta, control=control))
     return made
@@ -51,11 +51,11 @@ MARKS = [
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
-    return frozen(tmp_path, episodes(), MARKS)
+    return make_snapshot(tmp_path, episodes(), MARKS)
 
 
 def actor_of(snapshot: Snapshot, config: DatasetConfig = CONFIG, **settings: Any) -> DatasetActor:
-    reader = LaneReader(snapshot, config.lanes, 3, world=Street())
+    reader = LaneReader(snapshot, config.lanes, 3, world=LineWorld())
     rng = np.random.default_rng(0)
     return DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=config, rng=rng, **settings)
 
@@ -69,7 +69,7 @@ def lanes_rows(actor: DatasetActor, unrolls: int) -> Iterator[Arrays]:
 
 def as_seen(number: int) -> list[Arrays]:
     """The observations of each row as `LaneInputs` makes them of the views, the recorded actions carried out."""
-    episode, views = play(Street(), number, STEPS[number])
+    episode, views = record_episode(LineWorld(), number, STEPS[number])
     inputs = LaneInputs(LAYOUT, WORDS, 1)
     inputs.reset(0)
     rows = []
@@ -143,7 +143,7 @@ def test_only_what_no_agent_steered_is_cloned(snapshot: Snapshot) -> None:
 
 def test_a_whole_episode_is_written_as_its_windows_are(snapshot: Snapshot) -> None:
     episode = decode_for_role(
-        snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=Street()
+        snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=LineWorld()
     )
     whole = RowWriter(LAYOUT, WORDS).encode_episode(episode)
     assert whole["first"].shape == (8, 1)
@@ -211,7 +211,7 @@ def test_mirrored_episodes_are_not_cloned_and_nothing_else_of_them_changes(snaps
 
 
 def test_windows_around_marks_stand_for_themselves(snapshot: Snapshot) -> None:
-    reader = MarkedWindowReader(snapshot, 3, world=Street())
+    reader = MarkedWindowReader(snapshot, 3, world=LineWorld())
     rng = np.random.default_rng(0)
     actor = DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=CONFIG, rng=rng)
     for _ in range(12):
@@ -222,10 +222,10 @@ def test_windows_around_marks_stand_for_themselves(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
 def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
-    recorded = [numbered(play(Street(**parts), seed, 7)[0], seed) for seed in range(3)]
-    layout = Layout(Street(**parts).spec, TINY.utterance_length, TINY.actions_per_step)
+    recorded = [with_number(record_episode(LineWorld(**parts), seed, 7)[0], seed) for seed in range(3)]
+    layout = Layout(LineWorld(**parts).spec, TINY.utterance_length, TINY.actions_per_step)
     actor = DatasetActor(
-        reader=LaneReader(frozen(tmp_path, recorded, MARKS[:2]), 2, 3, world=Street(**parts)),
+        reader=LaneReader(make_snapshot(tmp_path, recorded, MARKS[:2]), 2, 3, world=LineWorld(**parts)),
         layout=layout,
         vocabulary=WORDS,
         config=CONFIG,

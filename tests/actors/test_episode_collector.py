@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from street import WORDS, Errand, Street, playing, tiny_agent
+from fake_world import WORDS, LineTask, LineWorld, make_runner, tiny_agent
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
@@ -39,19 +39,19 @@ def made(
     config: RecordingConfig = CONFIG,
     **world: Any,
 ) -> list[tuple[EpisodeRequest, Episode]]:
-    worlds = [Street(**world) for _ in range(lanes)]
+    worlds = [LineWorld(**world) for _ in range(lanes)]
     seat = seat or ScriptedSeat(PERFECT, lanes, np.random.default_rng(0))
     collector = EpisodeCollector(worlds=worlds, seat=seat, config=config, world_config={"ends_at": None}, round=2)
     return list(collector.collect(booked))
 
 
 def agent_seat(lanes: int) -> AgentSeat:
-    return AgentSeat(playing(tiny_agent(Street()), lanes), checkpoint="runs/x")
+    return AgentSeat(make_runner(tiny_agent(LineWorld()), lanes), checkpoint="runs/x")
 
 
 def assert_lived_through_again(episode: Episode, world: World | None = None) -> None:
     """By its actions the same moments come as its poses show, and the same is heard and said."""
-    world = world or Street()
+    world = world or LineWorld()
     solver = world.spec.solver
     by_pose = [views[solver] for _, views, _ in resimulate(world, episode, (solver,))]
     assert episode.poses is not None
@@ -61,10 +61,10 @@ def assert_lived_through_again(episode: Episode, world: World | None = None) -> 
         assert (views[solver].heard, views[solver].said) == (by_pose[row].heard, by_pose[row].said)
 
 
-def asked(episode: Episode) -> tuple[int, Errand]:
+def asked(episode: Episode) -> tuple[int, LineTask]:
     """The step in which the task was asked, and the task."""
     frame, fields = episode.meta.tasks[0]
-    return frame // 2, Errand(**fields)
+    return frame // 2, LineTask(**fields)
 
 
 @pytest.mark.parametrize("lanes", [1, 3, 8])
@@ -169,7 +169,7 @@ def assert_done_when_ended(episode: Episode) -> None:
     assert episode.poses is not None
     said = episode.said("solver")
     for task in dialogue(episode.meta):
-        errand = Errand(**task.fields)
+        errand = LineTask(**task.fields)
         if task.ended is not None:
             places = episode.poses[task.ended - 1 : task.ended + 1, 2]
             assert (places == errand.goal).all() if errand.answer is None else task.answers(said) == ["two"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from street import TINY, Street
+from fake_world import TINY, LineWorld
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.agent.observation import Layout
 from interplay.agent.unroll import Unroll, allocate_rollout
 
 LANES, STEPS = 3, 6
-LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 
 
 def unrolls_of(rng: np.random.Generator, count: int) -> list[tuple[Unroll, np.ndarray]]:

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from street import LENGTH, WORDS, Errand, Street, assert_same_arrays, frozen, numbered, play, playing, tiny_agent
+from fake_world import (
+    LENGTH,
+    WORDS,
+    LineTask,
+    LineWorld,
+    assert_same_arrays,
+    make_runner,
+    make_snapshot,
+    record_episode,
+    tiny_agent,
+    with_number,
+)
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.episode_sampler import EpisodeSampler
@@ -37,15 +48,17 @@ EPISODES = 4
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Snapshot:
-    return frozen(tmp_path, [numbered(play(Street(), seed, steps=9)[0], seed) for seed in range(EPISODES)])
+    return make_snapshot(
+        tmp_path, [with_number(record_episode(LineWorld(), seed, steps=9)[0], seed) for seed in range(EPISODES)]
+    )
 
 
 def actor_of(
     snapshot: Snapshot, config: SetterReplayConfig = CONFIG, agent: Agent | None = None, **world: Any
 ) -> SetterReplayActor:
-    worlds = [Street(**world) for _ in range(config.lanes)]
+    worlds = [LineWorld(**world) for _ in range(config.lanes)]
     return SetterReplayActor(
-        runner=playing(agent or tiny_agent(worlds[0]), config.lanes),
+        runner=make_runner(agent or tiny_agent(worlds[0]), config.lanes),
         worlds=worlds,
         episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
         config=config,
@@ -84,7 +97,7 @@ def test_episodes_start_as_recorded_and_their_setters_are_heard_on_time(snapshot
         unroll = actor.unroll()
         names.append(unroll.episodes)
         for lane, name in enumerate(unroll.episodes):
-            recorded, views = play(Street(), int(name, 16), steps=9)
+            recorded, views = record_episode(LineWorld(), int(name, 16), steps=9)
             setter = [u for u in recorded.meta.utterances if u.role == "setter"]
             heard = ["", "", *[setter[0].text] * 3, *["hello"] * 3]  # said in steps 1 and 4, heard a row later
             # Only rows of the episode that the lane is in at row 0.
@@ -103,7 +116,7 @@ def test_episodes_start_as_recorded_and_their_setters_are_heard_on_time(snapshot
 def test_the_setters_avatar_moves_as_recorded(snapshot: Snapshot) -> None:
     unroll = actor_of(snapshot).unroll()
     for lane, name in enumerate(unroll.episodes):
-        recorded, _ = play(Street(), int(name, 16), steps=9)
+        recorded, _ = record_episode(LineWorld(), int(name, 16), steps=9)
         assert recorded.poses is not None
         setter = unroll.arrays["image"][:, lane, :, :, 1].max((1, 2))  # green: ten times where the setter stands
         np.testing.assert_array_equal(setter[: CONFIG.steps], 10 * recorded.poses[: CONFIG.steps, 1])
@@ -136,7 +149,7 @@ def assert_on_policy(agent: Agent, unroll: Unroll) -> None:
 
 
 def test_on_policy_all_ratios_are_one(snapshot: Snapshot) -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     actor = actor_of(snapshot, agent=agent)
     for _ in range(5):
         unroll = actor.unroll()
@@ -145,7 +158,7 @@ def test_on_policy_all_ratios_are_one(snapshot: Snapshot) -> None:
 
 
 def test_new_weights_act_from_the_next_unroll_on(snapshot: Snapshot) -> None:
-    actor, other = actor_of(snapshot), tiny_agent(Street(), seed=9)
+    actor, other = actor_of(snapshot), tiny_agent(LineWorld(), seed=9)
     actor.unroll()
     actor.load_weights(export_weights(other), version=7)
     unroll = actor.unroll()
@@ -164,7 +177,7 @@ def through_a_file(state: Any) -> Any:
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_it_goes_on_bit_for_bit_from_what_was_saved(snapshot: Snapshot, before: int) -> None:
     straight, resumed = actor_of(snapshot), actor_of(snapshot)
-    straight.load_weights(export_weights(tiny_agent(Street())), version=3)
+    straight.load_weights(export_weights(tiny_agent(LineWorld())), version=3)
     for _ in range(before):
         straight.unroll()
     resumed.load_state(through_a_file(straight.state()))
@@ -218,14 +231,14 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
 
 
 def long_dialogues(folder: Path) -> Snapshot:
-    """Scripted players on the street, who go from one task to the next."""
+    """Scripted players in the line world that perform one task after another."""
     booked = [
         EpisodeRequest(seed, "train", ScriptedSetter(SetterConfig(tasks=9), np.random.default_rng(seed)))
         for seed in range(EPISODES)
     ]
     seat = ScriptedSeat(SolverConfig(skill=1.0), 1, np.random.default_rng(0))
-    maker = EpisodeCollector(worlds=[Street()], seat=seat, config=RecordingConfig(40, 3), world_config={})
-    return frozen(folder, [numbered(episode, booking.seed) for booking, episode in maker.collect(booked)])
+    maker = EpisodeCollector(worlds=[LineWorld()], seat=seat, config=RecordingConfig(40, 3), world_config={})
+    return make_snapshot(folder, [with_number(episode, booking.seed) for booking, episode in maker.collect(booked)])
 
 
 def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
@@ -234,7 +247,7 @@ def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int
     for number, task in enumerate(tasks):
         if task.step > row:
             break
-        errand, now = Errand(**task.fields), min(row, task.judged)
+        errand, now = LineTask(**task.fields), min(row, task.judged)
         answers = [text for step, text in said if task.step < step < now]
         begun = errand.progress({"solver": places[task.step]}) if number else 0.0
         answered = errand.rate_answer(answers[0]) if answers else 0
@@ -297,8 +310,10 @@ def test_an_episode_that_the_world_ends_is_shorter(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
 def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
-    snapshot = frozen(tmp_path, [numbered(play(Street(**parts), seed, 7)[0], seed) for seed in range(2)])
-    agent = tiny_agent(Street(**parts))
+    snapshot = make_snapshot(
+        tmp_path, [with_number(record_episode(LineWorld(**parts), seed, 7)[0], seed) for seed in range(2)]
+    )
+    agent = tiny_agent(LineWorld(**parts))
     actor = actor_of(snapshot, agent=agent, **parts)
     actor.unroll()
     unroll = actor.unroll()
@@ -348,14 +363,14 @@ def house_episode(world: World, seed: int) -> Any:
 def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
     """Physics and pictures: the lanes saved in the middle of episodes, held objects and all."""
     world = registry.make("playhouse", **HOUSE)
-    snapshot = frozen(tmp_path, [numbered(house_episode(world, seed), seed) for seed in range(3)])
+    snapshot = make_snapshot(tmp_path, [with_number(house_episode(world, seed), seed) for seed in range(3)])
     config = SetterReplayConfig(lanes=2, steps=6, episode_steps=8, progress=True)
 
     def actor() -> tuple[SetterReplayActor, Agent]:
         agent = tiny_agent(world)  # type: ignore[arg-type]  # only its spec is read
         worlds = [registry.make("playhouse", **HOUSE) for _ in range(2)]
         episodes = EpisodeSampler(snapshot, snapshot.ids, seed=5)
-        seats = playing(agent, 2)
+        seats = make_runner(agent, 2)
         return SetterReplayActor(runner=seats, worlds=worlds, episodes=episodes, config=config), agent
 
     straight, agent = actor()

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from street import LENGTH, Errand
+from fake_world import LENGTH, LineTask
 
 from interplay.actors.task_tracker import TaskTracker
 from interplay.episodes.dialogue import DialogueTask
 
-FAR, NEAR, QUESTION = Errand("walk", "", 8), Errand("walk", "", 4), Errand("count", "", 0, "two")
+FAR, NEAR, QUESTION = LineTask("walk", "", 8), LineTask("walk", "", 4), LineTask("count", "", 0, "two")
 
 
-def tracker(*asked: tuple[Errand, int, int | None], progresses: bool = True) -> TaskTracker:
+def tracker(*asked: tuple[LineTask, int, int | None], progresses: bool = True) -> TaskTracker:
     """Tasks by the step in which each was asked and the row at which it was ended."""
     times = [DialogueTask({}, step, ended, None if ended is None else "done", 99 if ended is None else ended)
              for _, step, ended in asked]  # fmt: skip

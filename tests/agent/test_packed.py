@@ -6,7 +6,7 @@ import copy
 
 import pytest
 import torch
-from street import Street, playing, tiny_agent
+from fake_world import LineWorld, make_runner, tiny_agent
 from torch import nn
 
 from interplay.agent import packed
@@ -101,13 +101,13 @@ def test_an_agent_acts_with_packed_layers_as_without_and_takes_up_new_weights(mo
     lanes, decisions = 3, []
     for large in (packed.MIN_PACKED_ELEMENTS, 0):
         monkeypatch.setattr(packed, "MIN_PACKED_ELEMENTS", large)
-        world, seats = Street(), playing(tiny_agent(Street()), lanes)
+        world, seats = LineWorld(), make_runner(tiny_agent(LineWorld()), lanes)
         assert any(isinstance(each, PackedLinear) for each in seats.policy.agent.modules()) == (large == 0)  # type: ignore[attr-defined]
         for lane in range(lanes):
             seats.reset(lane)
             seats.observe(lane, world.reset(Start(seed=lane))["solver"])
         _, first = seats.decide()
-        seats.policy.load_version(export_weights(tiny_agent(Street(), seed=7)), 1)
+        seats.policy.load_version(export_weights(tiny_agent(LineWorld(), seed=7)), 1)
         _, second = seats.decide()
         decisions.append((first, second))
     for plain, quick in zip(*decisions, strict=True):
@@ -118,18 +118,18 @@ def test_an_agent_acts_with_packed_layers_as_without_and_takes_up_new_weights(mo
 
 
 def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    lanes, agents = 3, [tiny_agent(Street(), seed=seed) for seed in range(4)]
+    lanes, agents = 3, [tiny_agent(LineWorld(), seed=seed) for seed in range(4)]
     told = []
     for large in (packed.MIN_PACKED_ELEMENTS, 0):
         monkeypatch.setattr(packed, "MIN_PACKED_ELEMENTS", large)
-        deciding = InferenceModel(tiny_agent(Street(), seed=9))
+        deciding = InferenceModel(tiny_agent(LineWorld(), seed=9))
         seen = []
         for version, agent in enumerate(agents):  # the third takes the network that the first had
             deciding.publish(version, export_weights(agent), [])
-            seats = playing(agent, lanes)
+            seats = make_runner(agent, lanes)
             for lane in range(lanes):
                 seats.reset(lane)
-                seats.observe(lane, Street().reset(Start(seed=lane))["solver"])
+                seats.observe(lane, LineWorld().reset(Start(seed=lane))["solver"])
             policy = RemotePolicy(
                 lambda request, deciding=deciding: deciding.decide([request])[0],
                 layout=agent.layout,
@@ -147,7 +147,7 @@ def test_the_service_decides_by_the_weights_of_the_version(monkeypatch: pytest.M
 
 def test_weights_go_in_and_out_of_a_packed_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "MIN_PACKED_ELEMENTS", 0)
-    plain, quick = tiny_agent(Street(), seed=1), tiny_agent(Street(), seed=2)
+    plain, quick = tiny_agent(LineWorld(), seed=1), tiny_agent(LineWorld(), seed=2)
     pack(quick)
     load_weights(quick, export_weights(plain))
     found, expected = export_weights(quick), export_weights(plain)

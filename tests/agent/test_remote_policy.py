@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 import torch
-from street import WORDS, Street, playing, tiny_agent
+from fake_world import WORDS, LineWorld, make_runner, tiny_agent
 
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
@@ -47,20 +47,20 @@ def served(agent: Agent, ask: Callable[[DecisionRequest], DecisionResponse], gre
 
 
 def deciding_with(agent: Agent) -> InferenceModel:
-    deciding = InferenceModel(tiny_agent(Street(), seed=9))  # its own weights must not matter
+    deciding = InferenceModel(tiny_agent(LineWorld(), seed=9))  # its own weights must not matter
     deciding.publish(0, export_weights(agent), [])
     return deciding
 
 
-def begun(seats: AgentRunner) -> list[Street]:
-    worlds = [Street() for _ in range(LANES)]
+def begun(seats: AgentRunner) -> list[LineWorld]:
+    worlds = [LineWorld() for _ in range(LANES)]
     for lane, world in enumerate(worlds):
         seats.reset(lane)
         seats.observe(lane, world.reset(Start(seed=lane))["solver"])
     return worlds
 
 
-def stepped(seats: AgentRunner, worlds: list[Street]) -> tuple[list[Action], Decision]:
+def stepped(seats: AgentRunner, worlds: list[LineWorld]) -> tuple[list[Action], Decision]:
     actions, decision = seats.decide()
     for lane, (world, action) in enumerate(zip(worlds, actions, strict=True)):
         rest = Action(world.spec.rest())
@@ -77,8 +77,8 @@ def same(one: Decision, other: Decision) -> None:
 
 @pytest.mark.parametrize("greedy", [False, True])
 def test_who_asks_plays_as_who_decides(greedy: bool) -> None:
-    agent = tiny_agent(Street())
-    local, asking = playing(agent, LANES), served(agent, far(deciding_with(agent)), greedy)
+    agent = tiny_agent(LineWorld())
+    local, asking = make_runner(agent, LANES), served(agent, far(deciding_with(agent)), greedy)
     local.policy.greedy = greedy
     here, there = begun(local), begun(asking)
     spoke = 0
@@ -95,8 +95,8 @@ def test_who_asks_plays_as_who_decides(greedy: bool) -> None:
 
 
 def test_it_goes_on_where_the_other_kind_was_saved() -> None:
-    agent = tiny_agent(Street())
-    local, asking = playing(agent, LANES), served(agent, far(deciding_with(agent)))
+    agent = tiny_agent(LineWorld())
+    local, asking = make_runner(agent, LANES), served(agent, far(deciding_with(agent)))
     worlds = begun(local)
     for _ in range(5):
         stepped(local, worlds)
@@ -105,7 +105,7 @@ def test_it_goes_on_where_the_other_kind_was_saved() -> None:
 
 
 def test_a_request_can_be_asked_again() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     one, other = (far(deciding_with(agent)) for _ in range(2))
     asked: list[DecisionRequest] = []
 
@@ -125,7 +125,7 @@ def test_a_request_can_be_asked_again() -> None:
 
 
 def test_the_version_that_is_wanted_is_asked_for() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     deciding, asked = deciding_with(agent), list[int]()
     deciding.publish(7, {name: 2 * weight for name, weight in export_weights(agent).items()}, [0])
 

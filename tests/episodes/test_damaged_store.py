@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from corridor import Corridor, play
+from corridor_world import Corridor, record_episode
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 from tiny_runs import interplay, refused
@@ -32,7 +32,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("sound") / "run"
     with EpisodeStore(root / "store") as store:
         for number in range(4):
-            store.append(play(Corridor(), seed=number, steps=6)[0])
+            store.append(record_episode(Corridor(), seed=number, steps=6)[0])
         ids = store.ids()
         store.add_marks([Mark(ids[n % 3], f"rater {n % 7}", n % 24, 1, id=f"{n:032x}") for n in range(MARKS)])
         store.undo(f"{7:032x}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from street import Street, play
+from fake_world import LineWorld, record_episode
 
 from interplay.env.world import Action, Start
 from interplay.episodes.dialogue import dialogue
@@ -16,7 +16,7 @@ from interplay.episodes.recorder import REPLACED, EpisodeRecorder
 
 def recorded(events: dict[int, list[str | dict[str, str]]], steps: int = 8) -> Episode:
     """An episode in which, before a step, tasks (fields) are asked and ended (words)."""
-    world = Street()
+    world = LineWorld()
     recorder = EpisodeRecorder(world, players={})
     recorder.begin(seed=0, views=world.reset(Start(seed=0)))
     for step in range(steps):
@@ -58,7 +58,7 @@ def test_only_what_is_said_while_a_task_is_wanted_answers_it() -> None:
 def test_ends_are_stored_and_older_episodes_have_none() -> None:
     episode = recorded(SEVERAL)
     assert decode(encode(episode), source="here").meta == episode.meta
-    alone = play(Street(), 0, 6)[0]
+    alone = record_episode(LineWorld(), 0, 6)[0]
     assert "endings" not in meta_to_json(alone.meta)
     assert decode(encode(alone), source="here").meta.endings == ()
     (task,) = dialogue(alone.meta)

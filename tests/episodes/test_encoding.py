@@ -8,20 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corridor import Corridor, assert_same_episode, play
+from corridor_world import Corridor, assert_same_episode, record_episode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load
 
-EPISODE = play(Corridor(poses=False), seed=3, steps=250)[0]
+EPISODE = record_episode(Corridor(poses=False), seed=3, steps=250)[0]
 BYTES = encode(EPISODE)
 
 
 @pytest.mark.parametrize("poses", [True, False])
 @pytest.mark.parametrize("steps", [1, 99, 100, 101])
 def test_what_is_decoded_is_what_was_encoded(poses: bool, steps: int) -> None:
-    episode = play(Corridor(poses=poses), seed=1, steps=steps)[0]
+    episode = record_episode(Corridor(poses=poses), seed=1, steps=steps)[0]
     assert_same_episode(decode(encode(episode), source="here"), episode)
 
 
@@ -85,7 +85,7 @@ def test_an_episode_that_contradicts_itself_is_not_written() -> None:
 
 
 def test_what_stands_still_costs_next_to_nothing() -> None:
-    episode = play(Corridor(), seed=1, steps=400)[0]
+    episode = record_episode(Corridor(), seed=1, steps=400)[0]
     assert episode.poses is not None
     rng = np.random.default_rng(0)
     moving = rng.standard_normal((401, 100)).astype(np.float32)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corridor import Corridor, play
+from corridor_world import Corridor, record_episode
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ def snapshot(tmp_path: Path) -> Snapshot:
     """Six episodes of different lengths, ids 0 to 5 in hex."""
     store = EpisodeStore(tmp_path)
     for number, steps in enumerate(STEPS):
-        episode = play(Corridor(), seed=number, steps=steps)[0]
+        episode = record_episode(Corridor(), seed=number, steps=steps)[0]
         store.append(dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, id=f"{number:028x}")))
     store.add_marks([Mark(f"{3:028x}", "ann", 21, 1)])
     return store.snapshot("run")
@@ -107,7 +107,7 @@ def shared_snapshot(factory: pytest.TempPathFactory) -> Snapshot:
     if not root.exists():
         store = EpisodeStore(root)
         for number, steps in enumerate(STEPS):
-            store.append(play(Corridor(), seed=number, steps=steps)[0])
+            store.append(record_episode(Corridor(), seed=number, steps=steps)[0])
         store.snapshot("run")
         store.close()
     return Snapshot(root / "snapshots" / "run.db")
@@ -159,7 +159,7 @@ def test_a_snapshot_without_a_readable_file_ends_the_run(snapshot: Snapshot) -> 
 @pytest.mark.parametrize("poses", [True, False])
 @pytest.mark.parametrize("role", ["setter", "solver"])
 def test_an_episode_is_decoded_as_the_role_lived_it(poses: bool, role: str) -> None:
-    episode, views, _ = play(Corridor(poses=poses), seed=4, steps=12)
+    episode, views, _ = record_episode(Corridor(poses=poses), seed=4, steps=12)
     marks = [
         Mark(episode.meta.id, "ann", 21, 1),
         Mark(episode.meta.id, "ann", 6, -1),
@@ -179,7 +179,7 @@ def test_an_episode_is_decoded_as_the_role_lived_it(poses: bool, role: str) -> N
 
 
 def test_pictures_that_cannot_be_had_are_an_error() -> None:
-    episode = play(Corridor(), seed=4)[0]
+    episode = record_episode(Corridor(), seed=4)[0]
     with pytest.raises(ValueError, match="give a 'corridor' world"):
         decode_for_role(episode, "solver")
     with pytest.raises(ValueError, match="no role 'judge'"):
@@ -188,7 +188,7 @@ def test_pictures_that_cannot_be_had_are_an_error() -> None:
 
 def test_the_cache_keeps_what_was_used_last_within_its_budget() -> None:
     world = Corridor(poses=False)
-    episodes = {str(seed): decode_for_role(play(world, seed=seed)[0], "solver") for seed in range(4)}
+    episodes = {str(seed): decode_for_role(record_episode(world, seed=seed)[0], "solver") for seed in range(4)}
     asked: list[str] = []
 
     def decode(name: str) -> DecodedEpisode:

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from corridor import Corridor, play
+from corridor_world import Corridor, record_episode
 
 from interplay.episodes.episode import Mark
 from interplay.episodes.lane_reader import EpisodeWindow
@@ -28,7 +28,7 @@ def name(number: int) -> str:
 def snapshot(tmp_path: Path) -> Snapshot:
     store = EpisodeStore(tmp_path)
     for number, steps in enumerate(STEPS):
-        episode = play(Corridor(), seed=number, steps=steps)[0]
+        episode = record_episode(Corridor(), seed=number, steps=steps)[0]
         store.append(dataclasses.replace(episode, meta=dataclasses.replace(episode.meta, id=name(number))))
     frames = Corridor().spec.frames_per_step
     store.add_marks(
@@ -85,6 +85,6 @@ def test_a_cursor_of_other_windows_is_refused(snapshot: Snapshot) -> None:
 
 def test_without_marks_there_is_nothing_to_draw(tmp_path: Path) -> None:
     store = EpisodeStore(tmp_path)
-    store.append(play(Corridor(), seed=0, steps=4)[0])
+    store.append(record_episode(Corridor(), seed=0, steps=4)[0])
     with pytest.raises(ValueError, match="mark some first: interplay mark"):
         MarkedWindowReader(store.snapshot("run"), 0, world=Corridor())

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corridor import ROLES, Corridor, play
+from corridor_world import ROLES, Corridor, record_episode
 
 from interplay.env.world import Action, Start
 from interplay.episodes import transcript
@@ -12,7 +12,7 @@ from interplay.episodes.resimulation import resimulate
 
 @pytest.mark.parametrize("poses", [True, False])
 def test_every_row_comes_back_as_it_was_seen(poses: bool) -> None:
-    episode, views, facts = play(Corridor(poses=poses), seed=5, steps=30)
+    episode, views, facts = record_episode(Corridor(poses=poses), seed=5, steps=30)
     other = Corridor(poses=poses)
     rows = 0
     for row, again, world in resimulate(other, episode, observers=ROLES):
@@ -27,14 +27,14 @@ def test_every_row_comes_back_as_it_was_seen(poses: bool) -> None:
 
 
 def test_stored_pictures_are_not_drawn_again() -> None:
-    episode = play(Corridor(poses=False), seed=5)[0]
+    episode = record_episode(Corridor(poses=False), seed=5)[0]
     world = Corridor(poses=False)
     assert len(list(resimulate(world, episode, observers=["solver"]))) == 11
     assert world.drawn == 0
 
 
 def test_another_world_is_refused() -> None:
-    episode = play(Corridor(), seed=5)[0]
+    episode = record_episode(Corridor(), seed=5)[0]
     world = Corridor()
     object.__setattr__(world.spec, "version", 2)
     with pytest.raises(ValueError, match="version 1, this world is corridor version 2"):
@@ -42,7 +42,7 @@ def test_another_world_is_refused() -> None:
 
 
 def test_a_mission_that_nobody_said_is_kept() -> None:
-    episode, views, _ = play(Corridor(mission="reach the end"), seed=2, steps=20)
+    episode, views, _ = record_episode(Corridor(mission="reach the end"), seed=2, steps=20)
     assert views[0]["solver"].heard == "reach the end"
     assert transcript.heard(episode.meta, "solver") == [seen["solver"].heard for seen in views]
 

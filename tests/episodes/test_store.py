@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corridor import Corridor, assert_same_episode, play
+from corridor_world import Corridor, assert_same_episode, record_episode
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode
@@ -22,7 +22,7 @@ from interplay.episodes.store import EpisodeStore
 
 def episode(seed: int, steps: int = 6, **settings: object) -> Episode:
     """An episode whose id sorts by its seed."""
-    played = play(Corridor(), seed=seed, steps=steps, **settings)[0]
+    played = record_episode(Corridor(), seed=seed, steps=steps, **settings)[0]
     return dataclasses.replace(played, meta=dataclasses.replace(played.meta, id=f"{seed:028x}"))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from struck import Moment, strike
+from signalled_run import AfterCall, run_and_signal
 
 import interplay.conf
 from interplay.env.settings import SettingsError
@@ -84,11 +84,11 @@ def test_a_run_that_fails_does_not_hide(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize("launcher", [[], ["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"]], ids=["one", "laptop"])
 def test_a_sweep_that_is_asked_to_stop_begins_no_other_run(tmp_path: Path, launcher: list[str]) -> None:
     words = ["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.episodes=40", "run.seed=1,2,3", *launcher]
-    stored = Moment("interplay.episodes.store:EpisodeStore.append", 1)
-    ended = strike(words, signal.SIGINT, stored, tmp_path / "log")
-    assert ended.code == 130, ended.said
-    assert "run-seed-1: ended with code 130" in ended.said
-    assert "run-seed-2: did not end" in ended.said and "run-seed-3: did not end" in ended.said
+    stored = AfterCall("interplay.episodes.store:EpisodeStore.append", 1)
+    result = run_and_signal(words, signal.SIGINT, stored, tmp_path / "log")
+    assert result.code == 130, result.output
+    assert "run-seed-1: ended with code 130" in result.output
+    assert "run-seed-2: did not end" in result.output and "run-seed-3: did not end" in result.output
     assert not (tmp_path / "run-seed-2").exists()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from street import TINY, WORDS, Street, tiny_agent
+from fake_world import TINY, WORDS, LineWorld, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.episodes.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ def saved(root: Path, agent: Agent) -> None:
 
 @pytest.mark.parametrize("utility", [False, True])
 def test_an_agent_comes_back_as_it_was(tmp_path: Path, utility: bool) -> None:
-    agent = tiny_agent(Street(), utility=utility)
+    agent = tiny_agent(LineWorld(), utility=utility)
     saved(tmp_path, agent)
     loaded, words = load_agent(tmp_path)
     assert words == WORDS
@@ -35,18 +35,18 @@ def test_an_agent_comes_back_as_it_was(tmp_path: Path, utility: bool) -> None:
 
 
 def test_a_reward_model_is_built_from_what_a_policy_says() -> None:
-    described = describe_agent(tiny_agent(Street()), WORDS)
+    described = describe_agent(tiny_agent(LineWorld()), WORDS)
     assert build_agent(described, utility=True)[0].utility is not None
     assert build_agent(described)[0].utility is None
 
 
 def test_another_agent_is_refused_with_what_differs(tmp_path: Path) -> None:
-    saved(tmp_path, tiny_agent(Street()))
+    saved(tmp_path, tiny_agent(LineWorld()))
     found = checkpoint.read(tmp_path)
-    wider = tiny_agent(Street(), config=replace(TINY, width=32))
+    wider = tiny_agent(LineWorld(), config=replace(TINY, width=32))
     with pytest.raises(CheckpointError, match=r"agent\.width is 16 there, 32 here\. Choose"):
         check_same_agent(found, describe_agent(wider, WORDS))
     with pytest.raises(CheckpointError, match=r"world\.image is \[8, 8, 3\] there, None here"):
-        check_same_agent(found, describe_agent(tiny_agent(Street(image=False)), WORDS))
+        check_same_agent(found, describe_agent(tiny_agent(LineWorld(image=False)), WORDS))
     with pytest.raises(CheckpointError, match="the vocabularies differ"):
-        check_same_agent(found, describe_agent(tiny_agent(Street()), Vocabulary(["other"])))
+        check_same_agent(found, describe_agent(tiny_agent(LineWorld()), Vocabulary(["other"])))

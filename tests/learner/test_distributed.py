@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-from ranked import LANES, UPDATES, earned, learner, shown
-from street import Street, tiny_agent
+from fake_world import LineWorld, tiny_agent
+from rank_process import LANES, UPDATES, demonstrated_rows, make_learner, rollout_rows
 
 from interplay.agent.network import Agent
 from interplay.learner.distributed import RankLost, join
@@ -35,7 +35,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]
     places = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     started = [
         subprocess.Popen(
-            [sys.executable, str(HERE / "ranked.py"), str(rank), str(SIZE), address, str(folder)],
+            [sys.executable, str(HERE / "rank_process.py"), str(rank), str(SIZE), address, str(folder)],
             env={**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"},
             stderr=subprocess.PIPE,
             text=True,
@@ -51,10 +51,10 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]
 @pytest.fixture(scope="module")
 def alone() -> tuple[Learner, list[dict[str, float]], dict[str, torch.Tensor]]:
     """One learner with all lanes; its metrics, and the gradients of its first update."""
-    agent = tiny_agent(Street(), utility=True)
-    one, metrics, gradients = learner(agent, LANES), [], {}
+    agent = tiny_agent(LineWorld(), utility=True)
+    one, metrics, gradients = make_learner(agent, LANES), [], {}
     for number in range(UPDATES):
-        metrics.append(one.update(demonstrated=shown(agent, number), rollout=earned(agent, number)))
+        metrics.append(one.update(demonstrated=demonstrated_rows(agent, number), rollout=rollout_rows(agent, number)))
         if number == 0:
             gradients = {name: parameter.grad.clone() for name, parameter in agent.named_parameters()}  # type: ignore[union-attr]
     return one, metrics, gradients
@@ -63,7 +63,7 @@ def alone() -> tuple[Learner, list[dict[str, float]], dict[str, torch.Tensor]]:
 def test_the_halves_count_unlike(alone: Any) -> None:
     """Otherwise the average of the ranks' means would do."""
     agent: Agent = alone[0].agent
-    arrays, half = shown(agent, 0).arrays, slice(0, LANES // 2)
+    arrays, half = demonstrated_rows(agent, 0).arrays, slice(0, LANES // 2)
     for counts in (arrays["cloned"], arrays["spoke"], arrays["positive"], (arrays["heard"] != 0).any(-1)):
         assert counts[:, half].sum() != counts.sum() / 2
 
@@ -100,18 +100,18 @@ def test_what_ranks_saved_goes_on_alone(ranks: Any, alone: Any) -> None:
     for of_ranks, of_one in zip(saved["dataset_state"], alone[0].state()["dataset_state"], strict=True):
         assert of_ranks.shape == of_one.shape
         torch.testing.assert_close(of_ranks, of_one, rtol=0, atol=0.05)
-    agent = tiny_agent(Street(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True)
     agent.load_state_dict(ranks[0][0]["weights"])
-    resumed = learner(agent, LANES)
+    resumed = make_learner(agent, LANES)
     resumed.load_state(saved)
     assert resumed.updates == UPDATES
-    assert resumed.update(demonstrated=shown(agent, 7), rollout=earned(agent, 7))["loss"] > 0
+    assert resumed.update(demonstrated=demonstrated_rows(agent, 7), rollout=rollout_rows(agent, 7))["loss"] > 0
     with pytest.raises(ValueError, match=r"of 4 dataset lanes, here are 1 x 3"):
-        learner(agent, 3).load_state(saved)
+        make_learner(agent, 3).load_state(saved)
 
 
 def test_ranks_that_start_apart_are_refused(ranks: Any) -> None:
-    assert all("of the agent are not the same on all 2 ranks" in told["apart"] for told in ranks[0])
+    assert all("of the agent are not the same on all 2 ranks" in results["other"] for results in ranks[0])
 
 
 def test_a_rank_that_died_ends_the_others(ranks: Any) -> None:

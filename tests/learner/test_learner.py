@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from street import TINY, Street, tiny_agent
+from fake_world import TINY, LineWorld, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
@@ -94,7 +94,7 @@ WORLDS: dict[str, tuple[dict[str, Any], set[str]]] = {
 @pytest.mark.parametrize("utility", [False, True])
 def test_the_terms_are_those_of_the_worlds_parts(name: str, utility: bool) -> None:
     parts, expected = WORLDS[name]
-    agent = tiny_agent(Street(**parts), utility=utility)
+    agent = tiny_agent(LineWorld(**parts), utility=utility)
     metrics = learner_of(agent).update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     terms = set(metrics) & (CLONING | PLAYING | {"ibt"})
     assert terms == expected | ({"ibt"} if utility else set())
@@ -106,7 +106,7 @@ def test_the_terms_are_those_of_the_worlds_parts(name: str, utility: bool) -> No
 
 
 def test_one_update_changes_every_weight_that_has_a_term() -> None:
-    agent = tiny_agent(Street(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True)
     before, learner = weights_of(agent), learner_of(agent)
     learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     # IBT sees differences of utility only, so a constant added to it has no gradient but rounding.
@@ -116,7 +116,7 @@ def test_one_update_changes_every_weight_that_has_a_term() -> None:
 
 
 def test_a_term_of_weight_0_is_left_out() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     before = weights_of(agent)
     silent = learner_of(agent, weighing(css=0, language_policy=0, gate_kl=0, language_cloning=0))
     metrics = silent.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
@@ -129,7 +129,7 @@ def test_a_term_of_weight_0_is_left_out() -> None:
 
 
 def test_weights_for_nothing_that_is_learned_are_refused() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     learner = learner_of(agent, weighing(movement_cloning=0, language_cloning=0, css=0))
     with pytest.raises(ValueError, match=r"none of the losses .*value=1.* is shown episodes and does not play"):
         learner.update(demonstrated=demonstrated(agent))
@@ -138,7 +138,7 @@ def test_weights_for_nothing_that_is_learned_are_refused() -> None:
 
 @pytest.mark.parametrize("broken", ["reward", "weight"])
 def test_a_loss_that_is_not_finite_is_refused(broken: str) -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     earned = rollout(agent)
     if broken == "reward":
         earned.arrays["reward"][2, 1] = np.inf
@@ -154,7 +154,7 @@ def test_a_loss_that_is_not_finite_is_refused(broken: str) -> None:
 
 def test_a_gradient_that_is_not_finite_is_refused() -> None:
     """The loss itself may be finite."""
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     before, learner = weights_of(agent), learner_of(agent)
     agent.value.layers[2].bias.register_hook(lambda gradient: gradient * float("inf"))  # type: ignore[union-attr]
     with pytest.raises(FloatingPointError, match="gradient of update 0"):
@@ -163,13 +163,13 @@ def test_a_gradient_that_is_not_finite_is_refused() -> None:
 
 
 def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
-    agent = tiny_agent(Street(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True)
     straight = learner_of(agent, LearnerConfig(learning_rate=1e-3, warm_up=5, gradient_clip=1.0))
     for number in range(3):
         straight.update(demonstrated=demonstrated(agent, number), rollout=rollout(agent, number))
     file = io.BytesIO()
     torch.save(straight.state(), file)
-    other = tiny_agent(Street(), seed=1, utility=True)
+    other = tiny_agent(LineWorld(), seed=1, utility=True)
     other.load_state_dict(copy.deepcopy(agent.state_dict()))
     resumed = learner_of(other, straight.config, seed=9)
     file.seek(0)
@@ -183,7 +183,7 @@ def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
 
 def test_dataset_lanes_remember_from_one_unroll_to_the_next() -> None:
     """With a learning rate of next to nothing, three unrolls one after another are one long forward."""
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     config = LearnerConfig(ObjectiveConfig(LossWeights(css=0)), learning_rate=1e-30)
     made = [demonstrated(agent, seed) for seed in range(3)]
     long = {key: np.concatenate([unroll.arrays[key] for unroll in made]) for key in made[0].arrays}
@@ -201,7 +201,7 @@ def test_dataset_lanes_remember_from_one_unroll_to_the_next() -> None:
 
 def test_joined_lanes_learn_as_separate_ones_do() -> None:
     """The terms of rollout and demonstrated lanes in one forward are those of each alone, and their state, too."""
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     config = LearnerConfig(learning_rate=1e-30)
     rows, earned = demonstrated(agent), rollout(agent)
     joined = learner_of(agent, config)
@@ -218,7 +218,7 @@ def test_joined_lanes_learn_as_separate_ones_do() -> None:
 
 
 def test_the_learning_rate_warms_up() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     learner, rates = learner_of(agent, LearnerConfig(learning_rate=8e-4, warm_up=4)), []
     for number in range(6):
         learner.update(demonstrated=demonstrated(agent, number))
@@ -229,7 +229,7 @@ def test_the_learning_rate_warms_up() -> None:
 def test_the_gradient_is_clipped_where_asked() -> None:
     norms = []
     for clip in (None, 0.01):
-        agent = tiny_agent(Street())
+        agent = tiny_agent(LineWorld())
         learner = learner_of(agent, LearnerConfig(gradient_clip=clip))
         reported = learner.update(demonstrated=demonstrated(agent))["gradient_norm"]
         gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
@@ -253,7 +253,7 @@ def test_settings_that_cannot_be_are_refused(setting: dict[str, float], message:
 
 
 def test_weights_are_a_copy() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     learner = learner_of(agent)
     taken = learner.weights()
     kept = {name: array.copy() for name, array in taken.items()}
@@ -267,7 +267,7 @@ def test_without_demonstrations_only_what_was_played_is_learned_from() -> None:
     config = LearnerConfig(learning_rate=1e-3, objective=ObjectiveConfig(weights=weights))
     told = []
     for lanes in (LANES, 0):
-        agent = tiny_agent(Street())
+        agent = tiny_agent(LineWorld())
         learner = Learner(agent, config, dataset_lanes=lanes, generator=torch.Generator())
         told.append(learner.update(demonstrated=demonstrated(agent) if lanes else None, rollout=rollout(agent)))
     assert PLAYING - {"gate_kl"} <= set(told[1]) and not CLONING & set(told[1])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from street import Street, tiny_agent
+from fake_world import LineWorld, tiny_agent
 from test_learner import demonstrated, learner_of, rollout
 
 from interplay.learner import forward, learner
@@ -34,7 +34,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, torch.Tensor
 @pytest.mark.parametrize("parts", [{}, {"image": False}, {"utterances": False}, {"movement": False}], ids=str)
 def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
     """Neither does it mix tensors of host and device, which raises, too."""
-    plain = tiny_agent(Street(**parts), utility=True)
+    plain = tiny_agent(LineWorld(**parts), utility=True)
     one = learner_of(plain)
     for _ in range(2):
         one.update(demonstrated=demonstrated(plain), rollout=rollout(plain))
@@ -46,7 +46,7 @@ def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[M
 
 
 def test_marks_and_what_only_the_host_reads_stay_there(elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
-    agent = tiny_agent(Street(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True)
     batch = learner_of(agent).load(demonstrated=demonstrated(agent), rollout=rollout(agent))
     assert batch.rollout is not None
     for rows in (batch.demonstrated, batch.rollout):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from street import Street, tiny_agent
+from fake_world import LineWorld, tiny_agent
 from test_learner import LANES, demonstrated, learner_of, rollout
 
 from interplay.agent.network import Agent
@@ -32,7 +32,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def update(**switches: Any) -> Told:
     """Metrics and the whole gradient of one update."""
-    agent = tiny_agent(Street(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True)
     learner = learner_of(agent, LearnerConfig(learning_rate=1e-3, **switches))
     metrics = learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
@@ -57,7 +57,7 @@ def test_a_switch_that_only_moves_the_work_changes_nothing(switch: dict[str, Any
 
 
 def test_chunks_are_computed_again_one_by_one() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     seen: list[int] = []
     agent.encoder.register_forward_hook(lambda _, given, __: seen.append(len(given[0]["vector"])))
     learner_of(agent, LearnerConfig(recompute=2)).update(demonstrated=demonstrated(agent))
@@ -84,7 +84,7 @@ def test_all_at_once_is_near(uncompiled: None, plain: Told, monkeypatch: pytest.
 
 
 def test_in_bf16_weights_heads_and_memory_stay_float32() -> None:
-    agent = tiny_agent(Street(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True)
     observations = tensors({key: demonstrated(agent).arrays[key] for key in agent.layout.observations(0, 0)})
     output, after = Forward(agent, ForwardConfig(precision="bf16"))(observations, agent.initial_state(LANES))
     parts = {name: part for name, part in output._asdict().items() if part is not None}
@@ -96,12 +96,12 @@ def test_in_bf16_weights_heads_and_memory_stay_float32() -> None:
 
 
 def test_weights_for_actors_and_what_is_saved_do_not_know_the_layout() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     learner = learner_of(agent, LearnerConfig(channels_last=True))
     assert agent.encoder.tower is not None
     assert agent.encoder.tower.stem.weight.is_contiguous(memory_format=torch.channels_last)
     learner.update(demonstrated=demonstrated(agent))
-    plain = tiny_agent(Street(), seed=1)
+    plain = tiny_agent(LineWorld(), seed=1)
     plain.load_state_dict(agent.state_dict())
     assert plain.encoder.tower is not None
     assert plain.encoder.tower.stem.weight.is_contiguous()
@@ -114,7 +114,7 @@ def test_weights_for_actors_and_what_is_saved_do_not_know_the_layout() -> None:
 
 def test_it_goes_on_from_another_devices_optimizer() -> None:
     """A GPU's Adam is fused and keeps its clock on the GPU; that must not follow the run to a CPU."""
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     learner = learner_of(agent)
     learner.update(demonstrated=demonstrated(agent))
     saved = copy.deepcopy(learner.state())
@@ -131,7 +131,7 @@ def test_it_goes_on_from_another_devices_optimizer() -> None:
 
 
 def test_what_was_loaded_ahead_is_learned_as_it_is_otherwise() -> None:
-    ahead, at_once = (tiny_agent(Street()) for _ in range(2))
+    ahead, at_once = (tiny_agent(LineWorld()) for _ in range(2))
     one, other = learner_of(ahead), learner_of(at_once)
     batches = [one.load(demonstrated=demonstrated(ahead, n), rollout=rollout(ahead, n)) for n in range(3)]
     for number, batch in enumerate(batches):
@@ -170,7 +170,7 @@ def test_a_missing_compiler_is_told_before_training(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(ValueError, match=r"needs a compiler, .*g\+\+.*learner.compile=false"):
-        learner_of(tiny_agent(Street()), LearnerConfig(compile=True))
+        learner_of(tiny_agent(LineWorld()), LearnerConfig(compile=True))
     compiler = tmp_path / "my-compiler"
     compiler.touch(mode=0o755)
     monkeypatch.setenv("CXX", "my-compiler")
@@ -181,6 +181,6 @@ def test_every_switch_is_off_by_default() -> None:
     given = {field.name: field.default for field in dataclasses.fields(ForwardConfig)}
     switches = {"device": "cpu", "precision": "fp32", "compile": False, "channels_last": False, "recompute": 0}
     assert given == switches
-    agent: Agent = tiny_agent(Street())
+    agent: Agent = tiny_agent(LineWorld())
     learner: Learner = learner_of(agent, LearnerConfig())
     assert learner.device.type == "cpu"

@@ -2,21 +2,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from number_line import Walk
+from number_line_world import WalkTask
 
 from interplay.players.rater import RaterConfig, ScriptedRater, StepMark
 from interplay.players.rater_traits import RaterPopulation, RaterTraits, sample_traits
 
 EXACT = RaterConfig(threshold=0.25, delay_steps=(0, 0), misses=0.0, errors=0.0)
-TASK = Walk("walk", "walk 8", 8, 0)
-QUESTION = Walk("say", "say 8", 8, 0, "8")
+TASK = WalkTask("walk", "walk 8", 8, 0)
+QUESTION = WalkTask("say", "say 8", 8, 0, "8")
 
 
 def rate(
     config: RaterConfig,
     path: list[int],
     said: dict[int, str] | None = None,
-    task: Walk = TASK,
+    task: WalkTask = TASK,
     seed: int = 0,
     traits: RaterTraits | None = None,
 ) -> list[StepMark]:
@@ -65,7 +65,7 @@ def test_a_new_task_is_watched_from_where_it_was_asked() -> None:
     rater = ScriptedRater(EXACT, np.random.default_rng(0))
     rater.begin(TASK, 0)
     first = [mark for step, at in enumerate([4, 8]) for mark in rater.observe(step, at, None)]
-    back = Walk("walk", "walk 0", 0, 8)
+    back = WalkTask("walk", "walk 0", 0, 8)
     rater.begin(back, 8)
     second = [mark for step, at in enumerate([6, 4, 6], start=2) for mark in rater.observe(step, at, None)]
     rater.begin(QUESTION, 6)

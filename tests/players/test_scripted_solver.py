@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from number_line import NumberLine, Walk
+from number_line_world import NumberLine, WalkTask
 
 from interplay.env.task import Expert
 from interplay.env.world import Action, Start, View, World
@@ -10,11 +10,11 @@ from interplay.players.solver import ScriptedSolver, SolverConfig
 
 PERFECT = SolverConfig(skill=1.0)
 FAULTLESS = SolverConfig(0.0, 0, 0, (6, 6), 0, (4, 4), 0, (0, 0), (2, 2), 0, (3, 3), 0, 0)  # skill 0, no mistakes
-TASK = Walk("walk", "walk 8", 8, 0)
-QUESTION = Walk("say", "say 8", 8, 0, "8")
+TASK = WalkTask("walk", "walk 8", 8, 0)
+QUESTION = WalkTask("say", "say 8", 8, 0, "8")
 
 
-def play(config: SolverConfig, task: Walk = TASK, seed: int = 0, steps: int = 30) -> tuple[list[int], list[str]]:
+def play(config: SolverConfig, task: WalkTask = TASK, seed: int = 0, steps: int = 30) -> tuple[list[int], list[str]]:
     """The numbers it stood on after each step, and what it said, with the task asked in step 2."""
     world = NumberLine()
     views = world.reset(Start(seed=0))
@@ -86,7 +86,7 @@ def test_one_that_strayed_begins_anew() -> None:
     """What it had planned before is of no use any more."""
     begun = []
 
-    class Counted(Walk):
+    class Counted(WalkTask):
         def expert(self, world: World) -> Expert:
             begun.append(world.facts())
             return super().expert(world)
@@ -132,7 +132,7 @@ def test_it_rests_while_nothing_is_wanted_and_sets_out_again() -> None:
     assert walk(3) == [1, 2, 3]
     wanted.clear()
     assert walk(3) == [3, 3, 3]
-    wanted.append(Walk("walk", "walk -8", -8, 3))
+    wanted.append(WalkTask("walk", "walk -8", -8, 3))
     assert walk(3) == [2, 1, 0]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from number_line import NumberLine
+from number_line_world import NumberLine
 
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Action, Start, View

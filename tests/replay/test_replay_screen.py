@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_world import FRAMES
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
-from street import FRAMES
 from test_replay_timeline import make_timeline
 
 from interplay.episodes.episode import Mark

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from street import FRAMES, Street, play
+from fake_world import FRAMES, LineWorld, record_episode
 
 from interplay.episodes.episode import Mark, Utterance
 from interplay.replay.timeline import EpisodeTimeline, build_timeline
@@ -18,8 +18,8 @@ def make_timeline(
     steps: int = 200, said: Sequence[tuple[int, str, str]] = (), marks: Sequence[Mark] = (), **more: Any
 ) -> EpisodeTimeline:
     """Of an episode in which roles say things in steps."""
-    world = Street()
-    episode, _ = play(world, 1, steps)
+    world = LineWorld()
+    episode, _ = record_episode(world, 1, steps)
     control = more.pop("control", episode.meta.control)
     utterances = tuple(Utterance(step * FRAMES, who, text) for step, who, text in said)
     return build_timeline(replace(episode.meta, utterances=utterances, control=control), world.spec, marks, **more)
@@ -61,7 +61,7 @@ def test_the_end_is_held_until_its_last_line_can_be_read() -> None:
 
 
 def test_a_mark_shows_from_the_row_that_its_step_led_to() -> None:
-    episode = play(Street(), 1, 10)[0].meta.id
+    episode = record_episode(LineWorld(), 1, 10)[0].meta.id
     marks = [Mark(episode, "ben", 5 * FRAMES + 1, -1), Mark(episode, "anna", 5 * FRAMES + 1, 1)]
     timeline = make_timeline(marks=[*marks, Mark(episode, "ben", 10_000, 1)])
     assert timeline.marks_at(5) == []
@@ -80,9 +80,9 @@ def test_who_steers_changes_with_the_row() -> None:
 
 
 def test_several_tasks_are_counted_and_their_ends_told() -> None:
-    world = Street()
+    world = LineWorld()
     meta = replace(
-        play(world, 1, 20)[0].meta,
+        record_episode(world, 1, 20)[0].meta,
         tasks=((2 * FRAMES, {"kind": "walk"}), (8 * FRAMES, {"kind": "walk"})),
         endings=((5 * FRAMES, "given up"),),
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from street import TINY, Street, tiny_agent
+from fake_world import TINY, LineWorld, tiny_agent
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.reward.diagnostics import agreement, instruction, returns, swapped, utilities, with_instruction
 
-LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 
 
 def episode(steps: int, seed: int = 0, heard: int = 4) -> Arrays:
@@ -26,7 +26,7 @@ def episode(steps: int, seed: int = 0, heard: int = 4) -> Arrays:
 
 def test_utilities_are_those_of_each_episode_alone() -> None:
     """Side by side and padded, in batches of two, as one by one."""
-    model = tiny_agent(Street(), utility=True)
+    model = tiny_agent(LineWorld(), utility=True)
     episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
     found = utilities(model, episodes, at_once=2)
     assert [len(utility) for utility in found] == [7, 4, 10, 5, 5]
@@ -41,7 +41,7 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
 @pytest.mark.parametrize("rows", [1, 4, 5, 16])
 def test_utilities_in_pieces_are_those_in_one(rows: int) -> None:
     """However long the episodes are, no forward holds more rows than it may, and each is told of before."""
-    model, told, seen = tiny_agent(Street(), utility=True), list[str](), list[int]()
+    model, told, seen = tiny_agent(LineWorld(), utility=True), list[str](), list[int]()
     episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
     expected = utilities(model, episodes, rows=100)
     model.register_forward_pre_hook(lambda _, given: seen.append(len(given[0]["first"])))

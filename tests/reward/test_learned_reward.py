@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 import torch
-from street import Street, tiny_agent
+from fake_world import LineWorld, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
@@ -21,7 +21,7 @@ STEPS, LANES, UNROLLS = 5, 3, 4
 
 @pytest.fixture
 def model() -> Agent:
-    return tiny_agent(Street(), utility=True)
+    return tiny_agent(LineWorld(), utility=True)
 
 
 def long_rows(model: Agent, seed: int = 0) -> Arrays:
@@ -106,13 +106,13 @@ def test_what_is_missing_is_named(model: Agent) -> None:
 
 def test_a_policy_is_no_reward_model() -> None:
     with pytest.raises(ValueError, match="no utility head: give a checkpoint of the reward stage"):
-        LearnedReward(tiny_agent(Street()), 0)
+        LearnedReward(tiny_agent(LineWorld()), 0)
 
 
 def test_the_reference_gate_follows_its_lanes_and_keeps_nothing_itself() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     rows = long_rows(agent)
-    functions = [WithReferenceGate(EnvironmentReward(), tiny_agent(Street())) for _ in range(2)]
+    functions = [WithReferenceGate(EnvironmentReward(), tiny_agent(LineWorld())) for _ in range(2)]
     with torch.no_grad():
         observations = {key: torch.from_numpy(rows[key]) for key in agent.layout.observations(0, 0)}
         output, _ = agent(observations, agent.initial_state(LANES))
@@ -126,7 +126,7 @@ def test_the_reference_gate_follows_its_lanes_and_keeps_nothing_itself() -> None
         np.testing.assert_array_equal(other.reference_gate, scored.reference_gate)
         assert set(scored.arrays()) == {"reward", "reference_gate"} and scored.lane_state.reward is None
         state = scored.lane_state
-    mute = tiny_agent(Street(utterances=False))
+    mute = tiny_agent(LineWorld(utterances=False))
     silent = WithReferenceGate(EnvironmentReward(), mute)
     scored = silent.score(cut(allocate_rollout(mute.layout, 20, LANES))[0], LaneState())
     assert scored.reference_gate is None and set(scored.arrays()) == {"reward"}

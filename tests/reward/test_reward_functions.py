@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fake_world import TINY, LineWorld
 from numpy.typing import NDArray
-from street import TINY, Street
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_rollout
 from interplay.reward.reward_functions import EnvironmentReward, LaneState, ProgressReward, RewardFunction
 
-LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
 
 

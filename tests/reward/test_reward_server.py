@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from street import TINY, Street, tiny_agent
+from fake_world import TINY, LineWorld, tiny_agent
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_rollout
@@ -27,9 +27,9 @@ from interplay.reward.reference_gate import WithReferenceGate
 from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.reward.reward_server import STATE, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
 
-LAYOUT = Layout(Street().spec, TINY.utterance_length, TINY.actions_per_step)
+LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
-OTHER = export_weights(tiny_agent(Street(), utility=True, seed=5))
+OTHER = export_weights(tiny_agent(LineWorld(), utility=True, seed=5))
 
 
 def read(path: str) -> tuple[dict[str, Any], int]:
@@ -77,7 +77,7 @@ def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with running(LocalScorer(LearnedReward(tiny_agent(Street(), utility=True), version=3), read)) as (_, asks):
+    with running(LocalScorer(LearnedReward(tiny_agent(LineWorld(), utility=True), version=3), read)) as (_, asks):
         yield asks
 
 
@@ -102,7 +102,7 @@ def unroll(seed: int = 0) -> Arrays:
 
 
 def test_it_answers_what_the_model_says_and_goes_on_with_its_lanes(client: Client) -> None:
-    function = LearnedReward(tiny_agent(Street(), utility=True), version=3)
+    function = LearnedReward(tiny_agent(LineWorld(), utility=True), version=3)
     first = function.score(unroll(0), LaneState())
     second = function.score(unroll(1), first.lane_state)
     answer, version = client.score(unroll(0))
@@ -130,7 +130,7 @@ def test_it_says_what_it_wants(client: Client) -> None:
     status, body, _ = client.ask("GET", "/about")
     about = json.loads(body)
     assert status == 200 and about["version"] == 3
-    assert about["arrays"]["image"] == {"dtype": "uint8", "row": list(Street().spec.image or ())}
+    assert about["arrays"]["image"] == {"dtype": "uint8", "row": list(LineWorld().spec.image or ())}
     assert set(about["arrays"]) == set(unroll())
 
 
@@ -207,7 +207,7 @@ def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> 
 
 
 def test_a_reward_function_keeps_nothing_between_requests() -> None:
-    function = WithReferenceGate(LearnedReward(tiny_agent(Street(), utility=True), 1), tiny_agent(Street()))
+    function = WithReferenceGate(LearnedReward(tiny_agent(LineWorld(), utility=True), 1), tiny_agent(LineWorld()))
     first = function.score(unroll(0), LaneState())
     function.score(unroll(1), first.lane_state)
     again = function.score(unroll(0), LaneState())
@@ -215,7 +215,7 @@ def test_a_reward_function_keeps_nothing_between_requests() -> None:
     np.testing.assert_array_equal(first.reference_gate, again.reference_gate)  # type: ignore[arg-type]
     assert first.reference_gate is not None and first.reference_gate.shape == (STEPS + 1, LANES)
     with pytest.raises(ValueError, match="no utility head"):
-        function.load_version(export_weights(tiny_agent(Street())), 2)
+        function.load_version(export_weights(tiny_agent(LineWorld())), 2)
 
 
 def test_the_request_that_the_page_about_clusters_shows_is_answered(client: Client) -> None:

@@ -19,13 +19,13 @@ SMALL = (
     "tracking.wandb=disabled",
 )
 
-FAKE_GPUS = "4,7"  # as CUDA_VISIBLE_DEVICES names them; no test computes on one
-START_LIMIT = 240.0  # seconds in which a node of Ray has to start
+FAKE_GPUS = "4,7"  # values of CUDA_VISIBLE_DEVICES; no test computes on them
+START_LIMIT = 240.0  # seconds within which a Ray node must start
 
 
 @contextmanager
 def cluster() -> Iterator[None]:
-    """A cluster that this process is connected to; runs find it by themselves. Its two GPUs exist on paper only."""
+    """A cluster that this process is connected to and that runs find by themselves. Its two GPUs are fake."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("CUDA_VISIBLE_DEVICES", FAKE_GPUS)

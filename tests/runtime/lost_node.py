@@ -15,11 +15,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import fake_workers
 import numpy as np
 import ray
-import toys
+from actor_pipelines import TIMEOUT_SECONDS, await_pid, receive_calls, start_pipeline
 from clusters import START_LIMIT
-from lines import LONG, beat, calls, line_of
 from ray.cluster_utils import Cluster
 
 from interplay.reward.reward_functions import LaneState, ScoredUnroll
@@ -36,7 +36,7 @@ STORE = {"object_store_memory": 80 * 2**20}
 ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no room for
 
 
-class Wide(toys.Counter):
+class Wide(fake_workers.CountingActor):
     """Makes unrolls that are too large to be sent along with an answer: they stay on the node that made them."""
 
     def unroll(self, number: int) -> UnrollMessage:
@@ -49,7 +49,7 @@ def scored(replicas: Replicas, call: PendingUnroll, states: LaneState) -> Scored
     """The answer about an unroll."""
     answer: ScoredUnroll | ScoreRequest = replicas.ask(call.reference, states)
     while isinstance(answer, ScoreRequest):
-        assert ray.wait([answer.reference], timeout=LONG)[0], "no answer"
+        assert ray.wait([answer.reference], timeout=TIMEOUT_SECONDS)[0], "no answer"
         answer = replicas.answer(answer)
     return answer
 
@@ -68,20 +68,20 @@ def main(folder: Path) -> None:
     start_with_retries(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE), START_LIMIT)
     node = start_with_retries(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    ray.cloudpickle.register_pickle_by_value(toys)
-    config = RuntimeConfig("ray", start_limit=LONG, stall_limit=LONG)
+    ray.cloudpickle.register_pickle_by_value(fake_workers)
+    config = RuntimeConfig("ray", start_limit=TIMEOUT_SECONDS, stall_limit=TIMEOUT_SECONDS)
     names = ("actor-0", "reward-0")
     placement = reserve_resources([ResourceRequest(name, Resources(cpus=2)) for name in names], config)
     context = LearnerContext(
         config, placement, CrashReports(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0
     )
-    line = line_of(context.add_worker("actor-0", Wide))
-    replicas = Replicas([context.add_worker("reward-0", toys.Doubler)], retries=1)
+    line = start_pipeline(context.add_worker("actor-0", Wide))
+    replicas = Replicas([context.add_worker("reward-0", fake_workers.DoublingReward)], retries=1)
     replicas.start()
 
     numbers, paid, states = [], [], LaneState()
-    came = calls(line, 3)
-    nodes = {line.worker.name: beat(line.worker), "reward-0": beat(replicas.workers[0])}
+    came = receive_calls(line, 3)
+    nodes = {line.worker.name: await_pid(line.worker), "reward-0": await_pid(replicas.workers[0])}
     for call in [*came[:2], None, *came[2:], *([None] * 3)]:
         if call is None and nodes:  # the third unroll has come, and is not judged yet
             nodes.clear()
@@ -90,7 +90,7 @@ def main(folder: Path) -> None:
             start_with_retries(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
             continue
         if call is None:
-            (call,) = calls(line, 1)
+            (call,) = receive_calls(line, 1)
         answer = scored(replicas, call, states)
         assert answer.reward is not None and answer.lane_state.reward is not None
         numbers.append(call.number)

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from street import Street, tiny_agent
+from fake_world import LineWorld, tiny_agent
 
 from interplay.agent.network import Agent
 from interplay.agent.recurrent import RecurrentState
@@ -19,11 +19,11 @@ LONG = 60.0
 
 
 def weights(seed: int) -> Weights:
-    return {name: weight.copy() for name, weight in export_weights(tiny_agent(Street(), seed=seed)).items()}
+    return {name: weight.copy() for name, weight in export_weights(tiny_agent(LineWorld(), seed=seed)).items()}
 
 
 def deciding(*versions: int) -> InferenceModel:
-    completed = InferenceModel(tiny_agent(Street(), seed=99))
+    completed = InferenceModel(tiny_agent(LineWorld(), seed=99))
     for version in versions:
         completed.publish(version, weights(version), versions)
     return completed
@@ -57,7 +57,7 @@ def alike(one: DecisionResponse, other: DecisionResponse) -> None:
 
 @pytest.mark.parametrize("greedy", [False, True])
 def test_joined_requests_are_answered_as_each_alone(greedy: bool) -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     service = deciding(1)
     requests = [request(agent, seed, lanes, greedy=greedy) for seed, lanes in enumerate((3, 1, 5, 2))]
     answers = service.decide(requests)
@@ -72,7 +72,7 @@ def test_joined_requests_are_answered_as_each_alone(greedy: bool) -> None:
 
 
 def test_each_version_decides_with_its_own_weights() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     service = deciding(1, 2, 3)
     values = [service.decide([request(agent, 0, 2, version)])[0].decided["value"] for version in (1, 2, 3)]
     for version, value in zip((1, 2, 3), values, strict=True):
@@ -82,7 +82,7 @@ def test_each_version_decides_with_its_own_weights() -> None:
 
 
 def test_versions_that_nobody_wants_are_dropped_and_their_room_is_used_again() -> None:
-    agent = tiny_agent(Street())
+    agent = tiny_agent(LineWorld())
     service = deciding(1, 2)
     service.publish(3, weights(3), [2])
     assert service.versions == [2, 3]

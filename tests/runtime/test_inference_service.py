@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fake_workers
 import pytest
 import ray
-import toys
 from clusters import small
-from killer import LONG, pid_once
-from outcomes import exact, numbers, same_stage
+from outcomes import assert_each_unroll_once, assert_same_stage, unroll_numbers
 from tiny_runs import copied, interplay, tiny
+from worker_killer import TIMEOUT_SECONDS, await_worker_pid
 
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
@@ -44,7 +44,7 @@ ASKS = "waits for inference"
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(fake_workers)  # the parts' processes don't find the tests' modules
 
 
 class Interloper(threading.Thread):
@@ -62,7 +62,7 @@ class Interloper(threading.Thread):
             service, reader, actor = (self._pid(name) for name in ("inference", "dataset-0", self._actor))
             if self._amid:  # it is asked, and will never answer
                 os.kill(service, signal.SIGSTOP)
-                pid_once(
+                await_worker_pid(
                     self._folder,
                     self._actor,
                     lambda worker: worker["activity"] == ASKS and worker["activity_seconds"] > 1.0,
@@ -70,7 +70,7 @@ class Interloper(threading.Thread):
             os.kill(reader, signal.SIGSTOP)
             try:
                 os.kill(service, signal.SIGKILL)
-                pid_once(self._folder, "inference", lambda worker: worker["pid"] not in (0, service))
+                await_worker_pid(self._folder, "inference", lambda worker: worker["pid"] not in (0, service))
                 os.kill(actor, signal.SIGKILL)
             finally:
                 os.kill(reader, signal.SIGCONT)
@@ -82,7 +82,7 @@ class Interloper(threading.Thread):
             StopRequest.request_stop()
 
     def _pid(self, name: str) -> int:
-        return pid_once(self._folder, name, lambda worker: worker["pid"] > 0)
+        return await_worker_pid(self._folder, name, lambda worker: worker["pid"] > 0)
 
     def _kept(self, worker: str, pid: int) -> bool:
         file = self._crashes / f"{worker}.txt"
@@ -92,9 +92,9 @@ class Interloper(threading.Thread):
         return len(read_ledger(self._folder / "ledger.jsonl"))
 
     def _until(self, there: Callable[[], bool]) -> None:
-        ends = time.monotonic() + LONG
+        ends = time.monotonic() + TIMEOUT_SECONDS
         while not there():
-            assert time.monotonic() < ends, f"it has not come about in {LONG} s"
+            assert time.monotonic() < ends, f"it has not come about in {TIMEOUT_SECONDS} s"
             time.sleep(0.05)
 
 
@@ -104,11 +104,11 @@ def killed_and_stopped(root: Path, settings: list[str], **how: Any) -> int:
     interloper = Interloper(folder, root / "run/crashes", **how)
     interloper.start()
     assert main(["reinforce", *settings]) == 130
-    interloper.join(LONG)
+    interloper.join(TIMEOUT_SECONDS)
     assert interloper.done
     found = checkpoint.latest(folder / "checkpoints")
     assert found is not None
-    exact(folder, found.step)
+    assert_each_unroll_once(folder, found.step)
     return found.step
 
 
@@ -124,7 +124,7 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(c
     updates = killed_and_stopped(served, settings, actor="actor-0", amid_a_request=True)
     as_many = f"reinforce.training.updates={updates}"
     interplay("reinforce", tiny(inline, "runtime.overlap=false", *PAID, *FOR_EVER, as_many))
-    same_stage(inline / "run/reinforce", served / "run/reinforce")
+    assert_same_stage(inline / "run/reinforce", served / "run/reinforce")
     assert names(inline) == names(served)
     assert min(row["inference_idle"] for row in read_metrics(served / "run/reinforce/metrics.jsonl")) < 1.0
     assert {row["inference_idle"] for row in read_metrics(inline / "run/reinforce/metrics.jsonl")} == {1.0}
@@ -138,7 +138,7 @@ def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
     assert 0 < max(lags) <= 2 and min(lags) >= 0
-    assert set(numbers(ledger, lambda row: row.played)) == {0, 1}
+    assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1}
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ class Asked:
 
     def __init__(self, context: LearnerContext, service: Callable[..., object]) -> None:
         self.context = context
-        self.actor = context.add_worker("actor-0", toys.Asker, worker_class=InferenceClientWorker)
+        self.actor = context.add_worker("actor-0", fake_workers.RequestingActor, worker_class=InferenceClientWorker)
         self.inference = InferenceServer(
             context.add_worker("inference", service, worker_class=InferenceWorker, groups=concurrency_groups(1)),
             [self.actor],
@@ -173,23 +173,23 @@ class Asked:
     def unroll(self, number: int, version: int) -> UnrollMessage:
         """What the actor makes of an answer by this version, whatever befalls the service."""
         self.inference.publish(version, ray.put({}), 0, [])
-        completed, ends = self.actor.submit("unroll", "plays", number, version), time.monotonic() + LONG
+        completed, ends = self.actor.submit("unroll", "plays", number, version), time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < ends:
             waiting = self.inference.waiting_for()
             for ready in ray.wait([completed, *waiting], timeout=0.1)[0]:
                 if ready is completed:
-                    message: UnrollMessage = ray.get(completed, timeout=LONG)
+                    message: UnrollMessage = ray.get(completed, timeout=TIMEOUT_SECONDS)
                     return message
                 waiting[ready]()
             self.inference.restart_stalled()
-        raise AssertionError(f"unroll {number} has not come in {LONG} s: {self.context.status()}")
+        raise AssertionError(f"unroll {number} has not come in {TIMEOUT_SECONDS} s: {self.context.status()}")
 
 
 def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(context: LearnerContext) -> None:
     context.config = replace(context.config, stall_limit=3.0)
-    asked = Asked(context, toys.Decider)
+    asked = Asked(context, fake_workers.EchoInference)
     assert (asked.unroll(0, version=5).arrays["row"] == 5).all()
-    ends = time.monotonic() + LONG
+    ends = time.monotonic() + TIMEOUT_SECONDS
     while not asked.inference.worker.status().completed and time.monotonic() < ends:
         time.sleep(0.05)
     pid = asked.inference.worker.status().pid
@@ -202,7 +202,7 @@ def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(context: Learne
 
 
 def test_a_service_that_raises_ends_the_run_with_its_traceback(context: LearnerContext) -> None:
-    asked = Asked(context, toys.Unable)
+    asked = Asked(context, fake_workers.FailingInference)
     with pytest.raises(WorkerFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):
         asked.unroll(0, version=1)
     assert asked.actor.restarts == 0
@@ -211,7 +211,7 @@ def test_a_service_that_raises_ends_the_run_with_its_traceback(context: LearnerC
 
 def test_a_service_that_never_comes_ends_the_run(context: LearnerContext) -> None:
     context.config = replace(context.config, start_limit=1.0, stall_limit=1.0)
-    asked = Asked(context, toys.NeverThere)
+    asked = Asked(context, fake_workers.NeverStartingInference)
     with pytest.raises(
         WorkerFailed, match=r"(?s)inference .*restarts=1.*actor-0 has waited .* decision from inference"
     ):
@@ -220,7 +220,7 @@ def test_a_service_that_never_comes_ends_the_run(context: LearnerContext) -> Non
 
 
 def test_a_request_for_weights_that_are_gone_is_told_so(context: LearnerContext) -> None:
-    asked = Asked(context, toys.Gone)
+    asked = Asked(context, fake_workers.DroppedVersionInference)
     with pytest.raises(VersionGone):
         asked.unroll(0, version=1)
     assert asked.inference.worker.restarts == 0  # the others are not disturbed

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import fake_workers
 import pytest
 import ray
-import toys
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
@@ -22,7 +22,7 @@ CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(fake_workers)  # the parts' processes don't find the tests' modules
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def crashes(folder: Path) -> CrashReports:
 
 
 def seen(context: LearnerContext, name: str) -> str | None:
-    worker = context.add_worker(name, toys.Seer)
+    worker = context.add_worker(name, fake_workers.GpuReporter)
     worker.start()
-    sees: str | None = ray.get(worker.submit("sees", "looks"), timeout=LONG)
+    sees: str | None = ray.get(worker.submit("visible_devices", "reports"), timeout=LONG)
     return sees
 
 
@@ -65,7 +65,7 @@ def test_so_does_the_learner(placement: WorkerPlacement, tmp_path: Path, name: s
     completed = remote_class(LearnerHost, placement, name)
     host = completed.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
-        ray.get(host.run.remote(partial(toys.tell_gpus, told)), timeout=LONG)
+        ray.get(host.run.remote(partial(fake_workers.write_visible_gpus, told)), timeout=LONG)
     finally:
         ray.kill(host)
     assert told.read_text() in sees

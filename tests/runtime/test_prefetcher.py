@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from lines import LONG
+from actor_pipelines import TIMEOUT_SECONDS
 
 from interplay.runtime.prefetcher import Prefetcher
 
@@ -14,7 +14,7 @@ def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixt
     goes_on = threading.Event()
 
     def is_stuck_here() -> None:
-        goes_on.wait(LONG)
+        goes_on.wait(TIMEOUT_SECONDS)
 
     prefetcher = Prefetcher("rollouts", is_stuck_here, time_limit=0.1)
     try:

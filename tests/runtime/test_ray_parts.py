@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import fake_workers
 import numpy as np
 import pytest
 import ray
-import toys
-from lines import LONG, beat, line_of, received
+from actor_pipelines import TIMEOUT_SECONDS, await_pid, receive_numbers, start_pipeline
 from ray.core.generated.common_pb2 import ActorDiedErrorContext
 from ray.exceptions import (
     ActorDiedError,
@@ -42,7 +42,7 @@ from interplay.runtime.ray.supervision import LearnerDied, stage_error
 from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(toys)  # the parts' processes don't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(fake_workers)  # the parts' processes don't find the tests' modules
 
 
 @pytest.fixture
@@ -60,50 +60,52 @@ def context(tmp_path: Path) -> Iterator[LearnerContext]:
 
 
 def test_a_killed_part_goes_on_after_what_has_come(context: LearnerContext, caplog: pytest.LogCaptureFixture) -> None:
-    pipeline = line_of(context.add_worker("actor-0", toys.Counter))
-    assert received(pipeline, 3) == [0, 1, 2]
-    pid = beat(pipeline.worker)
+    pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
+    assert receive_numbers(pipeline, 3) == [0, 1, 2]
+    pid = await_pid(pipeline.worker)
     os.kill(pid, signal.SIGKILL)
-    assert received(pipeline, 3) == [3, 4, 5]
+    assert receive_numbers(pipeline, 3) == [3, 4, 5]
     told = (context.crashes.folder / "actor-0.txt").read_text()
     assert "1 of at most 2 times" in told and "seed 7, config abc" in told
     assert "episode-" in told and f"pid: {pid}" in told
-    assert beat(pipeline.worker) != pid and pipeline.worker.restarts == 1
+    assert await_pid(pipeline.worker) != pid and pipeline.worker.restarts == 1
     assert f"actor-0 went down and is restarted, 1 of at most 2 times (see {context.crashes.folder}" in caplog.text
 
 
 def test_a_part_that_raises_leaves_its_traceback_and_goes_on(context: LearnerContext, tmp_path: Path) -> None:
-    pipeline = line_of(context.add_worker("actor-1", partial(toys.Stumbler, tmp_path / "scar")))
-    assert received(pipeline, 4) == [0, 1, 2, 3]
+    pipeline = start_pipeline(
+        context.add_worker("actor-1", partial(fake_workers.FailsOnceActor, tmp_path / "failed_once"))
+    )
+    assert receive_numbers(pipeline, 4) == [0, 1, 2, 3]
     told = (context.crashes.folder / "actor-1.txt").read_text()
     raised, _, _ = told.partition("\nThe last that actor-1 printed")
-    assert raised.strip().endswith("ArithmeticError: stumbled over unroll 2") and "toys.py" in told
+    assert raised.strip().endswith("ArithmeticError: failed at unroll 2") and "fake_workers.py" in told
     assert "episode-1" in told  # the last that it made
 
 
 def test_why_a_part_went_down_ends_with_what_it_printed(context: LearnerContext) -> None:
-    pipeline = line_of(context.add_worker("actor-0", toys.Talker))
-    assert received(pipeline, 2) == [0, 1]
-    os.kill(beat(pipeline.worker), signal.SIGKILL)
-    assert received(pipeline, 2) == [2, 3]
+    pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.PrintingActor))
+    assert receive_numbers(pipeline, 2) == [0, 1]
+    os.kill(await_pid(pipeline.worker), signal.SIGKILL)
+    assert receive_numbers(pipeline, 2) == [2, 3]
     told = (context.crashes.folder / "actor-0.txt").read_text()
     printed = context.crashes.folder / "logs" / "actor-0.txt"
     assert f"\nThe last output of actor-0 ({printed}):\n" in told
     last = told.strip().splitlines()[-2:]
     number = last[0].partition(":")[0]  # two are in flight: it may have begun with the next
-    assert last == [f"{number}: the arm moves", f"{number}: from beneath Python"]
+    assert last == [f"{number}: the arm moves", f"{number}: from below Python"]
     assert printed.read_text().count(" actor-0 starts\n") == 2
 
 
 def test_a_part_that_goes_down_too_often_ends_the_run(context: LearnerContext) -> None:
     context.config = replace(context.config, restart_window=1e-3)  # which it outlives, but makes nothing meanwhile
-    pipeline = line_of(
-        context.add_worker("actor-0", partial(toys.Stumbler, Path("/nowhere/scar")))
+    pipeline = start_pipeline(
+        context.add_worker("actor-0", partial(fake_workers.FailsOnceActor, Path("/nowhere/failed_once")))
     )  # it can't be written down
     with pytest.raises(
-        WorkerFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/scar'($|\nThe last output)"
+        WorkerFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/failed_once'($|\nThe last output)"
     ):
-        received(pipeline, 4)
+        receive_numbers(pipeline, 4)
     assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
@@ -111,13 +113,13 @@ def test_whoever_learns_keeps_what_it_frees(context: LearnerContext) -> None:
     placement = reserve_resources([ResourceRequest("rank-1", Resources(cpus=0.2))], context.config)
     try:
         learns, plays = (
-            replace(context, placement=placement).add_worker("rank-1", toys.Frees),
-            context.add_worker("actor-0", toys.Frees),
+            replace(context, placement=placement).add_worker("rank-1", fake_workers.AllocatingWorker),
+            context.add_worker("actor-0", fake_workers.AllocatingWorker),
         )
         for worker in (learns, plays):
             worker.start()
-        asked = [worker.submit("fetched", "asks") for worker in (learns, plays)]
-        kept, fetched = ray.get(asked, timeout=LONG)
+        asked = [worker.submit("page_faults", "counts") for worker in (learns, plays)]
+        kept, fetched = ray.get(asked, timeout=TIMEOUT_SECONDS)
         assert kept < 100 and fetched > 1000
         learns.kill()
     finally:
@@ -127,18 +129,18 @@ def test_whoever_learns_keeps_what_it_frees(context: LearnerContext) -> None:
 def test_restarts_of_long_ago_no_longer_count(context: LearnerContext) -> None:
     context.config = replace(context.config, restart_window=1e-3)
     context.crashes = replace(context.crashes, limit=1)
-    pipeline = line_of(context.add_worker("actor-0", toys.Counter))
+    pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
     for kill in range(2):
-        assert received(pipeline, 2) == [2 * kill, 2 * kill + 1]  # the second was asked for after the last kill
-        os.kill(beat(pipeline.worker), signal.SIGKILL)
-    assert received(pipeline, 2) == [4, 5] and pipeline.worker.restarts == 2
+        assert receive_numbers(pipeline, 2) == [2 * kill, 2 * kill + 1]  # the second was asked for after the last kill
+        os.kill(await_pid(pipeline.worker), signal.SIGKILL)
+    assert receive_numbers(pipeline, 2) == [4, 5] and pipeline.worker.restarts == 2
     assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, 1 of at most 1 times in ") == 2
 
 
 def test_a_part_placed_on_a_lost_node_has_been_counted_before(
     context: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    worker = context.add_worker("actor-0", toys.Counter)
+    worker = context.add_worker("actor-0", fake_workers.CountingActor)
     why = "The actor died because its node has died. Node Id: 7"
     told = ActorDiedErrorContext(actor_id=bytes(16), error_message=why, never_started=True)
     for _ in range(5):
@@ -152,21 +154,23 @@ def test_a_part_placed_on_a_lost_node_has_been_counted_before(
 
 def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(context: LearnerContext, tmp_path: Path) -> None:
     context.config = replace(context.config, stall_limit=5.0)
-    other = context.add_worker("actor-1", toys.Counter)
+    other = context.add_worker("actor-1", fake_workers.CountingActor)
     other.start(None)
-    assert beat(other)
-    pipeline = line_of(context.add_worker("actor-0", partial(toys.Sleeper, tmp_path / "scar")))
+    assert await_pid(other)
+    pipeline = start_pipeline(
+        context.add_worker("actor-0", partial(fake_workers.SleepsOnceActor, tmp_path / "failed_once"))
+    )
 
     def watch() -> None:
         restart_stalled(
             context, {pipeline: lambda call: pipeline.worker.submit("unroll", "makes", call.number)}, "an unroll"
         )
 
-    assert received(pipeline, 1) == [0]
-    assert received(pipeline, 3, watch) == [1, 2, 3]
+    assert receive_numbers(pipeline, 1) == [0]
+    assert receive_numbers(pipeline, 3, watch) == [1, 2, 3]
     told = (context.crashes.folder / "actor-0.txt").read_text()
     assert "the learner has waited" in told and "from actor-0, which says: makes" in told
-    assert "sleep_over_it" in told and "config abc, episodes of its last unroll: episode-0\n" in told
+    assert "sleep_in_unroll" in told and "config abc, episodes of its last unroll: episode-0\n" in told
     stacks = context.crashes.folder / "stacks"
     assert "from actor-0" in (stacks / "blocked.txt").read_text()
     assert "Thread" in (stacks / "actor-1.txt").read_text()
@@ -175,18 +179,18 @@ def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(context: LearnerCo
 
 
 def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
-    pipeline = line_of(context.add_worker("actor-0", toys.Counter))
-    workers = [context.add_worker(f"actor-{index}", toys.Doubler) for index in (1, 2)]
+    pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
+    workers = [context.add_worker(f"actor-{index}", fake_workers.DoublingReward) for index in (1, 2)]
     replicas = Replicas(workers, retries=3)
     replicas.start()
     states = LaneState()
     for number in range(6):
         if number == 2:
-            os.kill(beat(workers[0]), signal.SIGKILL)
+            os.kill(await_pid(workers[0]), signal.SIGKILL)
         if number == 4:
             replicas.load_version({}, 9)
         call = pipeline.request(0, "makes")
-        assert ray.wait([call.reference], timeout=LONG)[0]
+        assert ray.wait([call.reference], timeout=TIMEOUT_SECONDS)[0]
         assert pipeline.receive() is call
         answer = answered(replicas, replicas.ask(call.reference, states))
         assert answer.reward is not None and (answer.reward == 2 * number).all()
@@ -204,13 +208,13 @@ def asked(replicas: Replicas, number: int) -> ScoredUnroll:
 
 def answered(replicas: Replicas, answer: ScoredUnroll | ScoreRequest) -> ScoredUnroll:
     while isinstance(answer, ScoreRequest):
-        assert ray.wait([answer.reference], timeout=LONG)[0]
+        assert ray.wait([answer.reference], timeout=TIMEOUT_SECONDS)[0]
         answer = replicas.answer(answer)
     return answer
 
 
 def test_a_strangers_faulty_request_ends_no_replica(context: LearnerContext) -> None:
-    worker = context.add_worker("actor-0", toys.Doubler)
+    worker = context.add_worker("actor-0", fake_workers.DoublingReward)
     replicas = Replicas([worker], retries=3, external_clients=True)
     replicas.start()
     for _ in range(4):  # more often than it may go down
@@ -222,7 +226,10 @@ def test_a_strangers_faulty_request_ends_no_replica(context: LearnerContext) -> 
 def test_a_replica_given_up_leaves_strangers_to_the_others(
     context: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    workers = [context.add_worker("actor-0", toys.no_judge), context.add_worker("actor-1", toys.Doubler)]
+    workers = [
+        context.add_worker("actor-0", fake_workers.exit_at_start),
+        context.add_worker("actor-1", fake_workers.DoublingReward),
+    ]
     replicas = Replicas(workers, retries=9, external_clients=True)
     replicas.start()
     for number in range(3):
@@ -234,7 +241,10 @@ def test_a_replica_given_up_leaves_strangers_to_the_others(
 
 def test_where_no_replica_is_left_every_stranger_is_told_why(context: LearnerContext) -> None:
     scorer = ReplicatedScorer(
-        Replicas([context.add_worker("actor-0", toys.no_judge)], retries=9, external_clients=True), 1, _read, LONG
+        Replicas([context.add_worker("actor-0", fake_workers.exit_at_start)], retries=9, external_clients=True),
+        1,
+        _read,
+        TIMEOUT_SECONDS,
     )
     scorer._replicas.start()
     arrays = {"row": np.ones((2, 3))}
@@ -244,7 +254,7 @@ def test_where_no_replica_is_left_every_stranger_is_told_why(context: LearnerCon
 
 
 def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(context: LearnerContext) -> None:
-    replicas = Replicas([context.add_worker("actor-0", toys.Doubler)], retries=9, external_clients=True)
+    replicas = Replicas([context.add_worker("actor-0", fake_workers.DoublingReward)], retries=9, external_clients=True)
     replicas.start()
     hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
     with pytest.raises(NoAnswer, match="no replica has answered in 0 s"):
@@ -257,14 +267,17 @@ def _read(path: str) -> tuple[Weights, int]:
 
 
 def test_a_lost_unroll_is_told_and_ends_no_replica(context: LearnerContext) -> None:
-    owner, worker = context.add_worker("actor-0", toys.Owner), context.add_worker("actor-1", toys.Doubler)
+    owner, worker = (
+        context.add_worker("actor-0", fake_workers.ObjectOwner),
+        context.add_worker("actor-1", fake_workers.DoublingReward),
+    )
     replicas = Replicas([worker], retries=3)
     replicas.start()
     asked(replicas, 1)
     owner.start()
-    (unroll,) = ray.get(owner.submit("put", "puts"), timeout=LONG)
+    (unroll,) = ray.get(owner.submit("put", "puts"), timeout=TIMEOUT_SECONDS)
     owner.kill()
-    ends = time.monotonic() + LONG
+    ends = time.monotonic() + TIMEOUT_SECONDS
     with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):
         while time.monotonic() < ends:  # it is found a while after its owner has gone
             answered(replicas, replicas.ask(unroll, LaneState()))
@@ -272,7 +285,7 @@ def test_a_lost_unroll_is_told_and_ends_no_replica(context: LearnerContext) -> N
 
 
 def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(context: LearnerContext) -> None:
-    worker = context.add_worker("actor-0", toys.Doubler)
+    worker = context.add_worker("actor-0", fake_workers.DoublingReward)
     replicas = Replicas([worker], retries=0)
     replicas.start()
     asked(replicas, 1)
@@ -284,26 +297,26 @@ def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(context: Learne
 
 @pytest.mark.parametrize("external_clients", [False, True])
 def test_nor_by_the_successor_of_the_replica_that_was_asked(context: LearnerContext, *, external_clients: bool) -> None:
-    worker = context.add_worker("actor-0", toys.Doubler)
+    worker = context.add_worker("actor-0", fake_workers.DoublingReward)
     replicas = Replicas([worker], retries=9, external_clients=external_clients)
     replicas.start()
     asked(replicas, 1)
-    os.kill(beat(worker), signal.SIGKILL)
+    os.kill(await_pid(worker), signal.SIGKILL)
     unroll = ray.put(UnrollMessage(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
     one, other = (replicas.ask(unroll, LaneState()) for _ in range(2))
     for each in (one, other):
-        assert ray.wait([each.reference], timeout=LONG)[0]
+        assert ray.wait([each.reference], timeout=TIMEOUT_SECONDS)[0]
     again = replicas.answer(one)
     assert isinstance(again, ScoreRequest) and worker.restarts == 1
     replicas.load_version({}, -1)
-    assert ray.wait([replicas._loading[0]], timeout=LONG)[0]
+    assert ray.wait([replicas._loading[0]], timeout=TIMEOUT_SECONDS)[0]
     with pytest.raises(WorkerFailed, match="no version -1"):
         answered(replicas, replicas.answer(other))
 
 
 def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> None:
     error = RayError.from_bytes(
-        RayTaskError("run", "a traceback: world says no", toys.TwoWords("world", "no")).to_bytes()
+        RayTaskError("run", "a traceback: world says no", fake_workers.UnpicklableError("world", "no")).to_bytes()
     )
     assert not isinstance(error, RayTaskError)
     raised = stage_error(error)
@@ -311,7 +324,7 @@ def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> N
 
 
 def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(context: LearnerContext) -> None:
-    worker = context.add_worker("actor-0", toys.Speaker)
+    worker = context.add_worker("actor-0", fake_workers.FailingReward)
     replicas = Replicas([worker], retries=3, external_clients=True)
     replicas.start()
     for _ in range(4):  # more often than it may go down

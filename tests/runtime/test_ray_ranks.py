@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 from clusters import small
-from killer import LONG, Killer
-from outcomes import exact
-from street import Street, tiny_agent
+from fake_world import LineWorld, tiny_agent
+from outcomes import assert_each_unroll_once
 from tiny_runs import copied, interplay, refused, rows, tiny
+from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
 from interplay.launch.compose import compose
 from interplay.learner import checkpoint
@@ -75,12 +75,12 @@ def test_a_killed_rank_costs_nothing_that_was_saved(
     alone, chaos = (copied(cloned, tmp_path / name) for name in ("alone", "chaos"))
     interplay("reinforce", tiny(alone, "runtime.overlap=false", *settings))
     folder = chaos / "run/reinforce"
-    killer = Killer(folder, ("rank-1",))
+    killer = WorkerKiller(folder, ("rank-1",))
     killer.start()
     interplay("reinforce", small(chaos, *TWO, *settings))
-    killer.join(LONG)
+    killer.join(TIMEOUT_SECONDS)
     assert set(killer.killed) == {"rank-1"}
-    exact(folder, 20)
+    assert_each_unroll_once(folder, 20)
     learned_alike(alone / "run/reinforce", folder)
     kept = (chaos / "run/crashes/rank-1.txt").read_text()
     assert str(killer.killed["rank-1"]) in kept and "1 of at most" in kept, kept
@@ -97,7 +97,7 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
     )
     generator = torch.Generator().manual_seed(1)
     learner = create_rank_zero_learner(
-        tiny_agent(Street()), LearnerConfig(), dataset_lanes=4, generator=generator, context=context
+        tiny_agent(LineWorld()), LearnerConfig(), dataset_lanes=4, generator=generator, context=context
     )
     try:
         state = learner.state()

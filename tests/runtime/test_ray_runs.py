@@ -12,14 +12,14 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import fake_workers
 import numpy as np
 import pytest
 import ray
-import toys
 from clusters import small
-from killer import LONG, Killer
-from outcomes import exact, numbers, same_stage
+from outcomes import assert_each_unroll_once, assert_same_stage, unroll_numbers
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
+from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
 from interplay.agent.observation import Arrays
 from interplay.launch import cli
@@ -62,7 +62,7 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
     printed.write_text("much\n" * MAX_LOG_BYTES)  # which the learner's process shortens
     interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
     assert printed.stat().st_size <= MAX_LOG_BYTES
-    same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
+    assert_same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
     here, there = (rows(root / "run/reinforce/metrics.jsonl") for root in (inline, under_ray))
     learned = ("loss", "gradient_norm", "reward_mean", "reward_version", "lag", "lag_max", "heldout_return")
     assert [{key: row.get(key) for key in learned} for row in here] == [
@@ -80,7 +80,7 @@ def test_demonstrations_do_not_depend_on_where_they_are_read(cloned: Path, rewar
         root = copied(before, tmp_path / stage)
         shutil.rmtree(root / "run" / stage)
         interplay(stage, small(root))
-        same_stage(before / "run" / stage, root / "run" / stage)
+        assert_same_stage(before / "run" / stage, root / "run" / stage)
 
 
 @pytest.mark.slow
@@ -93,13 +93,13 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
     quiet, chaos = (copied(rewarded, tmp_path / name) for name in ("quiet", "chaos"))
     interplay("reinforce", small(quiet, *settings))
     folder = chaos / "run/reinforce"
-    killer = Killer(folder, ("actor-0", "dataset-1", "reward-0", "learner"))
+    killer = WorkerKiller(folder, ("actor-0", "dataset-1", "reward-0", "learner"))
     killer.start()
     interplay("reinforce", small(chaos, *settings))
-    killer.join(LONG)
+    killer.join(TIMEOUT_SECONDS)
     assert set(killer.killed) == {"actor-0", "dataset-1", "reward-0", "learner"}
-    exact(folder, 60)
-    same_stage(quiet / "run/reinforce", folder)
+    assert_each_unroll_once(folder, 60)
+    assert_same_stage(quiet / "run/reinforce", folder)
     curves = [rows(each / "metrics.jsonl") for each in (quiet / "run/reinforce", folder)]
     learned = ("step", "steps", "loss", "gradient_norm", "reward_mean", "lag_max", "heldout_return")
     calm, shaken = ([{key: row.get(key) for key in learned} for row in curve] for curve in curves)
@@ -118,7 +118,7 @@ def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, capl
     (root / "run/reinforce/status.json").mkdir(parents=True)  # which can't be written: no reason to end
     bound = ("runtime.actors=3", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
     interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
-    exact(root / "run/reinforce", 20)
+    assert_each_unroll_once(root / "run/reinforce", 20)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
     assert 0 < max(lags) <= 2 and min(lags) >= 0
@@ -130,7 +130,7 @@ def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, capl
     assert max(row["object_store_mb"] for row in logged) > 0.01
     assert {row["unpaid"] for row in logged} <= set(range(10))  # of 3 actors' unrolls, at most max_lag + 1 batches
     assert {row["played_ready"] for row in logged} <= {0.0, 1.0, 2.0, 3.0}
-    assert set(numbers(ledger, lambda row: row.played)) == {0, 1, 2}
+    assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2}
 
 
 def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> N
     folder = root / "run/reinforce"
 
     def ask() -> None:
-        ends = time.monotonic() + LONG
+        ends = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < ends and not (folder / "metrics.jsonl").exists():
             time.sleep(0.05)
         StopRequest.request_stop()
@@ -150,10 +150,10 @@ def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> N
     assert main(["reinforce", *settings]) == 130
     found = checkpoint.latest(folder / "checkpoints")
     assert found is not None and 0 < found.step < 400
-    exact(folder, found.step)
+    assert_each_unroll_once(folder, found.step)
     more = f"reinforce.training.updates={found.step + 2}"
     interplay("reinforce", small(root, "reinforce.heldout_every=500", more))
-    exact(folder, found.step + 2)
+    assert_each_unroll_once(folder, found.step + 2)
 
 
 def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
@@ -199,7 +199,7 @@ def test_a_newer_reward_model_pays_while_the_run_goes_on(
         return [abs(row["reward_mean"]) for row in rows(metrics)] if metrics.exists() else []
 
     def improve() -> None:
-        ends = time.monotonic() + LONG
+        ends = time.monotonic() + TIMEOUT_SECONDS
         while time.monotonic() < ends and len(earned()) < 3:
             time.sleep(0.05)
         before = max(earned())
@@ -216,10 +216,10 @@ def test_a_newer_reward_model_pays_while_the_run_goes_on(
         "reinforce.training.checkpoint_every=3000",
     )
     assert main(["reinforce", *small(root, "runtime.reward.follow=true", *sizes)]) == 130
-    improving.join(LONG)
+    improving.join(TIMEOUT_SECONDS)
     assert max(earned()[-3:]) > 100 * max(earned()[:3])
     assert list(dict.fromkeys(row["reward_version"] for row in rows(metrics))) == [old.step, 9]
-    exact(root / "run/reinforce", len(earned()))
+    assert_each_unroll_once(root / "run/reinforce", len(earned()))
     said = capsys.readouterr().err
     assert said.count(f"the reward model of update 9 pays from now on, after that of {old.step}") == 1
 
@@ -277,19 +277,19 @@ def test_a_service_without_replicas_says_why_and_ends(
 ) -> None:
     ports: queue.Queue[int] = queue.Queue()
     codes: queue.Queue[int] = queue.Queue()
-    ray.cloudpickle.register_pickle_by_value(toys)  # the replicas' processes don't find the tests' modules
-    monkeypatch.setattr(reward_service, "_scoring_replica", toys.no_judge)
+    ray.cloudpickle.register_pickle_by_value(fake_workers)  # the replicas' processes don't find the tests' modules
+    monkeypatch.setattr(reward_service, "_scoring_replica", fake_workers.exit_at_start)
     monkeypatch.setattr(
         cli, "serve_reward", lambda run, call_worker: serve_reward(run, lambda host, port: ports.put(port))
     )
     typed = ["serve-reward", *small(copied(rewarded, tmp_path), "runtime.restarts=0", "serve.port=0")]
     threading.Thread(target=lambda: codes.put(main(typed)), daemon=True).start()
-    port = ports.get(timeout=LONG)
+    port = ports.get(timeout=TIMEOUT_SECONDS)
     model, _ = load_agent(tmp_path / "run/reward/checkpoints")
     status, _, said = score(port, {**model.layout.observations(5, 2), "last": np.zeros((5, 2), bool)})
     assert status == 503
     assert b"no replica is left that scores: reward-0 went down more often than runtime.restarts=0 allows" in said
-    assert codes.get(timeout=LONG) == 1
+    assert codes.get(timeout=TIMEOUT_SECONDS) == 1
     shown = capsys.readouterr().err.strip().splitlines()
     assert shown[-1] == "no room for the reward model"
     assert any(line.startswith("interplay serve-reward: no replica is left that scores") for line in shown)
@@ -302,7 +302,7 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     ports: list[int] = []
     serving = threading.Thread(target=serve_reward, args=(run, lambda host, port: ports.append(port)), daemon=True)
     serving.start()
-    ends = time.monotonic() + LONG
+    ends = time.monotonic() + TIMEOUT_SECONDS
     while not ports and time.monotonic() < ends:
         time.sleep(0.05)
     old = checkpoint.read(run.stage("reward").checkpoints)
@@ -324,7 +324,7 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     model.load_state_dict(doubled)
     paid_by("9")
     StopRequest.request_stop()
-    serving.join(LONG)
+    serving.join(TIMEOUT_SECONDS)
     assert not serving.is_alive()
 
 
@@ -337,7 +337,7 @@ def score(port: int, arrays: Arrays) -> tuple[int, str | None, bytes]:
 
 def posted(port: int, path: str, body: bytes) -> tuple[int, str | None, bytes]:
     """What the service that listens at this port answers: the status, the version and the body."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=LONG)
+    connection = HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
     connection.request("POST", path, body)
     answer = connection.getresponse()
     return answer.status, answer.getheader("X-Reward-Version"), answer.read()

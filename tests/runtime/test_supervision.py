@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import ray
-from lines import LONG
+from actor_pipelines import TIMEOUT_SECONDS
 
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
@@ -29,7 +29,7 @@ ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner d
 def hangs(heard: Path, hang: Callable[[], object], context: LearnerContext) -> None:
     """A stage that hangs once its driver has heard of it."""
     context.heartbeat.set_busy("learns")
-    ends = time.monotonic() + LONG
+    ends = time.monotonic() + TIMEOUT_SECONDS
     while not heard.exists() and time.monotonic() < ends:
         context.heartbeat.set_busy("learns")
         time.sleep(0.05)
@@ -37,11 +37,11 @@ def hangs(heard: Path, hang: Callable[[], object], context: LearnerContext) -> N
 
 
 def waits_for_nobody() -> None:
-    threading.Event().wait(LONG)
+    threading.Event().wait(TIMEOUT_SECONDS)
 
 
 def holds_the_interpreter() -> None:
-    ctypes.PyDLL(None).sleep(int(LONG))
+    ctypes.PyDLL(None).sleep(int(TIMEOUT_SECONDS))
 
 
 def given_up(folder: Path, hang: Callable[[], object]) -> str:
@@ -88,10 +88,10 @@ def test_a_learner_that_can_not_say_how_it_stands_does_not_go_unwatched(
     life._host = SimpleNamespace(report=fails, dump=fails)
     life._pending_report, life._logged_error, life._has_reported, life._reported_at = None, "", True, time.monotonic()
     for _ in range(2):
-        life._poll(LONG)
+        life._poll(TIMEOUT_SECONDS)
     assert caplog.text.count("the learner can't report its status: OSError('stale file handle')") == 1
     life._reported_at -= 301.0
     with pytest.raises(
         LearnerDied, match=r"it can't report its status; its stacks could not be written(.|\n)*stale file"
     ):
-        life._poll(LONG)
+        life._poll(TIMEOUT_SECONDS)

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from struck import Moment, strike
+from signalled_run import AfterCall, run_and_signal
 from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.actors.episode_collector import EpisodeCollector
@@ -48,11 +48,11 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return settings
 
 
-@pytest.mark.parametrize("moment", [Moment(APPENDED, 2), Moment(PLACED, 3)], ids=["stored", "placed"])
-def test_a_killed_recording_goes_on(straight: list[str], tmp_path: Path, moment: Moment) -> None:
+@pytest.mark.parametrize("moment", [AfterCall(APPENDED, 2), AfterCall(PLACED, 3)], ids=["stored", "placed"])
+def test_a_killed_recording_goes_on(straight: list[str], tmp_path: Path, moment: AfterCall) -> None:
     settings = tiny(tmp_path)
-    ended = strike(["collect", *settings], signal.SIGKILL, moment, tmp_path / "log")
-    assert ended.code == -signal.SIGKILL, ended.said
+    result = run_and_signal(["collect", *settings], signal.SIGKILL, moment, tmp_path / "log")
+    assert result.code == -signal.SIGKILL, result.output
     files = sorted(path.name for path in tmp_path.glob("run/store/episodes/*/*.npz"))
     assert len(files) == moment.count
     interplay("collect", settings)
@@ -62,13 +62,13 @@ def test_a_killed_recording_goes_on(straight: list[str], tmp_path: Path, moment:
 
 def test_a_stopped_recording_keeps_every_episode_that_had_begun(straight: list[str], tmp_path: Path) -> None:
     settings = tiny(tmp_path)
-    ended = strike(["collect", *settings], signal.SIGINT, Moment(APPENDED, 1), tmp_path / "log")
-    assert ended.code == 130
+    result = run_and_signal(["collect", *settings], signal.SIGINT, AfterCall(APPENDED, 1), tmp_path / "log")
+    assert result.code == 130
     stored = starts(settings)
     # One had ended, the other lane's was under way and ends; how many lanes still begin one is a matter of the moment.
     assert 2 <= len(stored) < 6
-    assert f"stopped with {len(stored)} of 6 episodes stored; the same command goes on" in ended.said
-    assert "Traceback" not in ended.said
+    assert f"stopped with {len(stored)} of 6 episodes stored; the same command goes on" in result.output
+    assert "Traceback" not in result.output
     assert not opened(settings).stage("collect").finished
     interplay("collect", settings)
     assert starts(settings) == starts(straight)
@@ -87,8 +87,8 @@ def test_collecting_and_marking_again_changes_nothing(straight: list[str]) -> No
 def test_a_killed_rater_marks_nothing_twice(straight: list[str], tmp_path: Path) -> None:
     settings = tiny(tmp_path)
     interplay("collect", settings)
-    ended = strike(["mark", *settings], signal.SIGKILL, Moment(MARKED, 1), tmp_path / "log")
-    assert ended.code == -signal.SIGKILL, ended.said
+    result = run_and_signal(["mark", *settings], signal.SIGKILL, AfterCall(MARKED, 1), tmp_path / "log")
+    assert result.code == -signal.SIGKILL, result.output
     assert (tmp_path / "run" / "mark" / "watched.txt").read_text() == ""
     assert marks(settings) == marks(straight)
     interplay("mark", settings)
@@ -158,9 +158,9 @@ def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Pat
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
         interplay(verb, settings)
-    kept = Moment("interplay.stages.evaluate_stage:write_films", 1)
-    ended = strike(["evaluate", *settings], signal.SIGKILL, kept, tmp_path / "log")
-    assert ended.code == -signal.SIGKILL, ended.said
+    kept = AfterCall("interplay.stages.evaluate_stage:write_films", 1)
+    result = run_and_signal(["evaluate", *settings], signal.SIGKILL, kept, tmp_path / "log")
+    assert result.code == -signal.SIGKILL, result.output
     folder = opened(settings).stage("evaluate")
     assert (folder.path / "bc.npz").exists() and not (folder.path / "bc.json").exists()
     assert read_films(folder, "bc", read_results(folder, "bc")) == []
@@ -172,9 +172,9 @@ def test_a_stopped_evaluation_is_played_again(tmp_path: Path) -> None:
     settings = tiny(tmp_path)
     for verb in ("collect", "clone"):
         interplay(verb, settings)
-    ended = strike(["evaluate", *settings], signal.SIGINT, Moment(PLAYED, 3), tmp_path / "log")
-    assert ended.code == 130
-    assert "stopped while bc played" in ended.said
+    result = run_and_signal(["evaluate", *settings], signal.SIGINT, AfterCall(PLAYED, 3), tmp_path / "log")
+    assert result.code == 130
+    assert "stopped while bc played" in result.output
     interplay("evaluate", settings)
     results = json.loads((tmp_path / "run" / "evaluate" / "bc.json").read_text())["results"]
     assert len({(row["kind"], row["index"]) for row in results}) == len(results) == 6

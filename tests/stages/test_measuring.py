@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from street import Street, frozen, numbered, play, playing, tiny_agent
+from fake_world import LineWorld, make_runner, make_snapshot, record_episode, tiny_agent, with_number
 from tiny_runs import copied, opened, tiny
 
 from interplay.actors.episode_sampler import EpisodeSampler
@@ -99,17 +99,19 @@ def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any
 
 def street_of(snapshot: Snapshot, steps: int) -> SetterReplayActor:
     config = SetterReplayConfig(lanes=3, steps=steps, episode_steps=EPISODE, blocks=1)
-    worlds = [Street() for _ in range(config.lanes)]
+    worlds = [LineWorld() for _ in range(config.lanes)]
     episodes = EpisodeSampler(snapshot, snapshot.ids, seed=5)
     return SetterReplayActor(
-        runner=playing(tiny_agent(worlds[0]), config.lanes), worlds=worlds, episodes=episodes, config=config
+        runner=make_runner(tiny_agent(worlds[0]), config.lanes), worlds=worlds, episodes=episodes, config=config
     )
 
 
 @pytest.mark.parametrize("steps", [1, 3, 4, 50])
 def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
-    snapshot = frozen(tmp_path, [numbered(play(Street(), seed, steps=9)[0], seed) for seed in range(4)])
-    model = tiny_agent(Street(), utility=True)
+    snapshot = make_snapshot(
+        tmp_path, [with_number(record_episode(LineWorld(), seed, steps=9)[0], seed) for seed in range(4)]
+    )
+    model = tiny_agent(LineWorld(), utility=True)
     whole, pieces = Noted(model), Noted(model)
     expected = earned(street_of(snapshot, EPISODE + 1), whole, EPISODE + 1, lambda what: None)
     told: list[str] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from struck import Moment, strike
+from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
@@ -51,10 +51,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wish_to_stop_that_comes_too_late_for_its_stage_stops_the_demo(tmp_path: Path) -> None:
-    saved = Moment("interplay.stages.training_loop:save", 2)  # of the clone, for the last time
-    ended = strike(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
-    assert ended.code == 130, ended.said
-    assert "clone is done, and the same command continues with the next stage" in ended.said
+    saved = AfterCall("interplay.stages.training_loop:save", 2)  # of the clone, for the last time
+    result = run_and_signal(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
+    assert result.code == 130, result.output
+    assert "clone is done, and the same command continues with the next stage" in result.output
     assert not (tmp_path / "run" / "collect-agent").exists()
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+from fake_world import LineWorld, record_episode, with_number
 from numpy.typing import NDArray
-from street import Street, numbered, play
 from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.env import registry
@@ -156,10 +156,10 @@ def test_a_policy_or_a_stranger_is_no_reward_model(
 
 
 def test_of_many_episodes_the_nearest_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    episode, _ = play(Street(), 3, 4)
+    episode, _ = record_episode(LineWorld(), 3, 4)
     with EpisodeStore(tmp_path / "run" / "store") as store:
         for number in range(40):
-            store.append(numbered(episode, number))
+            store.append(with_number(episode, number))
     said = refused("replay", [f"{20:028x}x", f"run.dir={tmp_path}"], capsys)
     assert [number for number in range(40) if f"{number:028x}" in said] == list(range(17, 25))
 
@@ -168,11 +168,11 @@ def test_of_many_episodes_the_nearest_are_named(tmp_path: Path, capsys: pytest.C
 def test_a_world_without_portraits_shows_what_the_agent_saw_if_anything(
     image: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def street(image: bool = image) -> Street:
-        return Street(image=image)
+    def line_world(image: bool = image) -> LineWorld:
+        return LineWorld(image=image)
 
-    monkeypatch.setattr(registry, "_REGISTERED", {"street": street})
-    episode, _ = play(Street(image=image), 3, 12)
+    monkeypatch.setattr(registry, "_REGISTERED", {"street": line_world})
+    episode, _ = record_episode(LineWorld(image=image), 3, 12)
     episode = replace(episode, meta=replace(episode.meta, world_config={"image": image}))
     with EpisodeStore(tmp_path / "run" / "store") as store:
         store.append(episode)
@@ -181,7 +181,7 @@ def test_a_world_without_portraits_shows_what_the_agent_saw_if_anything(
         assert main(["replay", *typed]) == 0
         _, pictures = watched(tmp_path / "run" / "replay" / f"{episode.meta.id}.mp4")
         assert len(pictures) >= 13
-        assert np.ptp(pictures[5][60:200, 60:260].reshape(-1, 3), axis=0).max() > 100  # the street
+        assert np.ptp(pictures[5][60:200, 60:260].reshape(-1, 3), axis=0).max() > 100  # the world's picture
     else:
         assert "draws no pictures" in refused("replay", typed, capsys)
         assert not (tmp_path / "run" / "replay").exists()

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import signal
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-import torch
-from struck import Moment, strike
+from outcomes import assert_equal_nested
+from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.core import files
@@ -43,30 +40,11 @@ def twenty(root: Path, stage: str, overlap: bool) -> list[str]:
     )
 
 
-def same(one: Any, other: Any, where: str = "") -> None:
-    """Asserts that two nests of plain values and tensors are equal, bit for bit."""
-    assert type(one) is type(other), where
-    if isinstance(one, Mapping):
-        assert list(one) == list(other), where
-        for key in one:
-            same(one[key], other[key], f"{where}/{key}")
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other), where
-        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            same(mine, theirs, f"{where}/{index}")
-    elif isinstance(one, torch.Tensor):
-        assert torch.equal(one, other), where
-    elif isinstance(one, np.ndarray):
-        assert np.array_equal(one, other, equal_nan=True), where
-    else:
-        assert one == other, where
-
-
 def same_runs(straight: Path, resumed: Path, stage: str) -> None:
     mine, theirs = (checkpoint.read(root / "run" / stage / "checkpoints") for root in (straight, resumed))
     assert mine.step == theirs.step == 20
-    same(mine.weights(), theirs.weights(), "agent.pt")
-    same(mine.training(), theirs.training(), "training.pt")
+    assert_equal_nested(mine.weights(), theirs.weights(), "agent.pt")
+    assert_equal_nested(mine.training(), theirs.training(), "training.pt")
     for name in ("metrics.jsonl", *(["returns.jsonl"] if stage == "reinforce" else [])):
         lived, again = (rows(root / "run" / stage / name) for root in (straight, resumed))
         assert lived == again, name
@@ -85,8 +63,10 @@ def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage:
     straight, killed = (without(stage, rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay(stage, twenty(straight, stage, overlap))
     # Three updates after its checkpoint, so that rows of updates that were lost stand in the files.
-    ended = strike([stage, *twenty(killed, stage, overlap)], signal.SIGKILL, Moment(LOGGED, 13), tmp_path / "log")
-    assert ended.code == -signal.SIGKILL, ended.said
+    result = run_and_signal(
+        [stage, *twenty(killed, stage, overlap)], signal.SIGKILL, AfterCall(LOGGED, 13), tmp_path / "log"
+    )
+    assert result.code == -signal.SIGKILL, result.output
     found = checkpoint.latest(killed / "run" / stage / "checkpoints")
     assert found is not None
     assert found.step == 10
@@ -100,8 +80,10 @@ def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: P
     interplay("clone", twenty(straight, "clone", True))
     # Six syncs at the start, then two of records and five of the checkpoint per save: the seventeenth is of a file of
     # the second checkpoint, which is not yet renamed.
-    ended = strike(["clone", *twenty(killed, "clone", True)], signal.SIGKILL, Moment(SYNCED, 17), tmp_path / "log")
-    assert ended.code == -signal.SIGKILL, ended.said
+    result = run_and_signal(
+        ["clone", *twenty(killed, "clone", True)], signal.SIGKILL, AfterCall(SYNCED, 17), tmp_path / "log"
+    )
+    assert result.code == -signal.SIGKILL, result.output
     assert [path.name for path in sorted((killed / "run/clone/checkpoints").iterdir())] == [
         ".tmp-000000020",
         "000000010",
@@ -130,10 +112,10 @@ def test_what_is_told_of_the_updates_is_on_disk_before_their_checkpoint(
 def test_a_stopped_stage_saves_and_goes_on(rewarded: Path, tmp_path: Path, stage: str, number: signal.Signals) -> None:
     root = without(stage, rewarded, tmp_path)
     settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
-    ended = strike([stage, *settings], number, Moment(LOGGED, 3), tmp_path / "log")
-    assert ended.code == 130
-    assert "stopped and saved at update 4 of 8; the same command goes on" in ended.said
-    assert "Traceback" not in ended.said
+    result = run_and_signal([stage, *settings], number, AfterCall(LOGGED, 3), tmp_path / "log")
+    assert result.code == 130
+    assert "stopped and saved at update 4 of 8; the same command goes on" in result.output
+    assert "Traceback" not in result.output
     folder = opened(settings).stage(stage)
     assert not folder.finished
     found = checkpoint.latest(folder.checkpoints)
@@ -163,8 +145,8 @@ def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
 def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     more = tiny(root, "clone.training.updates=12")
-    ended = strike(["clone", *more], signal.SIGINT, Moment(LOGGED, 2), tmp_path / "log")
-    assert ended.code == 130, ended.said
+    result = run_and_signal(["clone", *more], signal.SIGINT, AfterCall(LOGGED, 2), tmp_path / "log")
+    assert result.code == 130, result.output
     folder = opened(more).stage("clone")
     assert not folder.finished
     interplay("clone", more)

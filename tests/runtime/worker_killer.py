@@ -1,4 +1,4 @@
-"""Kills parts of a run under Ray, as the machine does where it runs out of memory."""
+"""Kills workers of a run under Ray, as the operating system does when memory runs out."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 from interplay.learner import checkpoint
 
-LONG = 600.0  # seconds; the longest that anything here may take: where others want the cores, a restart takes minutes
+TIMEOUT_SECONDS = 600.0  # of any wait; on a busy machine a restart takes minutes
 
 
-class Killer(threading.Thread):
-    """Kills the named parts, each once it has a process and something has been learned; waits for its successor."""
+class WorkerKiller(threading.Thread):
+    """Kills the named workers in turn, each after the first checkpoint, and waits for its replacement."""
 
     def __init__(self, folder: Path, victims: tuple[str, ...]) -> None:
         super().__init__(daemon=True)
@@ -31,19 +31,19 @@ class Killer(threading.Thread):
             self.killed[victim] = before
             self._until(victim, lambda pid, before=before: pid not in (0, before))  # type: ignore[misc]
 
-    def _until(self, victim: str, is_it: Callable[[int], bool]) -> int:
-        return pid_once(self._folder, victim, lambda worker: is_it(worker["pid"]))
+    def _until(self, victim: str, accepts: Callable[[int], bool]) -> int:
+        return await_worker_pid(self._folder, victim, lambda worker: accepts(worker["pid"]))
 
 
-def pid_once(folder: Path, name: str, is_so: Callable[[Mapping[str, Any]], bool]) -> int:
-    """The process of a part, once something has been learned and what the run's status says of the part is so."""
-    ends = time.monotonic() + LONG
-    while time.monotonic() < ends:
+def await_worker_pid(folder: Path, name: str, accepts: Callable[[Mapping[str, Any]], bool]) -> int:
+    """The process id of a worker, after the first checkpoint and once `accepts` holds for its row of `status.json`."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while time.monotonic() < deadline:
         time.sleep(0.05)
         file = folder / "status.json"
         status = json.loads(file.read_text()) if file.exists() else {"workers": []}
         found = [worker for worker in status["workers"] if worker["name"] == name]
         saved = checkpoint.latest(folder / "checkpoints") is not None
-        if saved and found and is_so(found[0]):
+        if saved and found and accepts(found[0]):
             return int(found[0]["pid"])
-    raise AssertionError(f"{name} did not come to that in {LONG} s")
+    raise AssertionError(f"{name} did not reach that state in {TIMEOUT_SECONDS} s")

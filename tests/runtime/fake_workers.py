@@ -1,4 +1,4 @@
-"""Parts without a network, for tests of what hosts them."""
+"""Workers without a network, for tests of the runtime that hosts them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.messages import UnrollMessage
 
 
-class Counter:
-    """Makes unrolls that hold their own number, and goes on after the one whose state is given."""
+class CountingActor:
+    """An actor whose unrolls hold their own number; continues after the unroll whose state is given."""
 
     def __init__(self, after: bytes | None) -> None:
         self._made = 0 if after is None else int(after) + 1
@@ -37,85 +37,85 @@ class Counter:
         )
 
 
-class Stumbler(Counter):
-    """Raises at unroll 2, the first time: that it has stumbled is written down in a file."""
+class FailsOnceActor(CountingActor):
+    """An actor that fails at unroll 2 the first time; the file `failed_once` records that it has failed."""
 
-    def __init__(self, scar: Path, after: bytes | None) -> None:
+    def __init__(self, failed_once: Path, after: bytes | None) -> None:
         super().__init__(after)
-        self._scar = scar
+        self._failed_once = failed_once
 
     def unroll(self, number: int) -> UnrollMessage:
-        if number == 2 and not self._scar.exists():
-            self._scar.touch()
-            raise ArithmeticError("stumbled over unroll 2")
+        if number == 2 and not self._failed_once.exists():
+            self._failed_once.touch()
+            raise ArithmeticError("failed at unroll 2")
         return super().unroll(number)
 
 
-class Sleeper(Counter):
-    """Sleeps over unroll 1, the first time."""
+class SleepsOnceActor(CountingActor):
+    """An actor that sleeps at unroll 1 the first time; the file `failed_once` records it."""
 
-    def __init__(self, scar: Path, after: bytes | None) -> None:
+    def __init__(self, failed_once: Path, after: bytes | None) -> None:
         super().__init__(after)
-        self._scar = scar
+        self._failed_once = failed_once
 
     def unroll(self, number: int) -> UnrollMessage:
-        if number == 1 and not self._scar.exists():
-            self._scar.touch()
-            self.sleep_over_it()
+        if number == 1 and not self._failed_once.exists():
+            self._failed_once.touch()
+            self.sleep_in_unroll()
         return super().unroll(number)
 
-    def sleep_over_it(self) -> None:
+    def sleep_in_unroll(self) -> None:
         time.sleep(300)
 
 
-class Frees:
-    """Asks for 100 MB and frees them, again and again."""
+class AllocatingWorker:
+    """Allocates 100 MB and frees them, repeatedly."""
 
-    def fetched(self) -> int:
-        """How often the system had to find pages for it in the end."""
+    def page_faults(self) -> int:
+        """The number of minor page faults of the last allocation."""
         for _ in range(16):
             before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
             torch.ones(25 * 2**20)
         return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
 
 
-class Talker(Counter):
-    """Says what it does, where everything that a process prints goes."""
+class PrintingActor(CountingActor):
+    """An actor that prints to stdout and to file descriptor 2."""
 
     def unroll(self, number: int) -> UnrollMessage:
         sys.stdout.write(f"unroll {number}: the arm moves\n")
-        os.write(2, f"unroll {number}: from beneath Python\n".encode())
+        os.write(2, f"unroll {number}: from below Python\n".encode())
         return super().unroll(number)
 
 
-class Seer:
-    """Says which GPUs it sees."""
+class GpuReporter:
+    """Reports which GPUs its process can use."""
 
-    def sees(self) -> str | None:
+    def visible_devices(self) -> str | None:
         return os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
-def tell_gpus(file: Path, context: object) -> None:
-    """A stage that writes down which GPUs the learner sees."""
-    file.write_text(str(Seer().sees()))
+def write_visible_gpus(file: Path, context: object) -> None:
+    """A stage that writes the learner's visible GPUs to a file."""
+    file.write_text(str(GpuReporter().visible_devices()))
 
 
-class Owner:
-    """Puts an unroll into the object store, which is lost with the owner."""
+class ObjectOwner:
+    """Puts an unroll into the object store, where it is lost when this process ends."""
 
     def put(self) -> list[Any]:
         return [ray.put(UnrollMessage(1, {"row": np.ones((200, 300))}, None, 0, [], b""))]
 
 
-def no_judge(*_: object) -> None:
-    """A reward replica that never comes about, as where the GPU is full."""
+def exit_at_start(*_: object) -> None:
+    """A reward replica that exits at its start, as when the GPU's memory is full."""
     os.write(1, b"no room for the reward model\n")
     os._exit(3)
 
 
-class Doubler:
-    """A reward replica that pays every row twice its number, and counts the lanes' unrolls in their state. Numbers
-    below 0 are too much for it, of unrolls and of versions."""
+class DoublingReward:
+    """A reward replica that pays each row twice its number and counts the lanes' unrolls in their state. It raises for
+    unroll numbers and versions below 0."""
 
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
@@ -124,8 +124,8 @@ class Doubler:
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
         count = np.float32(1) if lane_state.reward is None else lane_state.reward.hidden + 1
-        counted = LaneState(RecurrentState(np.array(count), np.array(count)))
-        return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), counted, self._version)
+        new_state = LaneState(RecurrentState(np.array(count), np.array(count)))
+        return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), new_state, self._version)
 
     def load_version(self, weights: object, version: int) -> None:
         if version < 0:
@@ -133,22 +133,22 @@ class Doubler:
         self._version = version
 
 
-class TwoWords(Exception):
-    """Can't go from one process to another: a copy of it is given its message alone."""
+class UnpicklableError(Exception):
+    """An exception that cannot be unpickled: its constructor takes two arguments, pickle passes one."""
 
     def __init__(self, who: str, why: str) -> None:
         super().__init__(f"{who} says {why}")
 
 
-class Speaker:
-    """A reward replica that raises over every unroll."""
+class FailingReward:
+    """A reward replica that raises for every unroll."""
 
     def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
-        raise TwoWords("speaker", "no")
+        raise UnpicklableError("speaker", "no")
 
 
-class Decider:
-    """An inference service whose every answer holds the version that was asked for, at which it may also fail."""
+class EchoInference:
+    """An inference service whose responses hold the requested version."""
 
     def __init__(self, versions: Sequence[int], *weights: object) -> None:
         assert len(versions) == len(weights)
@@ -165,35 +165,38 @@ class Decider:
             self._changed.notify_all()
 
     def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
-        return [DecisionResponse({"row": np.full(3, each.version)}, each.state, each.random) for each in requests]
+        return [
+            DecisionResponse({"row": np.full(3, request.version)}, request.state, request.random)
+            for request in requests
+        ]
 
 
-class Unable(Decider):
+class FailingInference(EchoInference):
     """Fails at every request."""
 
     def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
         raise ArithmeticError("it can't decide")
 
 
-class Gone(Decider):
-    """Has no weights that anybody asks for."""
+class DroppedVersionInference(EchoInference):
+    """Has dropped the weights of every requested version."""
 
     def await_version(self, version: int, seconds: float) -> None:
         raise VersionGone(f"version {version} has been dropped")
 
 
-class NeverThere(Decider):
-    """Does not come to an end with its start."""
+class NeverStartingInference(EchoInference):
+    """Never finishes its start."""
 
     def __init__(self, versions: Sequence[int], *weights: object) -> None:
-        self.sleep_over_its_start()
+        self.sleep_at_start()
 
-    def sleep_over_its_start(self) -> None:
+    def sleep_at_start(self) -> None:
         time.sleep(300)
 
 
-class Asker(Counter):
-    """Makes unrolls of what it was answered."""
+class RequestingActor(CountingActor):
+    """An actor whose unrolls hold the responses that it receives."""
 
     def __init__(self, after: bytes | None, *, ask: Callable[[DecisionRequest], DecisionResponse]) -> None:
         super().__init__(after)

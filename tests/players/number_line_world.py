@@ -1,4 +1,4 @@
-"""A tiny world for players: the solver stands on a line of numbers, and steps left, right or not at all."""
+"""A tiny world for tests of players: the solver stands on a number line and steps left, right or stays."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SPEC = WorldSpec(
 
 
 @dataclass(frozen=True)
-class Walk(Task):
-    """Stand on a number, or say how far away it is."""
+class WalkTask(Task):
+    """Stand on a number, or say its distance."""
 
     kind: str
     instruction: str
@@ -50,30 +50,30 @@ class Walk(Task):
         return replace(self, goal=-self.goal) if self.answer is None else replace(self, answer="no idea")
 
     def expert(self, world: World) -> Expert:
-        return Walker(self)
+        return WalkExpert(self)
 
     def partner(self, world: World) -> Expert | None:
-        return Waver() if self.kind == "together" else None
+        return WaveExpert() if self.kind == "together" else None
 
 
-class Waver(Expert):
-    """What the setter does while the solver walks together with it."""
+class WaveExpert(Expert):
+    """The setter's movement in a task of both players."""
 
     def act(self, world: World) -> Action:
         return Action(np.full((2, 1), 2, np.int8))
 
 
-class Walker(Expert):
-    def __init__(self, task: Walk) -> None:
+class WalkExpert(Expert):
+    def __init__(self, task: WalkTask) -> None:
         self.task = task
 
     def act(self, world: World) -> Action:
-        away = self.task.goal - world.facts()
-        self.finished = away == 0 or self.task.answer is not None
-        return Action(np.full((2, 1), 1 + int(np.sign(away)), np.int8), self.task.answer)
+        offset = self.task.goal - world.facts()
+        self.finished = offset == 0 or self.task.answer is not None
+        return Action(np.full((2, 1), 1 + int(np.sign(offset)), np.int8), self.task.answer)
 
 
-class Walks(TaskSource):
+class WalkTaskSource(TaskSource):
     kinds = ("walk", "say", "never")
     probes = ("walk",)
     optional_kinds = ("count", "together")
@@ -91,18 +91,18 @@ class Walks(TaskSource):
         goal = int(rng.choice([-8, 8]))
         if goal == self.at and kind in ("walk", "together"):
             raise InfeasibleTask("it is there already")
-        return Walk(kind, f"{kind} {goal}", goal, self.at, None if kind in ("walk", "together") else str(abs(goal)))
+        return WalkTask(kind, f"{kind} {goal}", goal, self.at, None if kind in ("walk", "together") else str(abs(goal)))
 
     def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         self.check_cue(cue, modifier)
         if cue == "fly" or modifier == "in verse":
             raise InfeasibleTask("it is never possible")
         task = self.sample("walk" if cue == "go somewhere" else "say", rng)
-        assert isinstance(task, Walk)
+        assert isinstance(task, WalkTask)
         return replace(task, instruction=f"{task.instruction} {modifier or ''}".strip(), cue=cue, modifier=modifier)
 
     def load(self, fields: Mapping[str, Any]) -> Task:
-        return Walk(**fields)
+        return WalkTask(**fields)
 
 
 class NumberLine(World):
@@ -134,4 +134,4 @@ class NumberLine(World):
         return self.at
 
     def tasks(self) -> TaskSource:
-        return Walks(self.at)
+        return WalkTaskSource(self.at)

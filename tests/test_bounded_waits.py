@@ -1,4 +1,4 @@
-"""Nothing waits without an end: a part that hangs must never hang those who wait for it. Read from the source."""
+"""Every blocking wait in the source has a time limit, so that one hanging process cannot hang the others."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-PLATFORM = Path(__file__).parents[2] / "platform"
+PLATFORM = Path(__file__).parents[1] / "platform"
 FILES = [path for folder in (PLATFORM, PLATFORM.parent / "launch") for path in sorted(folder.rglob("*.py"))]
 
-# What waits, the place of its time limit among the positional arguments, and the keyword for it.
+# Blocking calls: the position of the time limit among the positional arguments, and its keyword.
 WAITS = {
     "get": (1, "timeout"),  # ray.get, Queue.get
     "wait": (0, "timeout"),  # ray.wait, Event.wait, Condition.wait, PlacementGroup.wait, Popen.wait
@@ -23,41 +23,41 @@ WAITS = {
 KEYWORDS = ("timeout", "timeout_seconds")
 
 
-def endless(source: str) -> list[str]:
-    """The calls of this source that may wait without an end."""
+def unbounded_waits(source: str) -> list[str]:
+    """The calls of this source that may wait without a time limit."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         name = node.func.attr
-        of = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+        owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
         if name not in WAITS or _reads_a_mapping(node, name) or _joins_text(node, name):
             continue
         place, _ = WAITS[name]
         limits = [keyword.value for keyword in node.keywords if keyword.arg in KEYWORDS]
-        limits += node.args[place : place + 1] if of != "ray" else []
+        limits += node.args[place : place + 1] if owner != "ray" else []
         if not limits or any(isinstance(limit, ast.Constant) and limit.value is None for limit in limits):
             found.append(f"line {node.lineno}: {ast.unparse(node)}")
     return found
 
 
 def _reads_a_mapping(node: ast.Call, name: str) -> bool:
-    """`has.get("CPU", 0)` gets at once; `queue.get()`, `queue.get(True)` and `ray.get(reference)` wait."""
+    """`has.get("CPU", 0)` returns immediately; `queue.get()`, `queue.get(True)` and `ray.get(reference)` wait."""
     if name != "get" or not node.args or ast.unparse(node.func) == "ray.get":
         return False
     return not (isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, bool))
 
 
 def _joins_text(node: ast.Call, name: str) -> bool:
-    """`", ".join(words)` and paths."""
+    """Whether a `join` joins text or paths instead of waiting."""
     if name != "join":
         return False
     assert isinstance(node.func, ast.Attribute)
     return isinstance(node.func.value, ast.Constant) or ast.unparse(node.func.value).endswith(("os.path",))
 
 
-def test_nothing_waits_without_an_end() -> None:
-    found = {str(file.relative_to(PLATFORM.parent)): endless(file.read_text()) for file in FILES}
+def test_every_wait_has_a_time_limit() -> None:
+    found = {str(file.relative_to(PLATFORM.parent)): unbounded_waits(file.read_text()) for file in FILES}
     assert not {name: calls for name, calls in found.items() if calls}
 
 
@@ -78,8 +78,8 @@ def test_nothing_waits_without_an_end() -> None:
         "child.communicate()",
     ],
 )
-def test_an_endless_wait_is_seen(source: str) -> None:
-    assert endless(source)
+def test_an_unbounded_wait_is_found(source: str) -> None:
+    assert unbounded_waits(source)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_an_endless_wait_is_seen(source: str) -> None:
         "d.get('a', 0)",
     ],
 )
-def test_a_bounded_one_is_let_through(source: str) -> None:
-    assert not endless(source)
+def test_a_bounded_wait_is_allowed(source: str) -> None:
+    assert not unbounded_waits(source)
 
 
-def test_the_files_are_there() -> None:
+def test_the_sources_are_found() -> None:
     assert {"worker", "supervision", "prefetcher", "cli"} <= {file.stem for file in FILES}

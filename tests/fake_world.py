@@ -1,7 +1,7 @@
-"""A street for tests of whoever plays, records or learns: two players on a line, tasks with a truth, tiny agents.
+"""A fake world for tests of players, recorders and learners: two players on a line, scripted tasks, tiny agents.
 
-It says so when an action does not fit its spec, keeps everything in `state()`, and draws pictures of 8x8 that tell
-apart where the solver stands and how late it is.
+It refuses actions that do not match its spec, saves everything in `state()`, and draws 8x8 images that encode the
+solver's position and the step number.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TINY = replace(
 
 
 @dataclass(frozen=True)
-class Errand(Task):
+class LineTask(Task):
     """Walk to a place, or say how many houses there are."""
 
     kind: str
@@ -63,48 +63,48 @@ class Errand(Task):
         return self
 
     def expert(self, world: World) -> Expert:
-        return Goer(self)
+        return LineExpert(self)
 
 
-class Goer(Expert):
-    """Walks one place a frame, or answers at once."""
+class LineExpert(Expert):
+    """Walks one place per frame, or answers immediately."""
 
-    def __init__(self, errand: Errand) -> None:
-        self.errand = errand
+    def __init__(self, task: LineTask) -> None:
+        self.task = task
 
     def act(self, world: World) -> Action:
-        if self.errand.answer is not None:
-            answer = None if self.finished else self.errand.answer
+        if self.task.answer is not None:
+            answer = None if self.finished else self.task.answer
             self.finished = True
             return Action(world.spec.rest(), answer)
-        away = self.errand.goal - world.facts()["solver"]
+        distance = self.task.goal - world.facts()["solver"]
         steps = np.zeros((FRAMES, 2), np.int8)
-        steps[:, 0] = 1 + np.sign(away) * (np.arange(FRAMES) < abs(away))
-        self.finished = abs(away) <= FRAMES
+        steps[:, 0] = 1 + np.sign(distance) * (np.arange(FRAMES) < abs(distance))
+        self.finished = abs(distance) <= FRAMES
         return Action(steps)
 
 
-class Errands(TaskSource):
+class LineTaskSource(TaskSource):
     kinds = ("walk", "count")
     probes = ("walk",)
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         goal = int(rng.integers(LENGTH))
-        return Errand("walk", "walk to two", goal) if kind == "walk" else Errand("count", "count houses", 0, "two")
+        return LineTask("walk", "walk to two", goal) if kind == "walk" else LineTask("count", "count houses", 0, "two")
 
     def load(self, fields: Mapping[str, Any]) -> Task:
-        return Errand(**fields)
+        return LineTask(**fields)
 
 
-class Street(World):
-    """`ends_at`: the world itself ends the episode after so many steps."""
+class LineWorld(World):
+    """Two players on a line. `ends_at`: the step after which the world itself ends the episode."""
 
     def __init__(
         self, *, image: bool = True, movement: bool = True, utterances: bool = True, ends_at: int | None = None
     ) -> None:
         walk = (Component("walk", 3, 1), Component("nod", 2, 0))
         self.spec = WorldSpec(
-            name="street",
+            name="line",
             version=1,
             roles=ROLES,
             frames_per_step=FRAMES,
@@ -133,14 +133,14 @@ class Street(World):
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         bins = np.array([component.bins for component in self.spec.movement], np.int8)
         for role, action in actions.items():
-            wanted = (FRAMES, len(bins))
-            if role not in ROLES or action.movement.shape != wanted or action.movement.dtype != np.int8:
+            shape = (FRAMES, len(bins))
+            if role not in ROLES or action.movement.shape != shape or action.movement.dtype != np.int8:
                 raise ValueError(f"bad action of {role}: {action.movement.dtype} {action.movement.shape}")
             if (action.movement < 0).any() or (action.movement >= bins).any():
                 raise ValueError(f"a bin of {role} is out of range: {action.movement}")
             if len(bins):
-                walked = (action.movement[:, 0].astype(int) - 1).sum()
-                self.at[role] = int(np.clip(self.at[role] + walked, 0, LENGTH - 1))
+                displacement = (action.movement[:, 0].astype(int) - 1).sum()
+                self.at[role] = int(np.clip(self.at[role] + displacement, 0, LENGTH - 1))
             if action.utterance is not None:
                 self.said[role] = action.utterance
         self.clock += 1
@@ -153,7 +153,7 @@ class Street(World):
         return {"clock": self.clock, **self.at}
 
     def tasks(self) -> TaskSource:
-        return Errands()
+        return LineTaskSource()
 
     def poses(self) -> NDArray[np.float32]:
         return np.array([self.clock, *self.at.values()], np.float32)
@@ -174,8 +174,8 @@ class Street(World):
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
-def tiny_agent(world: Street, *, seed: int = 0, utility: bool = False, config: AgentConfig = TINY) -> Agent:
-    """An agent that knows nothing, none of whose weights is zero, and that speaks in about every third step."""
+def tiny_agent(world: LineWorld, *, seed: int = 0, utility: bool = False, config: AgentConfig = TINY) -> Agent:
+    """An untrained agent without zero weights that speaks in about every third step."""
     torch.manual_seed(seed)
     layout = Layout(world.spec, config.utterance_length, config.actions_per_step)
     agent = Agent(config, layout, len(WORDS), utility=utility)
@@ -187,13 +187,15 @@ def tiny_agent(world: Street, *, seed: int = 0, utility: bool = False, config: A
     return agent
 
 
-def playing(agent: Agent, lanes: int, seed: int = 0) -> AgentRunner:
-    """The agent in `lanes` seats."""
+def make_runner(agent: Agent, lanes: int, seed: int = 0) -> AgentRunner:
+    """A runner of the agent in `lanes` lanes."""
     return AgentRunner(LocalPolicy(agent, torch.Generator().manual_seed(seed)), WORDS, lanes)
 
 
-def play(world: Street, seed: int, steps: int, who: str = "scripted") -> tuple[Episode, list[Mapping[str, View]]]:
-    """A random episode, and the views of its rows. In step 1 the setter asks for something, later it greets."""
+def record_episode(
+    world: LineWorld, seed: int, steps: int, who: str = "scripted"
+) -> tuple[Episode, list[Mapping[str, View]]]:
+    """A random episode and the views of its rows. The setter sets a task in step 1 and greets in step 4."""
     rng = np.random.default_rng(seed)
     recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": who}})
     views = [world.reset(Start(seed=seed))]
@@ -201,22 +203,22 @@ def play(world: Street, seed: int, steps: int, who: str = "scripted") -> tuple[E
     bins = [component.bins for component in world.spec.movement]
     for step in range(steps):
         moves = {role: rng.integers(bins, size=(FRAMES, len(bins))).astype(np.int8) for role in ROLES}
-        task = Errands().sample(("walk", "count")[seed % 2], rng)
+        task = LineTaskSource().sample(("walk", "count")[seed % 2], rng)
         if step == 1:
             recorder.ask(task.to_json())
-        asked = {1: task.instruction, 4: "hello"}.get(step)
-        said = WORDS.words[int(rng.integers(len(WORDS.words)))] if rng.random() < 0.4 else None
+        request = {1: task.instruction, 4: "hello"}.get(step)
+        reply = WORDS.words[int(rng.integers(len(WORDS.words)))] if rng.random() < 0.4 else None
         if not world.spec.utterances:
-            asked = said = None
-        actions = {"setter": Action(moves["setter"], asked), "solver": Action(moves["solver"], said)}
+            request = reply = None
+        actions = {"setter": Action(moves["setter"], request), "solver": Action(moves["solver"], reply)}
         outcome = world.step(actions)
         recorder.record(actions, outcome)
         views.append(outcome.views)
     return recorder.finish(), views
 
 
-def frozen(folder: Path, episodes: Sequence[Episode], marks: Sequence[Mark] = ()) -> Snapshot:
-    """A snapshot of these episodes and marks."""
+def make_snapshot(folder: Path, episodes: Sequence[Episode], marks: Sequence[Mark] = ()) -> Snapshot:
+    """A snapshot of a new store with these episodes and marks."""
     with EpisodeStore(folder) as store:
         for episode in episodes:
             store.append(episode)
@@ -224,13 +226,13 @@ def frozen(folder: Path, episodes: Sequence[Episode], marks: Sequence[Mark] = ()
         return store.snapshot("run")
 
 
-def numbered(episode: Episode, number: int, **changes: Any) -> Episode:
-    """The episode under an id that sorts by its number."""
+def with_number(episode: Episode, number: int, **changes: Any) -> Episode:
+    """A copy of the episode whose id sorts by `number`."""
     return replace(episode, meta=replace(episode.meta, id=f"{number:028x}", **changes))
 
 
 def assert_same_arrays(a: Mapping[str, NDArray[Any]], b: Mapping[str, NDArray[Any]]) -> None:
-    """Every key, dtype and value equal; NaN equals NaN."""
+    """Assert equal keys, dtypes and values; NaN equals NaN."""
     assert a.keys() == b.keys()
     for key in a:
         assert a[key].dtype == b[key].dtype, key

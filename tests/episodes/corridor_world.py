@@ -1,4 +1,4 @@
-"""A small deterministic world for tests: two players on a line, pictures of 8x8, told apart by where they stand."""
+"""A small deterministic world for tests: two players on a line, 8x8 images that encode their positions."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Corridor(World):
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
-def play(
+def record_episode(
     world: Corridor,
     seed: int,
     steps: int = 10,
