@@ -191,7 +191,7 @@ def _report(config: Config) -> int:
 
 def _look(config: Config) -> int:
     run = _open(config)
-    path = world_sheet.look(run.make_world(), seed=run.seed, path=run.root / "look.png")
+    path = world_sheet.draw_world_sheet(run.make_world(), seed=run.seed, path=run.root / "look.png")
     sys.stdout.write(f"What the players see, the house and its map: {path.resolve()}\n")
     return 0
 
@@ -210,7 +210,7 @@ def _catalog(config: Config) -> int:
     paths = contact_sheets.draw_contact_sheets(run.make_world(), seed=run.seed, folder=run.root / "catalog")
     lines = [f"  {path.resolve()}\n" for path in paths]
     sys.stdout.write(
-        f"All kinds of things and {contact_sheets.HOUSES} houses as the players see them:\n{''.join(lines)}"
+        f"All kinds of things and {contact_sheets.NUM_HOUSES} houses as the players see them:\n{''.join(lines)}"
     )
     return 0
 

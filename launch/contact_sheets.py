@@ -1,4 +1,4 @@
-"""Contact sheets of the Playhouse: every kind of thing and many houses as the players see them, each under its name."""
+"""Contact sheets of the Playhouse: labeled pictures of every category and of many houses from the players' view."""
 
 from __future__ import annotations
 
@@ -16,73 +16,76 @@ from interplay.env.playhouse.render.scene import Scene, start_poses
 from interplay.env.playhouse.render.showroom import room_from_corner, thing_alone
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import World
-from interplay.launch.world_sheet import BACKGROUND, CAPTION, INK
+from interplay.launch.world_sheet import BACKGROUND_COLOR, CAPTION_HEIGHT, TEXT_COLOR
 
-ENLARGED = 3  # pixels of the sheet for one of the player's
-FAR, CLOSE = 3.0, 1.5  # meters
-MARGIN = 90  # pixels, for the names on the left
-ROWS = 8  # a sheet
-HOUSES = 20
+PIXEL_SCALE = 3  # sheet pixels per side of one observation pixel
+FAR_M, CLOSE_M = 3.0, 1.5  # from the camera
+NAME_WIDTH = 90  # pixels of the name column on the left
+ROWS_PER_SHEET = 8
+NUM_HOUSES = 20
 OBJECT_LOOKS = (("red", "small"), ("yellow", "medium"), ("blue", "large"))
 FURNITURE_LOOKS = (("white", "medium"), ("brown", "medium"), ("blue", "medium"))
 
-SheetRow = tuple[str, Sequence[tuple[str, Picture]]]  # its name, and pictures with their captions
+SheetRow = tuple[str, Sequence[tuple[str, Picture]]]  # name of the row, and (caption, picture) pairs
 
 
 def draw_contact_sheets(world: World, *, seed: int, folder: Path) -> list[Path]:
-    """Writes PNGs of all objects, all furniture and of HOUSES houses, the first made by `seed`.
+    """Write PNGs of all objects, all furniture and `NUM_HOUSES` houses (seeds from `seed` on); return their paths.
 
     Raises:
-        ValueError: the world is no Playhouse.
+        ValueError: the world is not a Playhouse.
     """
     if not isinstance(world, Playhouse):
         raise ValueError(f"{world.spec.name} has no catalog; catalog draws the things of env=playhouse")
     config = world.config
     rows: dict[str, Iterator[SheetRow]] = {
-        "objects": (_thing(config, category, OBJECT_LOOKS) for category in OBJECTS),
-        "furniture": (_thing(config, category, FURNITURE_LOOKS) for category in FURNITURE),
-        "houses": (_house(config, seed + k) for k in range(HOUSES)),
+        "objects": (_category_row(config, category, OBJECT_LOOKS) for category in OBJECTS),
+        "furniture": (_category_row(config, category, FURNITURE_LOOKS) for category in FURNITURE),
+        "houses": (_house_row(config, seed + k) for k in range(NUM_HOUSES)),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    return [path for name, made in rows.items() for path in _pages(folder, name, list(made))]
+    return [path for name, group in rows.items() for path in _save_sheets(folder, name, list(group))]
 
 
-def _thing(config: PlayhouseConfig, category: Category, looks: Sequence[tuple[str, str]]) -> SheetRow:
+def _category_row(config: PlayhouseConfig, category: Category, looks: Sequence[tuple[str, str]]) -> SheetRow:
     return category.name, [
-        (f"{size} {color}, {away} m", thing_alone(config, category.name, color, size, away))
-        for away in (FAR, CLOSE)
+        (f"{size} {color}, {distance} m", thing_alone(config, category.name, color, size, distance))
+        for distance in (FAR_M, CLOSE_M)
         for color, size in looks
     ]
 
 
-def _house(config: PlayhouseConfig, seed: int) -> SheetRow:
+def _house_row(config: PlayhouseConfig, seed: int) -> SheetRow:
     house = make_house(config, seed)
     scene = Scene(house, config)
     rooms = [(room.name, room_from_corner(scene, house, config, k)) for k, room in enumerate(house.rooms)]
-    height, width = (ENLARGED * side for side in config.image)  # a map is for people: as sharp as the sheet
+    height, width = (PIXEL_SCALE * side for side in config.image)  # the map at the full resolution of the sheet
     return f"seed {seed}", [*rooms, ("map", scene.map(*start_poses(house), height, width))]
 
 
-def _pages(folder: Path, name: str, rows: Sequence[SheetRow]) -> Iterator[Path]:
-    for page, start in enumerate(range(0, len(rows), ROWS), start=1):
+def _save_sheets(folder: Path, name: str, rows: Sequence[SheetRow]) -> Iterator[Path]:
+    for page, start in enumerate(range(0, len(rows), ROWS_PER_SHEET), start=1):
         path = folder / f"{name}-{page}.png"
-        _sheet(rows[start : start + ROWS]).save(path)
+        _draw_sheet(rows[start : start + ROWS_PER_SHEET]).save(path)
         yield path
 
 
-def _sheet(rows: Sequence[SheetRow]) -> Image.Image:
-    height = ENLARGED * max(min(p.shape[0] for _, p in pictures) for _, pictures in rows)
-    width = ENLARGED * max(min(p.shape[1] for _, p in pictures) for _, pictures in rows)
+def _draw_sheet(rows: Sequence[SheetRow]) -> Image.Image:
+    # The smallest picture of a row is an observation; a map is already enlarged.
+    height = PIXEL_SCALE * max(min(p.shape[0] for _, p in pictures) for _, pictures in rows)
+    width = PIXEL_SCALE * max(min(p.shape[1] for _, p in pictures) for _, pictures in rows)
     columns = max(len(pictures) for _, pictures in rows)
-    sheet = Image.new("RGB", (MARGIN + columns * (width + 4), len(rows) * (height + CAPTION)), BACKGROUND)
+    sheet = Image.new(
+        "RGB", (NAME_WIDTH + columns * (width + 4), len(rows) * (height + CAPTION_HEIGHT)), BACKGROUND_COLOR
+    )
     draw = ImageDraw.Draw(sheet)
     for row, (name, pictures) in enumerate(rows):
-        y = row * (height + CAPTION)
-        draw.text((6, y + CAPTION + height // 2), name, fill=INK)
+        y = row * (height + CAPTION_HEIGHT)
+        draw.text((6, y + CAPTION_HEIGHT + height // 2), name, fill=TEXT_COLOR)
         for column, (caption, picture) in enumerate(pictures):
-            x = MARGIN + column * (width + 4)
-            draw.text((x + 4, y + 5), caption, fill=INK)
-            times = height // picture.shape[0]
-            large = np.repeat(np.repeat(picture, times, axis=0), times, axis=1)  # pixels stay pixels
-            sheet.paste(Image.fromarray(large), (x, y + CAPTION))
+            x = NAME_WIDTH + column * (width + 4)
+            draw.text((x + 4, y + 5), caption, fill=TEXT_COLOR)
+            scale = height // picture.shape[0]
+            large = np.repeat(np.repeat(picture, scale, axis=0), scale, axis=1)  # without interpolation
+            sheet.paste(Image.fromarray(large), (x, y + CAPTION_HEIGHT))
     return sheet

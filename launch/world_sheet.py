@@ -1,4 +1,4 @@
-"""Draws a world for people: the players' own views, the whole, and the map, on one sheet."""
+"""A sheet of pictures of one world: the players' views, an overview and the map."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from PIL import Image, ImageDraw
 
 from interplay.env.world import Start, World
 
-HEIGHT, WIDTH = 480, 640
-CAPTION = 22
-BACKGROUND, INK = (250, 250, 248), (40, 40, 40)
+PICTURE_HEIGHT, PICTURE_WIDTH = 480, 640  # pixels
+CAPTION_HEIGHT = 22  # pixels
+BACKGROUND_COLOR, TEXT_COLOR = (250, 250, 248), (40, 40, 40)
 
 
-def look(world: World, *, seed: int, path: Path) -> Path:
-    """Writes a PNG of the world that this seed makes, two pictures a row, each under its title.
+def draw_world_sheet(world: World, *, seed: int, path: Path) -> Path:
+    """Write a PNG of the world reset with `seed`, two titled pictures per row; return its path.
 
     Raises:
-        ValueError: the world has no pictures for people.
+        ValueError: the world draws no pictures for people.
     """
     world.reset(Start(seed=seed))
-    pictures = world.portrait(HEIGHT, WIDTH)
+    pictures = world.portrait(PICTURE_HEIGHT, PICTURE_WIDTH)
     if not pictures:
         raise ValueError(f"{world.spec.name} draws no pictures for people; look needs a world with portraits")
     rows = -(-len(pictures) // 2)
-    sheet = Image.new("RGB", (2 * WIDTH, rows * (HEIGHT + CAPTION)), BACKGROUND)
+    sheet = Image.new("RGB", (2 * PICTURE_WIDTH, rows * (PICTURE_HEIGHT + CAPTION_HEIGHT)), BACKGROUND_COLOR)
     draw = ImageDraw.Draw(sheet)
     for number, (title, picture) in enumerate(pictures.items()):
-        x, y = (number % 2) * WIDTH, (number // 2) * (HEIGHT + CAPTION)
-        draw.text((x + 8, y + 5), title, fill=INK)
-        sheet.paste(Image.fromarray(picture), (x, y + CAPTION))
+        x, y = (number % 2) * PICTURE_WIDTH, (number // 2) * (PICTURE_HEIGHT + CAPTION_HEIGHT)
+        draw.text((x + 8, y + 5), title, fill=TEXT_COLOR)
+        sheet.paste(Image.fromarray(picture), (x, y + CAPTION_HEIGHT))
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.save(path)
     return path
