@@ -65,9 +65,7 @@ _QUESTIONS = (
         "same_color", "Ask the other player whether two things have the same or different colors.", "same_or_different"
     ),
     _question_cue(
-        "yes_no_numbers",
-        "Ask the other player a yes/no question about numbers of objects in the room.",
-        "number_fact",
+        "yes_no_numbers", "Ask the other player a yes/no question about numbers of objects in the room.", "number_fact"
     ),
     _question_cue("exist", "Ask the other player whether a particular thing exists in the room.", "present"),
     _question_cue(

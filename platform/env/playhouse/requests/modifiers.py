@@ -89,10 +89,7 @@ _MODIFIERS = (
         contains_any(*QUANTIFIER_WORDS),
     ),
     Modifier(
-        "shunned_words",
-        "Do not use the words: bed, door, window.",
-        styles.EVERYDAY,
-        contains_none(*SHUNNED_WORDS),
+        "shunned_words", "Do not use the words: bed, door, window.", styles.EVERYDAY, contains_none(*SHUNNED_WORDS)
     ),
 )
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in _MODIFIERS}

@@ -46,9 +46,5 @@ def sample_group(context: TaskContext, rng: np.random.Generator) -> Arrangement:
 
 
 KIND = TaskKind(
-    name="group",
-    task=Arrangement,
-    sample=sample_group,
-    wordings=(*GROUP_WORDINGS, *GROUP_AT_WORDINGS),
-    probe_steps=180,
+    name="group", task=Arrangement, sample=sample_group, wordings=(*GROUP_WORDINGS, *GROUP_AT_WORDINGS), probe_steps=180
 )

@@ -123,8 +123,4 @@ def _kind(name: str, wordings: tuple[str, ...]) -> TaskKind:
     return TaskKind(name=name, task=Put, sample=put_sampler(name, wordings), wordings=wordings)
 
 
-KINDS = (
-    _kind("put_on", PUT_ON_WORDINGS),
-    _kind("put_in", PUT_IN_WORDINGS),
-    _kind("put_under", PUT_UNDER_WORDINGS),
-)
+KINDS = (_kind("put_on", PUT_ON_WORDINGS), _kind("put_in", PUT_IN_WORDINGS), _kind("put_under", PUT_UNDER_WORDINGS))

@@ -53,9 +53,5 @@ def _differ_in_size(facts: HouseFacts, group: ObjectGroup) -> bool:
 
 
 KIND = TaskKind(
-    name="row",
-    task=Arrangement,
-    sample=sample_row,
-    wordings=(*ROW_WORDINGS, *ROW_BY_SIZE_WORDINGS),
-    probe_steps=240,
+    name="row", task=Arrangement, sample=sample_row, wordings=(*ROW_WORDINGS, *ROW_BY_SIZE_WORDINGS), probe_steps=240
 )

@@ -124,23 +124,12 @@ def _in_room(context: TaskContext, anywhere: tuple[str, ...], in_room: tuple[str
 
 
 COUNT_KIND = TaskKind(
-    name="count",
-    task=Question,
-    sample=sample_count,
-    wordings=(*COUNT_WORDINGS, *COUNT_IN_ROOM_WORDINGS),
-    usual=True,
+    name="count", task=Question, sample=sample_count, wordings=(*COUNT_WORDINGS, *COUNT_IN_ROOM_WORDINGS), usual=True
 )
 HOW_MANY_KIND = TaskKind(name="how_many", task=Question, sample=sample_how_many, wordings=HOW_MANY_WORDINGS)
 EXIST_KIND = TaskKind(
-    name="exist",
-    task=Question,
-    sample=sample_exist,
-    wordings=(*EXIST_WORDINGS, *EXIST_IN_ROOM_WORDINGS),
-    usual=True,
+    name="exist", task=Question, sample=sample_exist, wordings=(*EXIST_WORDINGS, *EXIST_IN_ROOM_WORDINGS), usual=True
 )
 PRESENT_KIND = TaskKind(
-    name="present",
-    task=Question,
-    sample=sample_present,
-    wordings=(*PRESENT_WORDINGS, *PRESENT_OF_SEVERAL_WORDINGS),
+    name="present", task=Question, sample=sample_present, wordings=(*PRESENT_WORDINGS, *PRESENT_OF_SEVERAL_WORDINGS)
 )

@@ -12,11 +12,7 @@ from interplay.env.playhouse.language.referring import post_modifiers
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.templates import NUMBERS, choose, fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.questions.described_sets import (
-    DescribedSet,
-    is_plausible,
-    sample_described_sets,
-)
+from interplay.env.playhouse.tasks.questions.described_sets import DescribedSet, is_plausible, sample_described_sets
 from interplay.env.playhouse.tasks.questions.question import Question, question, yes_or_no
 from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind

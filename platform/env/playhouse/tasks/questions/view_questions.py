@@ -118,8 +118,5 @@ def absent_names(facts: HouseFacts) -> tuple[str, ...]:
 
 SEEN_KIND = TaskKind(name="seen", task=Question, sample=sample_seen, wordings=SEEN_WORDINGS)
 NOTICED_KIND = TaskKind(
-    name="noticed",
-    task=Question,
-    sample=sample_noticed,
-    wordings=(*NOTICED_WORDINGS, *NOTICED_OF_A_NOUN_WORDINGS),
+    name="noticed", task=Question, sample=sample_noticed, wordings=(*NOTICED_WORDINGS, *NOTICED_OF_A_NOUN_WORDINGS)
 )
