@@ -45,6 +45,13 @@ class PlayhouseTask(Task):
     def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
         return self.is_done(facts)
 
+    def progress(self, facts: HouseFacts) -> float:
+        return 1.0 if self.is_done(facts) else self.partial_progress(facts)
+
+    def partial_progress(self, facts: HouseFacts) -> float:
+        """Returns the progress in [0, 1] of a task that is not done."""
+        return 0.0
+
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:
         """Returns the values of `baseline` for a task that is set at this moment."""
         return {}

@@ -12,17 +12,16 @@ from interplay.env.playhouse.planning.stacks import Stack, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_group import ObjectGroup
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.potential import fraction_covered
+from interplay.env.playhouse.tasks.potential import Potential, fraction_covered
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.playhouse.truth.facts import XY, HouseFacts, Thing
 from interplay.env.playhouse.truth.formations import SHAPES, Formation, gathered_at
 from interplay.env.task import InfeasibleTask
 
-REQUIRED_MOVEMENTS = ("push", "strafe")  # without them nothing is put down precisely
 MAX_GROUPS_TRIED = 8  # groups of objects, drawn at random, that are tested for a plan
 APPROACH_RANGE_M = (4.0, 1.0)  # distance from an object to fetch at which approaching it begins to count, and ends
 CARRIED_M = 1.0  # from what a held object joins, where it has been carried there
-APPROACH_WEIGHT, HOLD_WEIGHT, CARRY_WEIGHT = 0.2, 0.4, 0.4
+WEIGHTS = Potential(look=0.0, approach=0.2, hold=0.4, carry=0.4)
 CONFUSABLE_SHAPES = {  # no shape may satisfy the test of one it is mistaken for
     "tower": ("row", "group"),
     "row": ("triangle", "tower"),
@@ -65,35 +64,29 @@ class Arrangement(PlayhouseTask):
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:
         return {"placed": len(self.objects_in_place(facts))}
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """Each object that was not in place has the same weight: 0.2 of it for the way to the object, 0.4 for holding
         it, 0.4 for carrying it to the others, and all of it once it is in place."""
-        if self.is_done(facts):
-            return 1.0
         in_place = self.objects_in_place(facts)
-        partial = self._carried(facts, in_place) if self.is_carrying(facts) else self._approached(facts, in_place)
+        partial = self._potential(facts, in_place)
         placed = self.baseline["placed"]
         return float(np.clip((len(in_place) - placed + partial) / (self.count - placed), 0.0, 1.0))
 
-    def is_carrying(self, facts: HouseFacts) -> bool:
-        """Tests whether the solver holds one of the candidates."""
-        return facts.bodies[self.solver].holding in self.candidates
-
-    def _carried(self, facts: HouseFacts, in_place: Sequence[Thing]) -> float:
-        held = facts.bodies[self.solver].holding
-        assert held is not None
-        goals = [facts.things[self.furniture]] if self.furniture is not None else list(in_place)
-        distances = (predicates.walking_distance(facts, facts.things[held].xy, goal) for goal in goals)
-        remaining = min(distances, default=CARRIED_M)
-        return HOLD_WEIGHT + CARRY_WEIGHT * fraction_covered(APPROACH_RANGE_M[0], remaining, CARRIED_M)
-
-    def _approached(self, facts: HouseFacts, in_place: Sequence[Thing]) -> float:
-        placed = {thing.index for thing in in_place}
-        position = facts.bodies[self.solver].position
-        others = (facts.things[i] for i in self.candidates if i not in placed)
-        distances = (predicates.walking_distance(facts, position, thing) for thing in others)
+    def _potential(self, facts: HouseFacts, in_place: Sequence[Thing]) -> float:
+        """Returns the potential of the nearest object to fetch, or of the held one on its way to the others."""
         start, goal = APPROACH_RANGE_M
-        return APPROACH_WEIGHT * fraction_covered(start, min(distances, default=start), goal)
+        held = facts.bodies[self.solver].holding
+        if held in self.candidates:
+            ends = [facts.things[self.furniture]] if self.furniture is not None else in_place
+            remaining = min(self._distances(facts, facts.things[held].xy, ends), default=CARRIED_M)
+            carried = fraction_covered(start, remaining, CARRIED_M)
+            return WEIGHTS(looking=1.0, nearness=1.0, held=True, carried=carried)
+        others = [facts.things[i] for i in self.candidates if facts.things[i] not in in_place]
+        remaining = min(self._distances(facts, facts.bodies[self.solver].position, others), default=start)
+        return WEIGHTS(looking=1.0, nearness=fraction_covered(start, remaining, goal), held=False)
+
+    def _distances(self, facts: HouseFacts, point: XY, things: Sequence[Thing]) -> list[float]:
+        return [predicates.walking_distance(facts, point, thing) for thing in things]
 
     def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
         """Another shape of the same objects, or the same shape with an object that was not meant."""
@@ -128,11 +121,7 @@ def sample_arrangement(
     Raises:
         InfeasibleTask: there is none, or the world lacks a movement.
     """
-    if missing := [name for name in REQUIRED_MOVEMENTS if name not in context.components]:
-        raise InfeasibleTask(
-            f"no task of kind {kind!r} can be asked here: nothing is put down precisely without the movements "
-            f"{', '.join(missing)}; add them to env.components"
-        )
+    context.require_movement(kind, "push", "strafe")
     for number in rng.permutation(len(choices))[:MAX_GROUPS_TRIED].tolist():
         text, group = choices[number]
         task = Arrangement(

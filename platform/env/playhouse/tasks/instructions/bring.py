@@ -91,16 +91,7 @@ def sample_bring(context: TaskContext, rng: np.random.Generator) -> Bring:
         facts, context.solver, things[0], placements_around(facts, things[0], facts.bodies[setter])
     ):
         raise InfeasibleTask("no task of kind 'bring' can be asked here: there is no free floor before the setter")
-    indices = tuple(thing.index for thing in things)
-    return Bring(
-        kind="bring",
-        instruction=text,
-        solver=context.solver,
-        target=indices[0],
-        candidates=indices,
-        count=count,
-        setter=setter,
-    )
+    return Bring.of(context, "bring", text, things, count=count, setter=setter)
 
 
 def _is_far(context: TaskContext, thing: Thing) -> bool:

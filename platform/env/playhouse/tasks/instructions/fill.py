@@ -86,16 +86,8 @@ def sample_fill(context: TaskContext, rng: np.random.Generator) -> Fill:
     reason = "no bin that can be named has room for two things of one description"
     container, description, things, count = sample_one(choices, rng, "fill", reason)
     names = {"things": number_of(count, description), "other": context.name(container, rng)}
-    indices = tuple(thing.index for thing in things)
-    return Fill(
-        kind="fill",
-        instruction=fill_template(WORDINGS, rng, **names),
-        solver=context.solver,
-        target=indices[0],
-        candidates=indices,
-        count=count,
-        other=container.index,
-    )
+    text = fill_template(WORDINGS, rng, **names)
+    return Fill.of(context, "fill", text, things, count=count, other=container.index)
 
 
 KIND = TaskKind(name="fill", task=Fill, sample=sample_fill, wordings=WORDINGS)

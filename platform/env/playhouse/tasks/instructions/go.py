@@ -38,10 +38,8 @@ class Go(ObjectInstruction):
             and predicates.in_front(body, thing.xy, FACING_RAD)
         )
 
-    def progress(self, facts: HouseFacts) -> float:
-        """0.4 for turning to it, 0.4 for the way with it in view; 1 once done."""
-        if self.is_done(facts):
-            return 1.0
+    def partial_progress(self, facts: HouseFacts) -> float:
+        """0.4 for turning to it, 0.4 for the way with it in view."""
         return WEIGHTS(looking=self.looking(facts), nearness=self.nearness(facts, NEAR_M), held=False)
 
 

@@ -46,14 +46,7 @@ def sample_hand_over(context: TaskContext, rng: np.random.Generator) -> HandOver
     context.require_setter("hand_over")
     thing = sample_one(context.carriable_objects(), rng, "hand_over", "no loose thing can be named")
     text = fill_template(WORDINGS, rng, thing=context.name(thing, rng))
-    return HandOver(
-        kind="hand_over",
-        instruction=text,
-        solver=context.solver,
-        target=thing.index,
-        candidates=(thing.index,),
-        setter=context.setter,
-    )
+    return HandOver.of(context, "hand_over", text, [thing], setter=context.setter)
 
 
 KIND = TaskKind(name="hand_over", task=HandOver, sample=sample_hand_over, wordings=WORDINGS)

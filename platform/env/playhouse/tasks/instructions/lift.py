@@ -32,7 +32,7 @@ class Lift(ObjectInstruction):
     def is_done(self, facts: HouseFacts) -> bool:
         return self.thing(facts).held_by == self.solver and self._raised(facts) >= RAISED_M
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """0.2 for turning to it, 0.2 for the way with it in view, 0.1 for aiming at it from near; 0.6 for holding it,
         and 0.4 for raising it."""
         if self.thing(facts).held_by == self.solver:

@@ -32,9 +32,9 @@ class LiftContainer(Lift):
     def is_done(self, facts: HouseFacts) -> bool:
         return super().is_done(facts) and self._fraction_kept(facts) == 1.0
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """The progress of lifting times the fraction of the contents that is still inside."""
-        return super().progress(facts) * self._fraction_kept(facts)
+        return super().partial_progress(facts) * self._fraction_kept(facts)
 
     def _fraction_kept(self, facts: HouseFacts) -> float:
         container = self.thing(facts)

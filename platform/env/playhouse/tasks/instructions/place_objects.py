@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from interplay.env.playhouse.planning.placement import Placement
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.potential import CARRY_AND_RELEASE, fraction_covered
 from interplay.env.playhouse.truth import predicates
@@ -26,6 +27,13 @@ class PlaceObjects(ObjectInstruction):
 
     candidates: tuple[int, ...]  # indices of the objects that count
     count: int = 1  # number of candidates that must be placed
+
+    @classmethod
+    def of(cls, context: TaskContext, kind: str, text: str, things: Sequence[Thing], **fields: Any) -> Self:
+        """Returns a task about these candidates for the solver of a context."""
+        indices = tuple(thing.index for thing in things)
+        solver = context.solver
+        return cls(kind=kind, instruction=text, solver=solver, target=indices[0], candidates=indices, **fields)
 
     @abstractmethod
     def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
@@ -49,11 +57,9 @@ class PlaceObjects(ObjectInstruction):
     def is_done(self, facts: HouseFacts) -> bool:
         return sum(self.is_placed(facts, facts.things[i]) for i in self.candidates) >= self.count
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """1 for each object at the place, and for the one of the others that has come farthest: 0.1 for turning to it,
         0.1 for the way with it in view, 0.45 for holding it, 0.35 for carrying it; divided by `count`."""
-        if self.is_done(facts):
-            return 1.0
         placed = [self.is_placed(facts, facts.things[i]) for i in self.candidates]
         partial = [
             self._potential_of(facts, i) for i, at_place in zip(self.candidates, placed, strict=True) if not at_place

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.planning.placement import Placement, placements_beside
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
+from interplay.env.playhouse.tasks.instructions.put import Put
 from interplay.env.playhouse.tasks.potential import CARRY_AND_RELEASE, fraction_covered
 from interplay.env.playhouse.tasks.sampling import sample_one
 from interplay.env.playhouse.tasks.task_kind import TaskKind
@@ -39,13 +38,12 @@ class Position(ObjectInstruction):
     other: int  # index of the thing that the target goes next to
 
     def is_done(self, facts: HouseFacts) -> bool:
-        return _is_beside(self.thing(facts), facts.things[self.other])
+        thing = self.thing(facts)
+        return thing.held_by is None and predicates.next_to(thing, facts.things[self.other])
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to it, 0.1 for the way with it in view, 0.45 for holding it, 0.35 for carrying it, and 1 once
         it is let go there."""
-        if self.is_done(facts):
-            return 1.0
         carried = fraction_covered(self.baseline["carry"], self._remaining(facts), NEXT_TO_GAP_M)
         return self.potential(facts, CARRY_AND_RELEASE, carried)
 
@@ -56,39 +54,16 @@ class Position(ObjectInstruction):
         in_place = predicates.next_to(thing, facts.things[self.other])
         return super().is_plausible_target(thing, facts) and thing.index != self.other and not in_place
 
-    def as_placement(self, facts: HouseFacts) -> PlaceBeside:
+    def as_placement(self, facts: HouseFacts) -> Put:
         """Returns the same instruction in the form in which objects are carried and put down with more care."""
-        return PlaceBeside(
-            kind=self.kind,
-            instruction=self.instruction,
-            solver=self.solver,
-            target=self.target,
-            candidates=(self.target,),
-            other=self.other,
-        ).with_baseline(facts)
+        task = Put(
+            kind=self.kind, instruction=self.instruction, solver=self.solver,
+            target=self.target, candidates=(self.target,), other=self.other,
+        )  # fmt: skip
+        return task.with_baseline(facts)
 
     def _remaining(self, facts: HouseFacts) -> float:
         return predicates.walking_distance(facts, self.thing(facts).xy, facts.things[self.other])
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlaceBeside(PlaceObjects):
-    """`Position` as a `PlaceObjects` task."""
-
-    other: int
-
-    def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
-        return _is_beside(thing, facts.things[self.other])
-
-    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
-        return predicates.walking_distance(facts, thing.xy, facts.things[self.other])
-
-    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return placements_beside(facts, thing, facts.things[self.other])
-
-
-def _is_beside(thing: Thing, other: Thing) -> bool:
-    return thing.held_by is None and predicates.next_to(thing, other)
 
 
 def sample_position(context: TaskContext, rng: np.random.Generator) -> Position:

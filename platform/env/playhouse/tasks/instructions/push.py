@@ -33,11 +33,9 @@ class Push(ObjectInstruction):
     def is_done(self, facts: HouseFacts) -> bool:
         return predicates.pushed_by(facts, self.target, self.solver, self.baseline["since"])
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to it, 0.4 for the way (the solver may have to walk round it, out of view); 0.5 for touching
         it, and up to 1 for how far it is pushed."""
-        if self.is_done(facts):
-            return 1.0
         event = self.thing(facts).pushed
         pushed = 0.0
         if event is not None and event.role == self.solver and event.time >= self.baseline["since"]:

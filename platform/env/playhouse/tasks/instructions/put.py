@@ -11,6 +11,7 @@ import numpy as np
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.placement import (
     Placement,
+    placements_beside,
     placements_in,
     placements_on,
     placements_under,
@@ -52,15 +53,16 @@ RELATIONS: Mapping[str, Relation] = {
     "put_on": Relation(predicates.on, placements_on),
     "put_in": Relation(predicates.inside, placements_in),
     "put_under": Relation(predicates.under, placements_under),
+    "position": Relation(predicates.next_to, placements_beside),
     "fill": Relation(predicates.inside, placements_in),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Put(PlaceObjects):
-    """Put an object on, in or under another thing, and let go of it."""
+    """Put an object on, in, under or next to another thing, and let go of it."""
 
-    other: int  # index of the thing that it goes on, in or under
+    other: int  # index of that thing
 
     def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
         return thing.held_by is None and RELATIONS[self.kind].holds(thing, facts.things[self.other])
@@ -106,14 +108,8 @@ def put_sampler(kind: str, wordings: Sequence[str]) -> Callable[[TaskContext, np
             thing, place = pairs[i]
             if reachable_placements(facts, context.solver, thing, relation.placements(facts, thing, place)):
                 names = {"thing": context.name(thing, rng), "other": context.name(place, rng)}
-                return Put(
-                    kind=kind,
-                    instruction=fill_template(wordings, rng, **names),
-                    solver=context.solver,
-                    target=thing.index,
-                    candidates=(thing.index,),
-                    other=place.index,
-                )
+                text = fill_template(wordings, rng, **names)
+                return Put.of(context, kind, text, [thing], other=place.index)
         raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: nothing named fits a named place")
 
     return sample

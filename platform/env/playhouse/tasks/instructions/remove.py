@@ -85,16 +85,7 @@ def sample_remove(context: TaskContext, rng: np.random.Generator) -> Remove:
         text = fill_template(REMOVE_WORDINGS, rng, thing=context.name(things[0], rng), other=other)
     else:
         text = fill_template(REMOVE_EVERYTHING_WORDINGS, rng, other=other)
-    indices = tuple(thing.index for thing in things)
-    return Remove(
-        kind="remove",
-        instruction=text,
-        solver=context.solver,
-        target=indices[0],
-        candidates=indices,
-        count=len(indices),
-        other=container.index,
-    )
+    return Remove.of(context, "remove", text, things, count=len(things), other=container.index)
 
 
 KIND = TaskKind(

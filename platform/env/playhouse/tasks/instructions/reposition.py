@@ -105,17 +105,9 @@ def _reposition(context: TaskContext, thing: Thing, place: Room | Thing, rng: np
     name = context.name(thing, rng)
     if isinstance(place, Thing):
         text = fill_template(REPOSITION_WORDINGS, rng, other=context.name(place, rng), thing=name)
-    else:
-        text = fill_template(REPOSITION_INTO_ROOM_WORDINGS, rng, room=place.kind, thing=name)
-    return Reposition(
-        kind="reposition",
-        instruction=text,
-        solver=context.solver,
-        target=thing.index,
-        candidates=(thing.index,),
-        room=None if isinstance(place, Thing) else place.name,
-        other=place.index if isinstance(place, Thing) else None,
-    )
+        return Reposition.of(context, "reposition", text, [thing], other=place.index)
+    text = fill_template(REPOSITION_INTO_ROOM_WORDINGS, rng, room=place.kind, thing=name)
+    return Reposition.of(context, "reposition", text, [thing], room=place.name)
 
 
 KIND = TaskKind(

@@ -50,7 +50,7 @@ class TaskSequence(PlayhouseTask):
     def is_done(self, facts: HouseFacts) -> bool:
         return self.first.is_done(facts) and self.second.is_done(facts)
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         if not self.first.is_done(facts):
             return FIRST_WEIGHT * self.first.progress(facts)
         return FIRST_WEIGHT + (1.0 - FIRST_WEIGHT) * self.second.progress(facts)

@@ -6,19 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
+from interplay.env.playhouse.tasks.instructions.stand_at import StandAt, T, draw_feasible
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask
-
-T = TypeVar("T", bound=StandAt)
 
 AT_SIDE_M = 1.5  # between the middles of two players, one in front of the other, behind it, or at a side of it
 NEXT_TO_M = 1.0  # between the middles of two players next to each other: an arm's length between them
@@ -140,11 +138,9 @@ def sample_stand_between(context: TaskContext, rng: np.random.Generator) -> Stan
 
 
 def _sample_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Generator, kind: str) -> T:
-    shuffled: list[T] = [tasks[i] for i in rng.permutation(len(tasks))]
-    for task in shuffled:
-        if not task.is_done(facts) and task.nearest_spot(facts) is not None:
-            return task
-    raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: the solver stands so already, or nobody can")
+    if (task := draw_feasible(tasks, facts, rng)) is None:
+        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: the solver stands so already, or nobody can")
+    return task
 
 
 KINDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from interplay.env.task import InfeasibleTask
 
 SPOT_MARGIN_M = 0.2  # the instruction also holds this far to any side of a spot
 WEIGHT_OF_WAY = 0.9  # progress at the end of the way
+
+
+T = TypeVar("T", bound="StandAt")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,10 +46,8 @@ class StandAt(PlayhouseTask):
     def is_done(self, facts: HouseFacts) -> bool:
         return self.holds(facts, facts.bodies[self.solver])
 
-    def progress(self, facts: HouseFacts) -> float:
-        """0.9 for the way to the spot, 1 once done."""
-        if self.is_done(facts):
-            return 1.0
+    def partial_progress(self, facts: HouseFacts) -> float:
+        """0.9 for the way to the spot."""
         remaining = predicates.walk(facts, facts.bodies[self.solver].position, self.spot)
         return WEIGHT_OF_WAY * fraction_covered(self.baseline["walk"], remaining, 0.0)
 
@@ -63,12 +64,7 @@ class StandAt(PlayhouseTask):
         return {"spot_x": spot[0], "spot_y": spot[1], "walk": walk}
 
     def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
-        choices = list(self.misreadings(facts))
-        order: list[int] = rng.permutation(len(choices)).tolist()
-        for index in order:
-            if not choices[index].is_done(facts) and choices[index].nearest_spot(facts) is not None:
-                return choices[index]
-        return None
+        return draw_feasible(self.misreadings(facts), facts, rng)
 
     def nearest_spot(self, facts: HouseFacts) -> XY | None:
         """Returns the spot of free floor nearest to the solver that satisfies the instruction, if there is one."""
@@ -92,3 +88,9 @@ class StandAt(PlayhouseTask):
             self.holds(facts, self.turned(facts, replace(body, room=room, position=(spot[0] + dx, spot[1] + dy))))
             for dx, dy in ((0.0, 0.0), (m, 0.0), (-m, 0.0), (0.0, m), (0.0, -m))
         )
+
+
+def draw_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Generator) -> T | None:
+    """Draws a task that is not done and can be; None if there is none."""
+    shuffled = (tasks[i] for i in rng.permutation(len(tasks)).tolist())
+    return next((t for t in shuffled if not t.is_done(facts) and t.nearest_spot(facts) is not None), None)

@@ -43,9 +43,9 @@ class Throw(ObjectInstruction):
     def is_done(self, facts: HouseFacts) -> bool:
         return predicates.thrown(facts, self.target, self.solver, self.since)
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to it, 0.2 for the way with it in view; 0.6 for holding it, and 1 once it is thrown."""
-        return 1.0 if self.is_done(facts) else self.potential(facts, WEIGHTS)
+        return self.potential(facts, WEIGHTS)
 
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:
         return {**super().measure(facts), "since": facts.time}
@@ -64,10 +64,8 @@ class ThrowOut(Throw):
         came_from = predicates.nearest_room(facts, thing.let_go.place[:2]).name
         return came_from == self.room and thing.room is not None and thing.room != self.room
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """The progress of a throw, and 0.2 more for carrying the object to a doorway."""
-        if self.is_done(facts):
-            return 1.0
         remaining = distance_to_doorway(facts, self.room, facts.bodies[self.solver].position)
         return self.potential(facts, WEIGHTS, fraction_covered(self.baseline["doorway"], remaining, AT_DOORWAY_M))
 

@@ -53,11 +53,9 @@ class UseTool(ObjectInstruction):
     def begun(self, facts: HouseFacts) -> float:
         """Returns the fraction in [0, 1] of the use itself that is done."""
 
-    def progress(self, facts: HouseFacts) -> float:
+    def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to the tool, 0.1 for the way with it in view; 0.4 for holding it, 0.3 for bringing it to the
-        other thing, the rest for its use; 1 once done."""
-        if self.is_done(facts):
-            return 1.0
+        other thing, the rest for its use."""
         used = USE_WEIGHTS[0] + USE_WEIGHTS[1] * self.begun(facts) if self.begun(facts) else 0.0
         remaining = predicates.walking_distance(facts, self.thing(facts).xy, facts.things[self.other])
         carried = fraction_covered(self.baseline["carry"], remaining, AT_OTHER_M)

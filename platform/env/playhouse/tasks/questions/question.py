@@ -41,9 +41,6 @@ class Question(PlayhouseTask):
     def success(self, facts: HouseFacts, said: Sequence[str]) -> bool:
         return bool(said) and self.accepts(said[0])
 
-    def progress(self, facts: HouseFacts) -> float:
-        return 0.0
-
     def rate_answer(self, utterance: str) -> int:
         return 1 if self.accepts(utterance) else -1
 
@@ -85,15 +82,7 @@ def question(
 ) -> Question:
     """Returns a question to the solver of this context."""
     return Question(
-        kind=kind,
-        instruction=text,
-        solver=context.solver,
-        answer=answers.answer,
-        mistakes=answers.mistakes,
-        accepted=answers.accepted,
-        about=about,
-        scope=scope,
-        room=room,
+        kind=kind, instruction=text, solver=context.solver, about=about, scope=scope, room=room, **answers._asdict()
     )
 
 
