@@ -197,11 +197,11 @@ def _look(config: Config) -> int:
 
 
 def _serve_reward(config: Config) -> int:
-    def tell(host: str, port: int) -> None:
+    def announce(host: str, port: int) -> None:
         sys.stdout.write(f"The reward service: http://{host}:{port}/about (Ctrl-C ends it)\n")
         sys.stdout.flush()
 
-    serve_reward(_open(config), tell)
+    serve_reward(_open(config), announce)
     return 0
 
 

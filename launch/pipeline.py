@@ -12,7 +12,7 @@ from interplay.stages.clone_stage import clone
 from interplay.stages.collect_stage import collect
 from interplay.stages.evaluate_stage import evaluate
 from interplay.stages.mark_stage import mark
-from interplay.stages.placing import placed
+from interplay.stages.placing import run_stage
 from interplay.stages.reinforce_stage import reinforce
 from interplay.stages.report_stage import report
 from interplay.stages.reward_stage import train_reward
@@ -45,7 +45,7 @@ STAGES: Mapping[str, PipelineStage] = {
             "clone",
             "train an agent to imitate the recordings",
             "train an agent to act and speak like the recorded solver (behavioral cloning, CSS)",
-            lambda run: placed(clone, "clone", run),
+            lambda run: run_stage(clone, "clone", run),
         ),
         PipelineStage(
             "collect-agent",
@@ -63,13 +63,13 @@ STAGES: Mapping[str, PipelineStage] = {
             "reward",
             "train the reward model on the marks",
             "train a reward model: utility from the marks (inter-temporal Bradley-Terry)",
-            lambda run: placed(train_reward, "reward", run),
+            lambda run: run_stage(train_reward, "reward", run),
         ),
         PipelineStage(
             "reinforce",
             "improve the agent on the reward",
             "improve the agent on that reward by V-trace, in replays of the recorded setters",
-            lambda run: placed(reinforce, "reinforce", run),
+            lambda run: run_stage(reinforce, "reinforce", run),
         ),
         PipelineStage(
             "evaluate",

@@ -1,1 +1,1 @@
-"""What an agent is paid: learned from marks (ibt), or read from the task (scripted); and the service that scores."""
+"""Reward functions (learned from marks, true task progress, the world's own) and the HTTP server of the learned one."""

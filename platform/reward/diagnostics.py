@@ -1,4 +1,4 @@
-"""How good a reward model is on held-out episodes: moments ordered as raters did, returns ordered as the truth."""
+"""Quality measures of a reward model on held-out episodes: agreement with raters' marks, and episode returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interplay.learner.ibt import pair_signs
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of the pairs of moments that raters ordered, by episode [episodes]: how many, and how many are ordered alike.
+    """Counts per episode [episodes]: pairs of moments that raters ordered, and those that the model orders alike.
 
     Ties count half, as in `ibt_loss`.
     """
@@ -28,7 +28,7 @@ class Agreement:
 
     @property
     def accuracy(self) -> float:
-        """The share ordered alike; NaN without pairs."""
+        """The share of pairs ordered alike; NaN without pairs."""
         return float(self.right.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
 
 
@@ -43,8 +43,8 @@ def utilities(
     """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
 
     Args:
-        at_once, rows: of how many episodes, and how many rows of each, are in one forward.
-        beat: told how far it is before each forward.
+        at_once, rows: number of episodes, and of rows of each, in one forward.
+        beat: called with the progress before each forward.
     """
     found: list[Float32Array] = []
     for start in range(0, len(episodes), at_once):
@@ -56,7 +56,7 @@ def utilities(
 
 
 def agreement(utility: Sequence[Float32Array], episodes: Sequence[Arrays]) -> Agreement:
-    """Holds utilities against the marks that the same episodes carry."""
+    """Compares utilities with the marks in the same episodes."""
     pairs: list[int] = []
     right: list[float] = []
     for values, arrays in zip(utility, episodes, strict=True):
@@ -79,22 +79,22 @@ def returns(utility: Sequence[Float32Array]) -> NDArray[np.float64]:
 
 
 def with_instruction(arrays: Arrays, heard: NDArray[np.int16]) -> Arrays:
-    """The episode as if its setter had said something else; `heard` [L] replaces every instruction that was heard."""
+    """The episode with another instruction: `heard` [L] replaces every utterance of the setter."""
     changed = arrays["heard"].copy()
     changed[(changed != 0).any(-1)] = heard
     return {**arrays, "heard": changed}
 
 
 def instruction(arrays: Arrays) -> NDArray[np.int16]:
-    """The first thing that was heard in an episode, [L]; later ones may be no instructions. Silence where none was."""
+    """The setter's first utterance [L], zeros without one; later utterances may be no instructions."""
     rows: NDArray[np.int16] = arrays["heard"][:, 0]
-    hears = np.flatnonzero((rows != 0).any(-1))
-    heard: NDArray[np.int16] = rows[hears[0] if len(hears) else -1]
+    nonempty = np.flatnonzero((rows != 0).any(-1))
+    heard: NDArray[np.int16] = rows[nonempty[0] if len(nonempty) else -1]
     return heard
 
 
 def swapped(episodes: Sequence[Arrays]) -> list[Arrays]:
-    """Each episode under the next different instruction of the list; episodes without another stay as they are."""
+    """Each episode with the next different instruction of the list, unchanged if there is no other."""
     heard = [instruction(arrays) for arrays in episodes]
     return [with_instruction(arrays, other) for arrays, other in zip(episodes, _others(heard), strict=True)]
 
@@ -106,7 +106,7 @@ def _others(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[np.int16]]:
 
 
 def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None], where: str) -> Tensor:
-    """Utilities [longest, episodes], from episodes side by side, so many rows in one forward."""
+    """Utilities [longest, episodes] of a batch of episodes, `rows` rows per forward."""
     longest = max(len(arrays["first"]) for arrays in batch)
     found, state = [], model.eval().initial_state(len(batch))
     for start in range(0, longest, rows):
@@ -118,7 +118,7 @@ def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[s
 
 
 def _joined(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> dict[str, Tensor]:
-    """Rows of episodes side by side [stop - start, episodes, ...], shorter ones padded at their end."""
+    """The rows of a batch of episodes [stop - start, episodes, ...]; shorter episodes are padded at the end."""
     joined = {}
     for key in model.layout.observations(0, 0):
         first = batch[0][key]

@@ -1,4 +1,4 @@
-"""The policy as it was when reinforcement began: the reference of the gate's KL penalty."""
+"""Gate logits of the policy from the start of reinforcement: the reference of the gate's KL penalty."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredU
 
 
 class WithReferenceGate(RewardFunction):
-    """The score of another reward function, and the gate logits of a frozen reference policy along the unroll.
+    """Adds the gate logits of a frozen reference policy to the scores of another reward function.
 
-    Without logits where the world has no utterances.
+    Adds none in a world without utterances.
     """
 
     def __init__(self, function: RewardFunction, reference: Agent) -> None:

@@ -1,7 +1,7 @@
 """Reward functions: ground-truth task progress, the environment's own reward, or a learned model (`learned_reward`).
 
-All are stateless: the recurrent states of the lanes come with the unroll and go back with its score, so that any
-process can score any unroll, and a request can be repeated.
+All are stateless: the recurrent states of the lanes are an argument and part of the result, so that any process can
+score any unroll, and a request can be repeated.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class RewardFunction(ABC):
         """
 
     def load_version(self, weights: Weights, version: int) -> None:
-        """Score with other weights of the reward model from the next call on.
+        """Replace the weights of the reward model.
 
         Raises:
-            ValueError: they belong to another model, or there is no model here.
+            ValueError: the weights belong to another model, or this reward has no model.
         """
         raise ValueError("no reward model pays here, so none can be replaced")
 
@@ -93,7 +93,7 @@ class EnvironmentReward(RewardFunction):
 def forward_unroll(
     model: Agent, arrays: Arrays, state: RecurrentArrays | None
 ) -> tuple[AgentOutput, AgentOutput, RecurrentArrays]:
-    """Run a network along an unroll, from its state before row 0 (None: as episodes start).
+    """Run a network along an unroll from its state before row 0; None is the initial state.
 
     Returns:
         The outputs of rows 0 .. T - 1, that of row T, and the state before row T, which is row 0 of the next unroll.

@@ -1,22 +1,22 @@
-"""The reward service for other programs, over HTTP, with the standard library alone.
+"""HTTP server that scores unrolls for other programs, built on the standard library.
 
-    GET  /about    JSON: the version of the reward model, the arrays that it wants, the words of its vocabulary
+    GET  /about    JSON: the version of the reward model, its input arrays, the words of its vocabulary
     POST /score    an .npz in, an .npz out
-    POST /version  JSON {"checkpoint": PATH}: pay with another reward model of the same make from now on
+    POST /version  JSON {"checkpoint": PATH}: switch to another reward model with the same description
 
-The .npz of a request to score holds the observations of an unroll by name, each [T + 1, b, ...] (`/about` says which,
-their dtypes and the shape of a row), and `last`, bool [T + 1, b]: rows at which an episode has ended. To go on with
-the lanes of an earlier request it also holds `hidden` and `cell`, as they were answered. The answer holds
+A score request holds the observations of an unroll by name, each [T + 1, b, ...] (`/about` lists their names, dtypes
+and row shapes), and `last`, bool [T + 1, b]: rows at which an episode has ended. To continue the lanes of an earlier
+request it also holds the `hidden` and `cell` of that response. The response holds
 
 | key | shape | meaning |
 |---|---|---|
-| reward | float32 [T, b] | what the step between two rows earned; 0 across the boundary of episodes |
-| utility | float32 [T + 1, b] | what the model thinks of each row |
-| hidden, cell | float32 [b, D] | the lanes before row T, which is row 0 of the next request |
+| reward | float32 [T, b] | the reward of the step between two rows; 0 across an episode boundary |
+| utility | float32 [T + 1, b] | the utility of each row |
+| hidden, cell | float32 [b, D] | the state of the lanes before row T, which is row 0 of the next request |
 
-and the header X-Reward-Version. Whatever goes wrong is answered as JSON {"error": ...}: 400 where the request is at
-fault, 404 and 405 for what there is not, 413 where it is too large, 500 where the service is, and 503 where nobody is
-left who scores: then the service ends.
+and the header X-Reward-Version. Errors are JSON {"error": ...}: 400 for an invalid request, 404 and 405 for unknown
+paths and methods, 411 without a Content-Length, 413 for a body that is too large, 500 for an internal error, and 503
+when no replica is left; the server then shuts down.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from interplay.reward.reward_functions import LaneState, ScoredUnroll
 
 logger = logging.getLogger(__name__)
 
-PIECE = 2**16  # bytes
-STATE = RecurrentState._fields
+READ_CHUNK_BYTES = 2**16
+STATE_KEYS = RecurrentState._fields
 
 
 @dataclass(frozen=True)
 class ServeConfig:
-    """Where the reward service listens."""
+    """The address of the reward service, and its request size limit."""
 
-    host: str = "127.0.0.1"  # this machine only; 0.0.0.0 for all: it asks nobody who they are
-    port: int = 8765  # 0: any that is free
-    largest_mb: int = 512  # of a request
+    host: str = "127.0.0.1"  # this machine only; 0.0.0.0 accepts every machine, without authentication
+    port: int = 8765  # 0: any free port
+    largest_mb: int = 512  # size limit of a request
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -59,29 +59,29 @@ class ServeConfig:
 
 
 class Scorer(Protocol):
-    """Who scores: the model in this process, or replicas elsewhere. Asked from several threads."""
+    """Scores requests with a model in this process or with replicas elsewhere. Thread-safe."""
 
     @property
     def version(self) -> int:
-        """Of the reward model that the next request is scored with."""
+        """The version of the reward model that scores the next request."""
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         """See `interplay.reward.reward_functions.RewardFunction.score`."""
 
     def load(self, checkpoint: str) -> int:
-        """Pays by the model of a checkpoint from now on; returns its version.
+        """Switches to the model of a checkpoint; returns its version.
 
         Raises:
-            ValueError: it is not there, or of another make.
+            ValueError: the checkpoint is missing, or its model has another description.
         """
 
 
 class ServiceEnded(RuntimeError):
-    """Nobody is left who scores. The message is why."""
+    """No replica is left. The message gives the reason."""
 
 
 class RefusedRequest(ValueError):
-    """The request is at fault."""
+    """The request is invalid."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -89,21 +89,21 @@ class RefusedRequest(ValueError):
 
 
 class RewardServer(ThreadingHTTPServer):
-    """Answers each request in a thread of its own."""
+    """HTTP server with one thread per request."""
 
     daemon_threads = True
-    ended_by: ServiceEnded | None = None  # once somebody has been told that nobody is left who scores
+    ended_by: ServiceEnded | None = None  # set after a client has received the 503
 
 
 def serve(scorer: Scorer, about: Mapping[str, Any], layout: Layout, width: int, config: ServeConfig) -> RewardServer:
-    """A server that is bound and not yet running: call its `serve_forever`, and `shutdown` from another thread.
+    """Binds a server; call its `serve_forever`, and `shutdown` from another thread.
 
     Args:
-        about: what `/about` says besides the version and the arrays.
-        width: D, of the lanes' state.
+        about: further entries of the `/about` response.
+        width: D, the width of the lane state.
 
     Raises:
-        ValueError: the address is taken, or not of this machine.
+        ValueError: the address is in use, or does not belong to this machine.
     """
     given = {"scorer": scorer, "about": about, "layout": layout, "width": width}
     handler = type("Handler", (_Handler,), {**given, "largest": config.largest_mb * 2**20})
@@ -115,24 +115,24 @@ def serve(scorer: Scorer, about: Mapping[str, Any], layout: Layout, width: int, 
         ) from error
 
 
-def wanted_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
-    """The arrays of a request by name: dtype, and the shape of one row of one lane."""
+def request_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
+    """The arrays of a score request by name: dtype, and the shape of one row of one lane."""
     arrays = {**layout.observations(1, 1), "last": np.zeros((1, 1), bool)}
     return {name: {"dtype": str(array.dtype), "row": list(array.shape[2:])} for name, array in arrays.items()}
 
 
 def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneState]:
-    """The arrays and lane states of a request to score; `width`: D, of the lanes' state.
+    """The arrays and lane state of a score request; `width` is D, the width of the lane state.
 
     Raises:
-        RefusedRequest: it is no .npz, or its arrays don't fit.
+        RefusedRequest: the body is no .npz, or its arrays don't fit.
     """
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as loaded:
             found = {name: loaded[name] for name in loaded.files}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the body is no .npz of plain arrays: {error}") from error
-    wanted = wanted_arrays(layout)
+    wanted = request_arrays(layout)
     problems = [f"{name} is missing" for name in wanted if name not in found]
     arrays = {name: found[name] for name in wanted if name in found}
     lead = next((array.shape[:2] for array in arrays.values()), (0, 0))
@@ -142,8 +142,8 @@ def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneS
             problems.append(f"{name} is {array.dtype} {list(array.shape)}, not {dtype} [T + 1, b, {str(row)[1:-1]}]")
     if not problems and (lead[0] < 2 or lead[1] < 1):
         problems.append(f"there are {lead[0]} rows of {lead[1]} lanes; at least 2 of 1 are needed")
-    given = [name for name in STATE if name in found]
-    if given and given != list(STATE):
+    given = [name for name in STATE_KEYS if name in found]
+    if given and given != list(STATE_KEYS):
         problems.append(f"of the lanes' state there is only {given[0]}; give hidden and cell, or none")
     problems += [
         f"{name} is {found[name].dtype} {list(found[name].shape)}, not float32 [b, D], here {[lead[1], width]}"
@@ -152,11 +152,11 @@ def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneS
     ]
     if problems:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
-    return arrays, LaneState(RecurrentState(*(found[name] for name in STATE)) if given else None)
+    return arrays, LaneState(RecurrentState(*(found[name] for name in STATE_KEYS)) if given else None)
 
 
 def write_answer(scored: ScoredUnroll) -> bytes:
-    """The body of an answer."""
+    """The body of a score response."""
     assert scored.utility is not None and scored.lane_state.reward is not None
     file = io.BytesIO()
     arrays: dict[str, Any] = {
@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
     layout: Layout
     width: int
     largest: int
-    timeout = 60.0  # seconds that a request may be silent in the middle
+    timeout = 60.0  # seconds without data after which a connection is closed
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
@@ -196,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
         except RefusedRequest as refused:
             self._error(refused.status, str(refused))
         except (BrokenPipeError, ConnectionResetError, TimeoutError) as error:
-            logger.info("whoever asked has gone: %s", error)
+            logger.info("a client disconnected: %s", error)
             self.close_connection = True
         except ServiceEnded as ended:
             self._end(ended)
@@ -205,9 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
     def _about(self) -> None:
-        self._send_json(
-            HTTPStatus.OK, {"version": self.scorer.version, "arrays": wanted_arrays(self.layout), **self.about}
-        )
+        about = {"version": self.scorer.version, "arrays": request_arrays(self.layout), **self.about}
+        self._send_json(HTTPStatus.OK, about)
 
     def _score(self) -> None:
         arrays, lane_state = read_request(self._body(), self.layout, self.width)
@@ -216,8 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _version(self) -> None:
         try:
-            wanted = json.loads(self._body())
-            path = wanted["checkpoint"]
+            path = json.loads(self._body())["checkpoint"]
         except (ValueError, KeyError, TypeError) as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, 'send JSON, as {"checkpoint": "PATH"}') from error
         try:
@@ -231,17 +229,17 @@ class _Handler(BaseHTTPRequestHandler):
             length = int(self.headers.get("Content-Length", ""))
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.LENGTH_REQUIRED, "say how long the body is: Content-Length") from error
-        if length < 0:  # which would be read to the end of the connection
+        if length < 0:  # `read` would wait for the end of the connection
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"Content-Length is {length}")
         if length > self.largest:
-            for _ in range(min(length, 2 * self.largest) // PIECE + 1):  # so that it hears the answer
-                length -= len(self.rfile.read(min(PIECE, max(0, length))))
-            told = f"the body has {length} bytes, at most {self.largest} are taken: serve.largest_mb"
-            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
+            message = f"the body has {length} bytes, at most {self.largest} are taken: serve.largest_mb"
+            for _ in range(min(length, 2 * self.largest) // READ_CHUNK_BYTES + 1):  # clients read only after sending
+                length -= len(self.rfile.read(min(READ_CHUNK_BYTES, max(0, length))))
+            raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         return self.rfile.read(length)
 
     def _end(self, ended: ServiceEnded) -> None:
-        """Whoever asked hears why before the service ends."""
+        """Sends the reason to the client before the server shuts down."""
         assert isinstance(self.server, RewardServer)
         try:
             self._error(HTTPStatus.SERVICE_UNAVAILABLE, str(ended))
@@ -249,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.ended_by = ended
 
     def _error(self, status: HTTPStatus, message: str) -> None:
-        self.close_connection = True  # its body may not have been read
+        self.close_connection = True  # the request's body may be unread
         self._send_json(status, {"error": message})
 
     def _send_json(self, status: HTTPStatus, value: Mapping[str, Any]) -> None:

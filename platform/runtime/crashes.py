@@ -61,8 +61,8 @@ class CrashReports:
         """Returns the error to raise when a worker has failed more often than allowed."""
         return WorkerFailed(
             f"{worker} went down more often than runtime.restarts={self.limit} allows in runtime.restart_window="
-            f"{self.window:g} seconds; the same command goes on from the newest checkpoint. All failures: {file}. The "
-            f"last one:\n{self._with_output(worker, cause)}"
+            f"{self.window:g} seconds; the same command continues from the newest checkpoint. All failures: {file}. "
+            f"The last one:\n{self._with_output(worker, cause)}"
         )
 
     @property

@@ -1,4 +1,4 @@
-"""The stages of the pipeline, one module for each verb: collect, clone, mark, reward, reinforce, evaluate.
+"""The stages of the pipeline, one module per command: collect, clone, mark, reward, reinforce, evaluate.
 
-collect --> store --> clone --> collect (the clone plays) --> mark --> reward --> reinforce --> evaluate
+collect --> store --> clone --> collect (with the clone) --> mark --> reward --> reinforce --> evaluate
 """

@@ -1,4 +1,4 @@
-"""The part that both trainees share: one agent, its learner, demonstrations and the ledger of what was learned from."""
+"""Base of both trainees: an agent, its learner, demonstrations and the ledger of consumed unrolls."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BaseTrainee:
         self.demonstrated.load_state(state["dataset"])
         self.steps = state["steps"]
 
-    def go_on_from(self, update: int) -> None:
+    def discard_after(self, update: int) -> None:
         self.ledger.truncate_after(update)
 
     def close(self) -> None:

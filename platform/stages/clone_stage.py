@@ -17,7 +17,7 @@ from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.imitation_trainee import ImitationTrainee
 from interplay.stages.parts import PEOPLE
-from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
+from interplay.stages.placing import Demonstrations, create_learner, demonstration_source
 from interplay.stages.run import ReportActivity, Run
 from interplay.stages.stage_snapshot import freeze_once
 from interplay.stages.training_loop import train_stage
@@ -29,8 +29,8 @@ def clone(run: Run) -> None:
     """Trains `runs/<name>/clone` or resumes it; does nothing if it is done.
 
     Raises:
-        ValueError: there are no episodes of people to clone.
-        Interrupted: a signal asked to stop; everything is saved.
+        ValueError: the store has no episodes of human or scripted solvers.
+        Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.clone
     clock = folder.begin({"agent": asdict(run.config.agent), "clone": asdict(config), "seed": run.seed})
@@ -54,8 +54,8 @@ def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
     return ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=placed_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
-        demonstrated=demonstrated_source(
+        learner=create_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
+        demonstrated=demonstration_source(
             run,
             Demonstrations(STAGE, snapshot.path, layout, vocabulary, config.dataset),
             config.learner,
@@ -67,7 +67,7 @@ def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
 
 
 def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
-    """That of the checkpoint to resume from, unchanged by episodes damaged since; without one, from the data."""
+    """The vocabulary of the checkpoint to resume from, which damaged episodes can't change; at first, of the data."""
     found = checkpoint.latest(run.stage(STAGE).checkpoints)
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])

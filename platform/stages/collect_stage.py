@@ -25,18 +25,18 @@ from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
 
-LAST_SECONDS = 20.0  # that unfinished episodes have after a request to stop; preempted machines wait little longer
+GRACE_PERIOD_S = 20.0  # for unfinished episodes after a stop request; preempted machines wait little longer
 
 
 def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     """Records `config.episodes` episodes for training and `config.heldout` held-out ones into the run's store.
 
     Resumable: the k-th episode of a split starts from the same house and instruction whenever it is recorded. `stage`
-    is part of the seeds, so that demonstrations and an agent's episodes are counted apart.
+    is part of the seeds, so that demonstrations and an agent's episodes are counted separately.
 
     Raises:
         CheckpointError: `solver: agent` and its checkpoint is missing.
-        Interrupted: a signal asked to stop; episodes that ended before or within `LAST_SECONDS` are stored.
+        Interrupted: a signal requested a stop; episodes that ended within `GRACE_PERIOD_S` of it are stored.
         StageConflict: another process is recording.
     """
     with run.stage(stage).locked(WORK_LOCK):
@@ -74,7 +74,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         if missing:
             if steps:
                 clock.save(**facts)
-            raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command goes on")
+            raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
 
 
@@ -87,7 +87,7 @@ def _requests(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRe
 
 
 def _until(stop: StopRequest, requests: list[EpisodeRequest]) -> Iterator[EpisodeRequest]:
-    """The requests, until a signal asks to stop."""
+    """Yields the requests until a signal requests a stop."""
     for request in requests:
         if stop.requested:
             return
@@ -95,16 +95,16 @@ def _until(stop: StopRequest, requests: list[EpisodeRequest]) -> Iterator[Episod
 
 
 def _overdue(stop: StopRequest) -> Callable[[], bool]:
-    """A test that is true once `LAST_SECONDS` have passed since a request to stop was first noticed.
+    """A function that returns True once `GRACE_PERIOD_S` have passed since it first noticed a stop request.
 
-    Episodes that are unfinished by then are dropped and recorded again.
+    Episodes unfinished by then are dropped, and recorded again by the next start.
     """
     noticed: list[float] = []
 
     def overdue() -> bool:
         if stop.requested and not noticed:
             noticed.append(time.monotonic())
-        return bool(noticed) and time.monotonic() - noticed[0] >= LAST_SECONDS
+        return bool(noticed) and time.monotonic() - noticed[0] >= GRACE_PERIOD_S
 
     return overdue
 

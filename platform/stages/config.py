@@ -40,7 +40,7 @@ class RunConfig:
 
 @dataclass(frozen=True)
 class CollectConfig:
-    """How many episodes are recorded, how long they are, and who plays the solver."""
+    """Number and length of recorded episodes, and their solver."""
 
     episodes: int = 600  # for training
     heldout: int = 100  # from other houses, never trained on
@@ -84,7 +84,7 @@ class CloneConfig(TrainingStageConfig):
 
 @dataclass(frozen=True)
 class MarkConfig:
-    """Scripted raters by name, each with a random stream of its own."""
+    """Names of the scripted raters, each with its own random stream, and their settings."""
 
     raters: tuple[str, ...] = ("rater-1",)
     rater: RaterConfig = field(default_factory=RaterConfig)
@@ -132,7 +132,7 @@ def _at_least(least: int, config: object, *names: str, group: str = "") -> None:
 
 
 def _recorded_agent() -> CollectConfig:
-    # Recorded to the end: what the agent does after success is worth marking too.
+    # Recorded to the time limit: the agent's behavior after success is worth marking too.
     return CollectConfig(solver="agent", grace_steps=10_000)
 
 
@@ -171,14 +171,14 @@ class Config:
                 "number that divides it"
             )
         if self.runtime.kind == "in_process" and self.actors.inference == "service":
-            problems.append("actors.inference=service is a process of its own, of use under Ray only; add runtime=ray")
+            problems.append("actors.inference=service is a separate process, of use under Ray only; add runtime=ray")
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.runtime.reward.follow and self.reinforce.reward != "ibt":
             problems.append(
                 "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="
-                f"{self.reinforce.reward} asks none: leave runtime.reward.follow out, or pay by the model with "
+                f"{self.reinforce.reward} uses none: leave runtime.reward.follow out, or use the model with "
                 "reinforce.reward=ibt"
             )
         if problems:
@@ -195,7 +195,7 @@ class Config:
             return []
         devices = {f"{name}.learner.device": stage.learner.device for name, stage in self.training_stages.items()}
         return [
-            f"{name}={device} needs a GPU, and under Ray a part sees those that are set aside for it: none, with "
+            f"{name}={device} needs a GPU, and under Ray a worker sees only the GPUs reserved for it, none with "
             f"runtime.learner.gpus=0: add runtime.learner.gpus=1, or set {name}=cpu"
             for name, device in devices.items()
             if device.startswith("cuda")
@@ -227,7 +227,7 @@ class Config:
         ]
 
     def _overwritten(self) -> list[str]:
-        """Unrolls that would be overwritten while they are learned from.
+        """Unroll buffers that would be overwritten while the learner reads them.
 
         Ray's messages are copies, and the reinforce stage reads no demonstrations ahead in process.
         """
@@ -239,8 +239,8 @@ class Config:
             "reinforce.actor.blocks": self.reinforce.actor.blocks,
         }
         return [
-            f"{name}={count} and runtime.overlap=true: the next unroll would be written over the one that is learned "
-            f"from; with overlap at least 2 are in use, so set {name}=2, or runtime.overlap=false"
+            f"{name}={count} and runtime.overlap=true: the next unroll would overwrite the one that the learner "
+            f"reads; with overlap at least 2 are in use, so set {name}=2, or runtime.overlap=false"
             for name, count in blocks.items()
             if count < 2
         ]

@@ -12,7 +12,7 @@ from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.run import Run
 
-LISTED = 8  # in the message about none or several matches
+SUGGESTED_EPISODES = 8  # listed in the message about no match or several
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class FoundEpisode:
 
 
 def find_episode(run: Run, named: str) -> FoundEpisode:
-    """The episode called `named`. A file in another run's store comes with that run's marks; one elsewhere with none.
+    """The episode called `named`. A file in another run's store comes with that run's marks, other files with none.
 
     Raises:
         ValueError: no episode or several match; the message lists some of the store.
-        DamagedEpisode, UnknownFormat: its file can't be read.
+        DamagedEpisode, UnknownFormat: the file can't be read.
     """
     if "/" in named or named.endswith(".npz"):
         return _at(run, Path(named))
@@ -58,22 +58,22 @@ def _chosen(store: EpisodeStore, named: str) -> str:
     ids = store.ids()
     if named in ids:
         return named
-    begun = [identifier for identifier in ids if named and identifier.startswith(named)]
-    if len(begun) == 1:
-        return begun[0]
+    matches = [identifier for identifier in ids if named and identifier.startswith(named)]
+    if len(matches) == 1:
+        return matches[0]
     every = f"ls {store.root}/episodes/*"
     if not named:
-        problem, some = "which episode? Type its id after the verb; the newest are", ids[-LISTED:]
-    elif begun:
+        problem, some = "which episode? Type its id after the verb; the newest are", ids[-SUGGESTED_EPISODES:]
+    elif matches:
         problem, some = (
-            f"{len(begun):,} episodes begin with {named!r}; type more of one, as of",
-            begun[:LISTED],
+            f"{len(matches):,} episodes begin with {named!r}; type more of one, as of",
+            matches[:SUGGESTED_EPISODES],
         )
     else:
-        at = max(0, bisect_left(ids, named) - LISTED // 2)  # ids are sorted
+        at = max(0, bisect_left(ids, named) - SUGGESTED_EPISODES // 2)  # ids are sorted
         problem, some = (
             f"{store.root} has no episode {named!r}; the nearest are",
-            ids[at : at + LISTED] or ids[-LISTED:],
+            ids[at : at + SUGGESTED_EPISODES] or ids[-SUGGESTED_EPISODES:],
         )
     raise ValueError("\n  ".join([f"{problem}:", *_described(store, some), f"all of them: {every}"]))
 
@@ -84,8 +84,8 @@ def _described(store: EpisodeStore, ids: Sequence[str]) -> list[str]:
     lines = []
     for entry in store.entries():
         if entry.id in wanted:
-            solver = ", ".join(kind for role, kind in entry.seats if role != "setter") or "nobody"
-            asked = ", ".join(entry.task_kinds) or "nothing asked"
+            solver = ", ".join(kind for role, kind in entry.seats if role != "setter") or "none"
+            tasks = ", ".join(entry.task_kinds) or "no task"
             marks = len(store.marks([entry.id]))
-            lines.append(f"{entry.id}  {asked}; solver: {solver}; steps: {entry.steps}; marks: {marks}")
+            lines.append(f"{entry.id}  {tasks}; solver: {solver}; steps: {entry.steps}; marks: {marks}")
     return lines

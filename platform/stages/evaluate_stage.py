@@ -38,7 +38,7 @@ STAGE = "evaluate"
 AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # name in summary.json: stage of the checkpoint
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
-FILMED = 12  # the first probes of each kind, whose pictures are kept for the report to choose from
+FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
 def evaluate(run: Run) -> None:
@@ -48,7 +48,7 @@ def evaluate(run: Run) -> None:
 
     Raises:
         CheckpointError: the run has no agent yet.
-        Interrupted: a signal asked to stop; the results of agents that have finished are kept.
+        Interrupted: a signal requested a stop; the results of finished agents are kept.
         StageConflict: another process is evaluating the run.
     """
     agents = stages_of(run)
@@ -116,7 +116,9 @@ def _play(
     progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
     results: list[ProbeResult] = []
     films: list[Film] = []
-    for result, film in player.play(probes, filmed=lambda probe: probe.index < FILMED, stopped=lambda: stop.requested):
+    for result, film in player.play(
+        probes, filmed=lambda probe: probe.index < FILMED_PROBES_PER_KIND, stopped=lambda: stop.requested
+    ):
         results.append(result)
         if film is not None:
             films.append(film)

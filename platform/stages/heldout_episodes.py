@@ -1,4 +1,4 @@
-"""Held-out episodes, decoded once, for measuring a reward model while it is trained and after."""
+"""Held-out episodes, decoded once, for measuring a reward model during and after training."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from interplay.stages.run import ReportActivity, ignore_activity
 
 @dataclass(frozen=True)
 class HeldOutEpisodes:
-    """Whole episodes as arrays [N + 1, 1, ...], and what is true about them."""
+    """Whole episodes as arrays [N + 1, 1, ...], and their true outcomes."""
 
     decoded: Sequence[DecodedEpisode]
     arrays: Sequence[Arrays]
     success: NDArray[np.bool_]  # [episodes]: see `succeeded`
 
     def agreement(self, model: Agent) -> Agreement:
-        """How far the model orders moments as the raters did."""
+        """Agreement of the model's order of moments with that of the raters."""
         return agreement(utilities(model, self.arrays), self.arrays)
 
     def returns(self, model: Agent, *, swap: bool = False) -> NDArray[np.float64]:
-        """Modelled returns [episodes]; with `swap`, as if each had been asked for something else."""
+        """Modeled returns [episodes]; with `swap`, under the instruction of another episode."""
         return returns(utilities(model, swapped(self.arrays) if swap else self.arrays))
 
     def metrics(self, model: Agent, beat: ReportActivity = ignore_activity) -> Mapping[str, float]:
-        """What is logged while the model is trained; `beat` is told how far the measurement is."""
+        """Metrics logged during training; calls `beat` with the progress of the measurement."""
         utility = utilities(model, self.arrays, beat=beat)
         model.train()
         return {"heldout_pair_accuracy": agreement(utility, self.arrays).accuracy}
@@ -54,7 +54,7 @@ def read_heldout(
     vocabulary: Vocabulary,
     beat: ReportActivity = ignore_activity,
 ) -> HeldOutEpisodes:
-    """Decodes these episodes of a snapshot, those that can be read; `beat` is told of each."""
+    """Decodes the readable ones of these episodes; calls `beat` before each."""
     writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
     decoded, success = [], []
     for number, episode in enumerate(iter_readable(snapshot, ids), 1):
@@ -66,12 +66,12 @@ def read_heldout(
 
 
 def succeeded(world: World, episode: Episode) -> bool:
-    """Was the episode's task done at its end, in truth; of several tasks, were more done than not, each at its end."""
-    asked = dialogue(episode.meta)
+    """Whether more than half of the episode's tasks were done in truth, each when it was judged."""
+    tasks = dialogue(episode.meta)
     said = episode.said(world.spec.solver)
     done = []
     for row, _, present in resimulate(world, episode, observers=()):
-        for task in asked:
+        for task in tasks:
             if task.judged == row:
                 done.append(present.tasks().load(task.fields).success(present.facts(), task.answers(said)))
     return 2 * sum(done) > len(done)

@@ -1,5 +1,4 @@
-"""What the agent earns on held-out episodes while it is trained: on the same ones each time, with the same random
-numbers, and paid by what pays for learning."""
+"""Returns of the agent on held-out episodes during training: the same episodes, random numbers and reward each time."""
 
 from __future__ import annotations
 
@@ -27,9 +26,10 @@ MeasureReturns = Callable[[Weights, int], list[float]]
 
 
 def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> MeasureReturns | None:
-    """Measures the returns [episodes] of weights of a version, on the learner's device; None where nothing is held out.
+    """A function that measures the returns [episodes] of given weights and version on the learner's device; None
+    without held-out episodes.
 
-    What is played is paid in pieces of `reinforce.actor.steps`, so that memory does not grow with the episodes.
+    Rollouts are scored in unrolls of `reinforce.actor.steps`, so that memory does not grow with the episode length.
     """
     config = run.config.reinforce
     ids = snapshot.select(EpisodeFilter(split="heldout", kinds=SETTERS))
@@ -46,17 +46,19 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
             policy = local_policy(run, agent.to(find_device(config.learner.device)), "heldout")
             actor = replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds)
             actor.load_weights(weights, version)
-            # One episode of E steps fills E + 1 rows, so E + 1 steps end every lane's first one.
-            return earned(actor, rewards.function(), config.actor.episode_steps + 1, beat)
+            # An episode of E steps fills E + 1 rows, so E + 1 steps complete the first episode of every lane.
+            return first_episode_returns(actor, rewards.function(), config.actor.episode_steps + 1, beat)
 
     return measure
 
 
-def earned(actor: SetterReplayActor, function: RewardFunction, steps: int, beat: ReportActivity) -> list[float]:
-    """What each lane's first episode earns, which ends within so many steps, played and paid unroll by unroll.
+def first_episode_returns(
+    actor: SetterReplayActor, function: RewardFunction, steps: int, beat: ReportActivity
+) -> list[float]:
+    """The return of each lane's first episode, which must end within `steps`; plays and scores unroll by unroll.
 
-    A lane whose episode ends early begins others, which do not count: quick ones would count more often than slow ones.
-    `beat` is told of every step.
+    A lane whose episode ends early starts others, which are ignored: they would weight short episodes more than long
+    ones. Calls `beat` at every step.
     """
     sums, over = np.zeros(actor.lanes, np.float32), np.zeros(actor.lanes, np.bool_)
     played, numbers, lane_state = 0, count(1), LaneState()

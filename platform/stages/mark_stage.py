@@ -1,4 +1,4 @@
-"""The mark stage: scripted raters, who see the ground truth, mark progress and slips in recorded episodes."""
+"""The mark stage: scripted raters with access to the ground truth mark progress and slips in recorded episodes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ EPISODES_PER_TRANSACTION = 25
 
 
 def mark(run: Run) -> None:
-    """Lets every rater of `config.mark` watch every episode of the store once.
+    """Marks every episode of the store once with every rater of `config.mark`.
 
     May be repeated after more episodes were recorded. The id of a mark follows from its episode, rater and number, so
-    an episode that is watched again after a kill gets no mark twice.
+    watching an episode again after a kill adds no duplicates.
 
     Raises:
         ValueError: the store is empty.
-        Interrupted: a signal asked to stop; the marks of all watched episodes are stored.
+        Interrupted: a signal requested a stop; the marks of all watched episodes are stored.
         StageConflict: another process is marking.
     """
     with run.stage(STAGE).locked(WORK_LOCK):
@@ -56,7 +56,9 @@ def _mark(run: Run) -> None:
         for start in range(0, len(waiting), EPISODES_PER_TRANSACTION):
             if stop.requested:
                 progress.close()
-                raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command goes on")
+                raise Interrupted(
+                    f"stopped with {done} of {len(everything)} episodes marked; the same command continues"
+                )
             batch = waiting[start : start + EPISODES_PER_TRANSACTION]
             seen = [(rater, episode) for rater, e in batch for episode in iter_readable(store, [e])]
             marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
@@ -79,7 +81,7 @@ def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterCo
 
 
 def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> Iterator[Mark]:
-    """The marks of a scripted rater on a recorded episode; the rater watches each task from its request to its end."""
+    """Yields a scripted rater's marks on an episode; the rater watches each task from its request to its end."""
     said = episode.said(world.spec.solver)
     waiting = deque(dialogue(episode.meta))
     present: DialogueTask | None = None
@@ -87,7 +89,7 @@ def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> 
     for row, _, there in resimulate(world, episode, observers=()):
         if present is not None and present.step < row <= present.judged:
             step = row - 1
-            utterance = said[step] if step > present.step else None  # nothing answers in the request's own step
+            utterance = said[step] if step > present.step else None  # an utterance in the request's step is no answer
             for at, sign in person.observe(step, there.facts(), utterance):
                 frame = (min(at, episode.meta.steps - 1) + 1) * episode.meta.frames_per_step - 1
                 name = uuid.uuid5(uuid.NAMESPACE_OID, f"{episode.meta.id}/{rater}/{number}").hex

@@ -1,4 +1,4 @@
-"""The parts that several stages are made of: the dataset actor over a snapshot, and agents from other stages."""
+"""Parts shared by several stages: dataset actors over a snapshot, and agents from the checkpoints of other stages."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.runtime.seeding import derive_seed, numpy_generator
 from interplay.stages.run import Run
 
-PEOPLE = {"solver": ("human", "scripted")}  # whose solving is worth cloning
+PEOPLE = {"solver": ("human", "scripted")}  # the kinds of solver whose episodes are cloned
 
 
 def checkpoint_of(run: Run, name: str) -> Checkpoint:
-    """The newest checkpoint of a stage of this run by its name ("clone"), or at a path.
+    """The newest checkpoint of a stage of this run ("clone"), or the one at a path.
 
     Raises:
-        CheckpointError: there is none; the message says what to type. Or it is of an agent for another world.
+        CheckpointError: there is no checkpoint, or its agent is for another world.
     """
     folder = run.stage(name).checkpoints
     if folder.exists():
@@ -43,7 +43,7 @@ def checkpoint_of(run: Run, name: str) -> Checkpoint:
 
 
 def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
-    """A checkpoint from elsewhere, held against what this run's world shows and takes."""
+    """Returns `found`, a checkpoint from outside the run, if its agent fits this world's observations and actions."""
     world = run.make_world()
     here, there = json.loads(json.dumps(asdict(world.spec))), found.description["world"]
     world.close()
@@ -59,13 +59,13 @@ def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
 
 
 def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool = False) -> tuple[Agent, Vocabulary]:
-    """A new agent with the weights of another stage; with `utility`, a reward model whose new head is untrained.
+    """A new agent with the weights of another stage; with `utility`, a reward model with an untrained utility head.
 
-    `from_scratch`: only the other's network and vocabulary, with weights of its own.
+    With `from_scratch`, only the architecture and the vocabulary come from the other stage; the weights are new.
     """
     found = checkpoint_of(run, name)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derive_seed(run.seed, "start", name))  # of what the checkpoint lacks: the new head
+        torch.manual_seed(derive_seed(run.seed, "start", name))  # for weights that the checkpoint lacks: the new head
         agent, vocabulary = build_agent(found.description, utility=utility)
     if from_scratch:
         return agent, vocabulary
@@ -73,7 +73,7 @@ def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool
         missing = agent.load_state_dict(found.weights(), strict=False)
     except RuntimeError as error:
         raise CheckpointError(f"{found.path / 'agent.pt'} does not fit its description: {error}") from error
-    lost, spare = (  # a utility head comes and goes: a clone has none, and who starts from a reward model needs none
+    lost, spare = (  # utility heads may differ: a clone has none, and a policy started from a reward model needs none
         [key for key in keys if not key.startswith("utility.")]
         for keys in (missing.missing_keys, missing.unexpected_keys)
     )
@@ -84,14 +84,14 @@ def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool
 
 @dataclass(frozen=True)
 class Share:
-    """Number `index` of `of` actors that share one task: together they go through every episode once an epoch."""
+    """Number `index` of `of` actors that share the episodes: together they visit each one once per epoch."""
 
     index: int = 0
     of: int = 1
 
     @property
     def names(self) -> tuple[int, ...]:
-        """What its random streams are called besides; the first one's are those of an actor alone."""
+        """Suffix of the names of its random streams; empty for the first, whose draws match those of a single actor."""
         return (self.index,) if self.index else ()
 
 
@@ -113,7 +113,7 @@ def dataset_actor(
     """A dataset actor of `config.lanes` lanes over its share of the snapshot's episodes that satisfy `where`.
 
     Raises:
-        ValueError: there are none.
+        ValueError: no episode satisfies `where`.
     """
     world = run.make_world()
     seed, role, cache = derive_seed(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20

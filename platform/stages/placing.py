@@ -1,4 +1,4 @@
-"""Where the parts of a training stage run: the same plain classes, here in this process or in others under Ray."""
+"""Placement of the parts of a training stage: in this process, or in Ray workers that host the same classes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Stage = Callable[[Run], None]
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """What demonstrations a stage reads."""
+    """The demonstrations that a stage reads."""
 
     stage: str
     snapshot: Path
@@ -45,13 +45,12 @@ class Demonstrations:
     augmentation: AugmentationConfig | None = None
 
 
-def placed(stage: Stage, name: str, run: Run) -> None:
-    """Runs a training stage where `runtime` says.
+def run_stage(stage: Stage, name: str, run: Run) -> None:
+    """Runs a training stage in this process or under Ray, as `runtime.kind` selects; exceptions of the stage propagate.
 
     Raises:
         ClusterError: there is no cluster to run in.
-        WorkerFailed: a part of it went down too often.
-        Exception: what the stage raises.
+        WorkerFailed: a worker failed too often.
     """
     config = run.config.runtime
     if config.kind == "in_process":
@@ -59,8 +58,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
             stage(run)
         return
     set_cluster_token(config.address)
-    # Ray takes half a second to import; only who asks for it waits for that.
-    from interplay.runtime.ray.supervision import SupervisedStage, supervise
+    from interplay.runtime.ray.supervision import SupervisedStage, supervise  # importing Ray takes half a second
     from interplay.runtime.ray.worker_placement import resource_requests
 
     plays = name == "reinforce"
@@ -70,7 +68,7 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     work = SupervisedStage(
         name=name,
         folder=run.stage(name).path,
-        stage=partial(_inside, stage, name, run),
+        stage=partial(_run_in_learner, stage, name, run),
         requests=resource_requests(
             config,
             actors=plays,
@@ -84,27 +82,27 @@ def placed(stage: Stage, name: str, run: Run) -> None:
     supervise(work)
 
 
-def demonstrated_source(
+def demonstration_source(
     run: Run, what: Demonstrations, learner: LearnerConfig, *, overlap: bool
 ) -> DemonstrationSource:
-    """The source of demonstrations for a learner; with `overlap`, in process, one unroll ahead of it."""
+    """The learner's source of demonstrations; `overlap` reads one unroll ahead if it runs in this process."""
     if run.context is None:
         return InlineDemonstrations(_reader(run, what, ALONE), overlap)
     from interplay.runtime.ray.demonstration_stream import DemonstrationStream
 
     of, lanes = run.config.runtime.datasets, what.config.lanes
-    assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # which `Config` refuses
+    assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # checked by `Config`
     here = dataclasses.replace(run, context=None)
     makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
     workers = [run.context.add_worker(f"dataset-{index}", make) for index, make in enumerate(makes)]
     return DemonstrationStream(workers, run.context, pinned=pinned(learner))
 
 
-def placed_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, dataset_lanes: int) -> Learner:
-    """The learner of a stage, which under Ray may lead further ranks.
+def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, dataset_lanes: int) -> Learner:
+    """The learner of a stage, under Ray possibly rank 0 of several.
 
     Raises:
-        RankLost: a rank did not come.
+        RankLost: a rank did not start.
     """
     generator = torch_generator(run.seed, stage, "learner")
     if run.context is None or run.config.runtime.learners == 1:
@@ -139,6 +137,6 @@ def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
     )
 
 
-def _inside(stage: Stage, name: str, run: Run, context: LearnerContext) -> None:
+def _run_in_learner(stage: Stage, name: str, run: Run, context: LearnerContext) -> None:
     with run.stage(name).locked():
         stage(dataclasses.replace(run, context=context))

@@ -1,4 +1,4 @@
-"""Who plays and who judges in the reinforce stage: in the learner's process, or in others under Ray."""
+"""Actors, inference and scoring of the reinforce stage: in the learner's process, or in Ray workers."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from interplay.runtime.ray.worker_handle import WorkerHandle
 
 STAGE = "reinforce"
-SETTERS = {"setter": ("human", "scripted")}  # whose setting is worth replaying
+SETTERS = {"setter": ("human", "scripted")}  # the kinds of setter whose episodes are replayed
 
 
-def played_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSource:
-    """What plays unrolls for the learner, and pays them."""
+def rollout_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSource:
+    """The learner's source of scored rollouts."""
     if run.context is not None:
         return _stream(run, snapshot, rewards, run.context)
     config = run.config.reinforce
@@ -62,12 +62,12 @@ def played_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSou
 
 
 def local_policy(run: Run, agent: Agent, split: str, share: Share = ALONE) -> LocalPolicy:
-    """Decides for an actor in its own process."""
+    """The policy of an actor in the same process."""
     return LocalPolicy(agent, _decisions(run, split, share))
 
 
 def _decisions(run: Run, split: str, share: Share) -> torch.Generator:
-    """What an actor's decisions are drawn from."""
+    """The generator of an actor's decisions."""
     return torch_generator(run.seed, STAGE, split, "actor", *share.names)
 
 
@@ -133,7 +133,7 @@ def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerCon
 
 
 def _reference_weights(run: Run) -> Weights | None:
-    """The weights that reinforcement started from, of which its checkpoints hold a copy; None where unused."""
+    """The weights that reinforcement started from, which its checkpoints keep a copy of; None without a gate KL."""
     if run.config.reinforce.learner.objective.weights.gate_kl <= 0:
         return None
     resumed = checkpoint.latest(run.stage(STAGE).checkpoints)
@@ -167,7 +167,7 @@ def _remote_rollout_worker(
 
 
 def _inference(run: Run, actors: Sequence[WorkerHandle], context: LearnerContext) -> InferenceServer:
-    """The service that decides for these actors, in a process of its own."""
+    """The inference server of these actors, in its own process."""
     from interplay.runtime.ray.inference_server import InferenceServer, InferenceWorker, concurrency_groups
     from interplay.runtime.ray.worker_placement import INFERENCE
 
@@ -186,10 +186,10 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
             "CUDA or CPU torch in CONTRIBUTING.md, or decide on the CPU with actors.service.gpus=0"
         )
     agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, utility=False)
-    deciding = InferenceModel(agent.to(find_device("cuda" if resources.gpus else "cpu")))
+    model = InferenceModel(agent.to(find_device("cuda" if resources.gpus else "cpu")))
     for version, each in zip(versions, weights, strict=True):
-        deciding.publish(version, each, versions)
-    return deciding
+        model.publish(version, each, versions)
+    return model
 
 
 def _scoring_replica(

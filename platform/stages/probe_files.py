@@ -1,9 +1,9 @@
 """Results of the evaluate stage on disk.
 
 evaluate/
-    <agent>.json     which checkpoint played, and the result of every probe
+    <agent>.json     the agent's checkpoint, and the result of every probe
     <agent>.npz      pictures of some probes, by "kind/index"
-    chance.json      what the probes yield without understanding
+    chance.json      success rates without understanding of the instructions
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHANCE = "chance.json"
 def write_results(
     folder: StageFolder, agent: str, checkpoint: Mapping[str, Any], results: Sequence[ProbeResult]
 ) -> None:
-    """Writes what the agent of a checkpoint, given as stage and update, did on the probes."""
+    """Writes an agent's probe results; `checkpoint` holds its stage and update."""
     ordered = sorted(results, key=lambda result: (result.kind, result.index))
     rows = [asdict(result) for result in ordered]
     write_whole(_file(folder, agent), json.dumps({"agent": checkpoint, "results": rows}), durable=False)

@@ -10,8 +10,8 @@ from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
-from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
-from interplay.stages.playing import SETTERS, STAGE, played_source
+from interplay.stages.placing import Demonstrations, create_learner, demonstration_source
+from interplay.stages.playing import SETTERS, STAGE, rollout_source
 from interplay.stages.reinforcement_trainee import ReinforcementTrainee
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
@@ -26,7 +26,7 @@ def reinforce(run: Run) -> None:
     Raises:
         ValueError: there are no episodes to replay or to clone.
         CheckpointError: there is no checkpoint to start from, or no reward model.
-        Interrupted: a signal asked to stop; everything is saved.
+        Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
     clock = folder.begin({"reinforce": asdict(config), "seed": run.seed})
@@ -39,14 +39,14 @@ def reinforce(run: Run) -> None:
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
-    ledger.go_on_from(resumed.step if resumed is not None else 0)
+    ledger.discard_after(resumed.step if resumed is not None else 0)
     show = {"return": "return", "success": "success", "ratio": "ratio"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))
 
 
 def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> ReinforcementTrainee:
-    """The agent with its first weights, its learner and its sources of rollouts and demonstrations."""
+    """The agent with its initial weights, its learner and its sources of rollouts and demonstrations."""
     config = run.config.reinforce
     agent, vocabulary = start_from(run, config.start)
     shown, where = config.learner.objective.weights.needs_demonstrations, EpisodeFilter(split="train", kinds=PEOPLE)
@@ -54,9 +54,9 @@ def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLe
     return ReinforcementTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=placed_learner(run, STAGE, config.learner, agent, config.dataset.lanes if shown else 0),
-        rollouts=played_source(run, snapshot.path, rewards),
-        demonstrated=demonstrated_source(run, what, config.learner, overlap=False) if shown else NoDemonstrations(),
+        learner=create_learner(run, STAGE, config.learner, agent, config.dataset.lanes if shown else 0),
+        rollouts=rollout_source(run, snapshot.path, rewards),
+        demonstrated=demonstration_source(run, what, config.learner, overlap=False) if shown else NoDemonstrations(),
         ledger=run.stage(STAGE).ledger,
         watcher=ledger,
         updates_per_batch=config.updates_per_batch,

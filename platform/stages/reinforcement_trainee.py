@@ -4,7 +4,8 @@
                                '-----> reference gate ---'       ^
                                       dataset actor -------------'
 
-All that is left of the learner runs ahead of it as far as the runtime permits: see `interplay.runtime.batch_sources`.
+Everything upstream of the learner runs ahead of it as far as the runtime permits: see
+`interplay.runtime.batch_sources`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from interplay.stages.base_trainee import LEARNS, BaseTrainee
 
 
 class Watcher(Protocol):
-    """Receives the episodes that ended in each update; may measure something now and then."""
+    """Receives the episodes that ended in each update, and may measure and return further metrics."""
 
     def __call__(self, update: int, weights: Callable[[], Weights], ended: FinishedEpisodes) -> Mapping[str, float]: ...
 

@@ -44,7 +44,7 @@ def replay(config: Config) -> Path:
         ModuleNotFoundError: the encoder's package is not installed.
         ValueError: there is no such episode, or its world can't be drawn.
         DamagedEpisode, UnknownFormat: its file can't be read.
-        CheckpointError: the reward model that is asked for is missing.
+        CheckpointError: the requested reward model is missing.
         EncoderFailed: the encoder's process ended before the video was complete.
     """
     require_encoder()
@@ -78,7 +78,7 @@ def _write(run: Run, world: World, episode: Episode, timeline: EpisodeTimeline, 
 def _shown(
     screen: ReplayScreen, timeline: EpisodeTimeline, rows: Iterator[Mapping[str, Image]], progress: Progress
 ) -> Iterator[NDArray[np.uint8]]:
-    """Every row, and the last one for as long as the story holds it."""
+    """Yields the picture of every row, and repeats the last one for `end_rows`."""
     for row, drawn in enumerate(rows):
         picture = screen.draw(row, drawn)
         progress.log(row + 1, {})
@@ -102,7 +102,7 @@ def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | 
     model, vocabulary = load_agent(path)
     if model.utility is None:
         raise ValueError(
-            f"{path} is a policy and knows no utility; give replay.reward=reward, the path of a reward model, or none"
+            f"{path} is a policy without utility; give replay.reward=reward, the path of a reward model, or none"
         )
     if model.layout.world != world.spec:
         raise ValueError(

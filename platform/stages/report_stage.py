@@ -34,11 +34,11 @@ from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_examination import Examination, examine
 from interplay.stages.run import Run
 
-STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")
-COUNTS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
-NAMES = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
+RECORDED_STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")
+COUNT_FIELDS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
+AGENT_LABELS = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
-SHOWN = {
+SHOWN_METRICS = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
     "reward": ("ibt", "ibt_accuracy", "heldout_pair_accuracy", "css_accuracy"),
     "reinforce": ("return", "success", "value", "ratio", "movement_clipped", "gate_kl"),
@@ -50,7 +50,7 @@ def report(run: Run) -> Path:
     spec = run.make_world().spec
     examined = examine(run)
     probes = _probes(run, spec)
-    records = {name: run.stage(name).record() for name in STAGES}
+    records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
         title=f"Interplay: {run.config.run.name}",
         stages=[_stage(name, record) for name, record in records.items() if record],
@@ -65,7 +65,7 @@ def report(run: Run) -> Path:
         probes=probes,
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
-        curves={stage: _curves(run, stage) for stage in SHOWN},
+        curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
     return write_report(run.root, _summary(run, material, examined, records), material)
 
@@ -73,7 +73,7 @@ def report(run: Run) -> Path:
 def _summary(
     run: Run, material: ReportData, examined: Examination | None, records: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    names = {printed: key for key, printed in NAMES.items()}
+    names = {printed: key for key, printed in AGENT_LABELS.items()}
     shares = findings.shares(material.probes) if material.probes is not None else {}
     figures = findings.reward_model_figures(examined.results) if examined and examined.results else None
     return {
@@ -104,7 +104,7 @@ def _summary(
 
 
 def _stage(name: str, record: Mapping[str, Any]) -> StageRecord:
-    return StageRecord(name, record["seconds"], {key: record[key] for key in COUNTS if key in record})
+    return StageRecord(name, record["seconds"], {key: record[key] for key in COUNT_FIELDS if key in record})
 
 
 def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -118,8 +118,8 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     folder = run.stage(evaluate_stage.STAGE)
-    found = {name: read_results(folder, name) for name in NAMES}
-    played = {NAMES[name]: success_steps(results) for name, results in found.items() if results}
+    found = {name: read_results(folder, name) for name in AGENT_LABELS}
+    played = {AGENT_LABELS[name]: success_steps(results) for name, results in found.items() if results}
     if not played:
         return None
     steps = run.config.evaluate.steps
@@ -142,7 +142,7 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
             fitting = [f for f in films if f.result is not None and (f.result.success_step is not None) == solved]
             fitting.sort(key=lambda film: (film.result is not None and bool(film.result.said), -len(film.pictures)))
             if fitting:
-                title = f"{NAMES[name]}, {fitting[0].probe.kind}"
+                title = f"{AGENT_LABELS[name]}, {fitting[0].probe.kind}"
                 strips.append(
                     make_filmstrip(
                         fitting[0], title=title, seconds_per_step=spec.frames_per_step / spec.frames_per_second
@@ -160,7 +160,7 @@ def _reward_points(run: Run) -> list[RewardPoint]:
 
 def _curves(run: Run, stage: str) -> dict[str, MetricCurve]:
     found = read_curves(run.stage(stage).path / "metrics.jsonl")
-    return {name: found[name] for name in SHOWN[stage] if name in found}
+    return {name: found[name] for name in SHOWN_METRICS[stage] if name in found}
 
 
 def _processor() -> str:

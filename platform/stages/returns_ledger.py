@@ -12,9 +12,9 @@ from interplay.core.files import JsonLines
 
 
 class ReturnsLedger:
-    """Writes `returns.jsonl`: one row a measurement, with the training episodes that ended since the last one.
+    """Writes `returns.jsonl`: one row per measurement, with the training episodes that ended since the last one.
 
-    `heldout` measures the returns of the held-out episodes, with weights of a version; None where there are none.
+    `heldout` measures the returns of the held-out episodes; None without such episodes.
     """
 
     def __init__(self, path: Path, *, every: int, heldout: Callable[[Weights, int], list[float]] | None) -> None:
@@ -23,12 +23,12 @@ class ReturnsLedger:
         self._heldout = heldout
         self._training: list[float] = []
 
-    def go_on_from(self, update: int) -> None:
-        """Drops the rows after an update, which will be repeated."""
+    def discard_after(self, update: int) -> None:
+        """Drops the rows after `update`: the resumed run repeats those updates."""
         self._rows.drop_after(update)
 
     def state(self) -> dict[str, Any]:
-        """State for resuming: the returns that are in no row yet."""
+        """State for resuming: the returns that are not yet written."""
         return {"training": list(self._training)}
 
     def load_state(self, state: Mapping[str, Any]) -> None:

@@ -25,20 +25,20 @@ from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.run import Run
 
 CORRECT, PLAUSIBLE, INCOHERENT = "correct", "plausible but wrong", "incoherent"
-TRACE_PICTURES = 6  # shown beside a utility trace
+TRACE_PICTURES = 6  # shown with a utility trace
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What the report says about the reward model."""
+    """The report's measurements of the reward model."""
 
-    results: RewardModelResults | None  # of the held-out episodes
+    results: RewardModelResults | None  # on held-out episodes; None without ordered pairs
     traces: Sequence[UtilityTrace]
-    answers: Mapping[str, Sequence[float]]  # reward of an answer, by what kind of answer it is
+    answers: Mapping[str, Sequence[float]]  # kind of answer -> rewards
 
 
 def examine(run: Run) -> Examination | None:
-    """The examination of `runs/<name>/reward`; None where it has not been trained or there is nothing held out."""
+    """The examination of `runs/<name>/reward`; None without a trained model or held-out episodes."""
     folder = run.stage("reward")
     file = run.root / "store" / "snapshots" / "reward.db"
     if not folder.checkpoints.exists() or not file.exists():
@@ -65,7 +65,7 @@ def examine(run: Run) -> Examination | None:
 
 
 def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[UtilityTrace]:
-    """One episode that succeeded and one that failed: those with the most marks."""
+    """The utility over one successful and one failed episode, those with the most marks."""
     traces = []
     seconds = world.spec.frames_per_step / world.spec.frames_per_second
     for solved, title in ((True, "A solved episode"), (False, "A failed episode")):
@@ -90,7 +90,7 @@ def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[Utilit
 
 
 def _instructions(episode: DecodedEpisode) -> str:
-    """What was asked; of several instructions the first, and how many followed."""
+    """The instruction; of several, the first and the number of the others."""
     more = len(episode.meta.tasks) - 1
     return f"{episode.meta.tasks[0][1]['instruction']} (and {more} more)" if more > 0 else episode.heard[-1]
 
@@ -108,7 +108,7 @@ def _pictures(episode: DecodedEpisode) -> list[tuple[int, np.ndarray[tuple[int, 
 
 @dataclass(frozen=True)
 class _Question:
-    """A question that was answered, in a step of an episode."""
+    """An answered question at a step of an episode."""
 
     kind: str
     episode: DecodedEpisode
@@ -120,7 +120,8 @@ class _Question:
 def _answers(
     run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOutEpisodes
 ) -> dict[str, list[float]]:
-    """For each held-out question: what the reward would be, had the solver answered thus at the moment it spoke."""
+    """The rewards of a correct, a wrong and an incoherent answer to each held-out question, at the step of the actual
+    answer."""
     rng = numpy_generator(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
     questions: list[_Question] = []
@@ -128,9 +129,9 @@ def _answers(
         if not episode.meta.tasks or not episode.rows > 2:
             continue
         world.reset(Start(state=snapshot.read(episode.meta.id).initial_state), observers=())
-        for asked in dialogue(episode.meta):
-            task = world.tasks().load(asked.fields)
-            step = _answers_at(episode, asked) if task.answer is not None else None
+        for entry in dialogue(episode.meta):
+            task = world.tasks().load(entry.fields)
+            step = _answer_step(episode, entry) if task.answer is not None else None
             if task.answer is not None and step is not None:
                 wrong = task.misread(world, rng).answer or ""
                 questions.append(_Question(task.kind, episode, step, task.answer, wrong))
@@ -149,9 +150,9 @@ def _answers(
     return found if found[CORRECT] else {}
 
 
-def _answers_at(episode: DecodedEpisode, asked: DialogueTask) -> int | None:
-    """The step of the first thing said after the question; None where the solver stayed silent."""
-    return next((step for step in range(asked.step + 1, asked.judged) if episode.spoke[step] is not None), None)
+def _answer_step(episode: DecodedEpisode, question: DialogueTask) -> int | None:
+    """The step of the solver's first utterance after the question; None without one."""
+    return next((step for step in range(question.step + 1, question.judged) if episode.spoke[step] is not None), None)
 
 
 def _as_if_said(arrays: Arrays, step: int, vocabulary: Vocabulary, text: str) -> Arrays:

@@ -1,4 +1,4 @@
-"""Serves the run's reward model to other programs, until it is asked to stop."""
+"""The serve-reward command: serves the run's reward model to other programs until a signal stops it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from interplay.stages.run import Run
 SHUTDOWN_TIMEOUT_S = 10.0
 
 
-def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
-    """Serves until a signal asks to stop; `tell` gets the host and port once it listens.
+def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
+    """Serves until a signal requests a stop; calls `on_listening` with the host and port of the bound server.
 
     Raises:
-        CheckpointError: there is no reward model.
-        ValueError: it can't listen there.
-        WorkerFailed: no replica is left; who asked last has been told.
+        CheckpointError: the run has no reward model.
+        ValueError: the address can't be bound.
+        WorkerFailed: no replica is left; the last client has received the reason.
     """
     found = checkpoint_of(run, "reward")
     model, vocabulary = load_agent(found.path)
@@ -49,7 +49,7 @@ def serve_reward(run: Run, tell: Callable[[str, int], None]) -> None:
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
         thread.start()
         try:
-            tell(str(server.server_address[0]), server.server_address[1])
+            on_listening(str(server.server_address[0]), server.server_address[1])
             while not stop.requested and thread.is_alive() and server.ended_by is None:
                 thread.join(0.2)
         finally:
@@ -64,10 +64,9 @@ def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion
     if run.config.runtime.kind == "in_process":
         return nullcontext(LocalScorer(_learned_reward(model, found.step), read_version))
     set_cluster_token(run.config.runtime.address)
-    # Ray takes half a second to import; only who asks for it waits for that.
-    from interplay.runtime.ray.replicated_scorer import replicated
+    from interplay.runtime.ray.replicated_scorer import replicated  # importing Ray takes half a second
 
-    # Its weights and not its path, which is gone once newer ones have been saved.
+    # The weights rather than the path: saving newer checkpoints deletes old ones.
     make = partial(_scoring_replica, dict(found.description), export_weights(model), found.step)
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 

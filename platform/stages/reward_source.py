@@ -1,4 +1,4 @@
-"""What pays in the reinforce stage: true progress, the world, or a reward model, the same one wherever it is asked."""
+"""The reward of the reinforce stage: true progress, the world's own, or a reward model shared by all its users."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ PollNewer = Callable[[], tuple[Weights, int] | None]
 
 @dataclass(frozen=True)
 class RewardModel:
-    """The reward model that pays from the start on. A replica that is made anew is made with this one, not with what
-    has come since, which may be of another make."""
+    """The reward model at the start of the stage.
+
+    Restarted replicas are built from it, not from the newest checkpoint on disk, which may be of another network.
+    """
 
     description: Mapping[str, Any]
     weights: Weights
@@ -38,7 +40,7 @@ class RewardModel:
 
 
 def build_reward_function(run: Run, model: RewardModel | None, device: torch.device) -> RewardFunction:
-    """The reward function of the run's reinforce stage; `model` where it is learned."""
+    """The reward function of the run's reinforce stage; `model` is None unless the reward is learned."""
     if model is None:
         return ProgressReward() if run.config.reinforce.reward == "scripted" else EnvironmentReward()
     agent, _ = build_agent(model.description)
@@ -49,25 +51,25 @@ def build_reward_function(run: Run, model: RewardModel | None, device: torch.dev
 class RewardSource:
     """The reward of the reinforce stage, in the learner's process.
 
-    The reward model is read once, so that rollouts and held-out episodes are scored with the same one, even if the
-    reward stage goes on training. Where newer models are followed, it is the newest that was taken up.
+    The reward model is read once, so that rollouts and held-out episodes are scored with the same one even while the
+    reward stage continues training. If newer models are followed, both use the newest one that was loaded.
     """
 
     def __init__(self, run: Run, model: RewardModel | None, poll_newer: PollNewer) -> None:
         self.model = model  # None without a reward model
         self._run = run
         self._poll_newer = poll_newer
-        self._newest: tuple[Weights, int] | None = None  # taken up since
-        self._function: RewardFunction | None = None  # in this process
+        self._newest: tuple[Weights, int] | None = None  # since the start
+        self._function: RewardFunction | None = None
 
     def newer(self) -> tuple[Weights, int] | None:
-        """A newer reward model to take up, returned once; `function` scores with it from then on. Thread-safe."""
+        """A newer reward model to load, returned once; `function` then scores with it. Thread-safe."""
         newest = self._poll_newer()
         self._newest = newest or self._newest
         return newest
 
     def function(self) -> RewardFunction:
-        """The reward function in this process, with the newest reward model that was taken up."""
+        """The reward function in this process, with the newest weights returned by `newer`."""
         if self._function is None:
             device = find_device(self._run.config.reinforce.learner.device)
             self._function = build_reward_function(self._run, self.model, device)
@@ -77,34 +79,34 @@ class RewardSource:
 
 
 def reward_source(run: Run) -> RewardSource:
-    """What pays in the run's reinforce stage.
+    """The reward of the run's reinforce stage.
 
     Raises:
-        CheckpointError: a reward model shall pay, and there is none.
+        CheckpointError: the reward is learned, and the run has no reward model.
     """
     if run.config.reinforce.reward != "ibt":
-        return RewardSource(run, None, _none_comes)
-    # Before what pays is read: of a model that comes between the two, all is told again.
-    newer = newer_reward_models(run) if run.config.runtime.reward.follow else _none_comes
+        return RewardSource(run, None, _no_newer_model)
+    # The order matters: a model saved between the two reads is then reported as newer, rather than missed.
+    newer = newer_reward_models(run) if run.config.runtime.reward.follow else _no_newer_model
     found = checkpoint_of(run, "reward")
     weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
     return RewardSource(run, RewardModel(found.description, weights, found.step), newer)
 
 
 def newer_reward_models(run: Run, every: float = FOLLOW_INTERVAL_S) -> PollNewer:
-    """Looks for newer checkpoints of the reward stage, no more often than every so many seconds: each is told once.
+    """A function that returns each newer checkpoint of the reward stage once; looks at most every `every` seconds.
 
-    One of another network, vocabulary or world is left alone, with a warning, and so is one that can't be read: a
-    replica that tried it would go down.
+    It skips checkpoints of another network, vocabulary or world and unreadable ones, with a warning, because loading
+    one would crash a replica.
     """
     first = checkpoint_of(run, "reward")
-    paying, looked, complaint = first.step, -every, ""
+    paying, polled, warned = first.step, -every, ""
 
     def newer() -> tuple[Weights, int] | None:
-        nonlocal paying, looked, complaint
-        if time.monotonic() - looked < every:
+        nonlocal paying, polled, warned
+        if time.monotonic() - polled < every:
             return None
-        looked = time.monotonic()
+        polled = time.monotonic()
         try:
             found = checkpoint.latest(run.stage("reward").checkpoints)
             if found is None or found.step <= paying:
@@ -112,16 +114,16 @@ def newer_reward_models(run: Run, every: float = FOLLOW_INTERVAL_S) -> PollNewer
             check_same_agent(found, first.description)
             weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
         except (CheckpointError, OSError) as error:
-            if str(error) != complaint:
-                logger.warning("a newer reward model is not taken up, that of update %d pays on: %s", paying, error)
-            complaint = str(error)
+            if str(error) != warned:
+                logger.warning("a newer reward model is not loaded, update %d stays in use: %s", paying, error)
+            warned = str(error)
             return None
-        logger.info("the reward model of update %d pays from now on, after that of %d", found.step, paying)
+        logger.info("the reward model of update %d replaces that of update %d", found.step, paying)
         paying = found.step
         return weights, paying
 
     return newer
 
 
-def _none_comes() -> None:
+def _no_newer_model() -> None:
     return None

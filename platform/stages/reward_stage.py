@@ -11,7 +11,7 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.stages.heldout_episodes import HeldOutEpisodes, read_heldout
 from interplay.stages.imitation_trainee import ImitationTrainee
 from interplay.stages.parts import checkpoint_of, start_from
-from interplay.stages.placing import Demonstrations, demonstrated_source, placed_learner
+from interplay.stages.placing import Demonstrations, create_learner, demonstration_source
 from interplay.stages.run import Run
 from interplay.stages.stage_snapshot import freeze_once
 from interplay.stages.training_loop import train_stage
@@ -28,7 +28,7 @@ def train_reward(run: Run) -> None:
     Raises:
         ValueError: there are no marked episodes, or the augmentation does not suit the agent.
         CheckpointError: there is no checkpoint to start from.
-        Interrupted: a signal asked to stop; everything is saved.
+        Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward
     clock = folder.begin({"reward": asdict(config), "start": config.start, "seed": run.seed})
@@ -50,8 +50,8 @@ def train_reward(run: Run) -> None:
     trainee = ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=placed_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
-        demonstrated=demonstrated_source(
+        learner=create_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
+        demonstrated=demonstration_source(
             run,
             Demonstrations(
                 STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, train_on, config.augmentation

@@ -35,7 +35,7 @@ from interplay.stages.stage_folder import (
 if TYPE_CHECKING:  # importing Ray takes half a second, and most runs never need it
     from interplay.runtime.ray.learner_context import LearnerContext
 
-ReportActivity = Callable[[str], None]  # called during long work with what is being done
+ReportActivity = Callable[[str], None]  # called during long work with the current activity
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Run:
         )
 
     def beat(self, what: str) -> None:
-        """Reports the learner's current activity under Ray, where one that lasts longer than `runtime.stall_limit`
-        seconds counts as stuck."""
+        """Reports the learner's current activity under Ray. A learner that reports nothing new for
+        `runtime.stall_limit` seconds counts as stuck."""
         if self.context is not None:
             self.context.heartbeat.set_busy(what)
 
@@ -124,6 +124,6 @@ def _check_same_world(root: Path, config: Config) -> None:
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")
     if changed:
         raise StageConflict(
-            f"{root} holds episodes of another world ({', '.join(changed)}). Go on with the "
+            f"{root} holds episodes of another world ({', '.join(changed)}). Keep the "
             f"old world, or give the new one a run of its own with run.name=..., or remove {root}"
         )

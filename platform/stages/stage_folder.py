@@ -21,13 +21,13 @@ from interplay.runtime.ledger import Ledger
 # where and how its learner computes, because a run that was begun on a GPU may continue without one.
 CHANGEABLE_SETTINGS = frozenset({"training", "device", "compile", "channels_last", "recompute"})
 
-TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, which can be watched by their metrics; of all others
-LOCK_SECONDS = 10.0  # how long a lock is waited for: a killed process takes a moment to release its own
+TRAINING_LOCK, WORK_LOCK = ".lock", ".busy"  # of training stages, whose metrics can be watched; of all others
+LOCK_SECONDS = 10.0  # timeout of a lock: a killed process takes a moment to release it
 LOCK_POLL_SECONDS = 0.1
 
 
 class StageConflict(ValueError):
-    """A stage is resumed with other settings than it was begun with, or another process is working on it."""
+    """A stage is resumed with other settings than it was started with, or another process is working on it."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class StageFolder:
 
     @contextmanager
     def locked(self, file: str = TRAINING_LOCK) -> Iterator[None]:
-        """Keeps other processes away from the stage while entered.
+        """Locks the stage against other processes while entered.
 
-        Two learners in one folder would spoil each other's checkpoints, and two recorders would record the same
-        episodes. The lock ends with the process, however that ends.
+        Two learners in one folder would corrupt each other's checkpoints, and two recorders would record the same
+        episodes. The operating system releases the lock when the process ends.
 
         Raises:
             StageConflict: another process still holds the lock after `LOCK_SECONDS`.
@@ -103,7 +103,7 @@ class StageFolder:
         Settings that an older version recorded are compared under their current names.
 
         Raises:
-            StageConflict: the stage was begun with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
+            StageConflict: the stage was started with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
             ValueError: its record is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ class StageFolder:
         changed = setting_differences(_fixed(before), _fixed(settings))
         if changed:
             raise StageConflict(
-                f"{self.path} was begun with other settings ({', '.join(changed)}). Go on with the old ones, or give "
+                f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, or give "
                 "the new ones a run of their own with run.name=..."
             )
         return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": settings})
@@ -130,9 +130,9 @@ class StageClock:
         self._claimed = False
 
     def claim(self) -> None:
-        """Records the settings; called just before the first result of the stage is kept.
+        """Records the settings; called just before the first result of the stage is stored.
 
-        Until then the stage may be begun again with other settings, for example after it was refused.
+        Until then the stage may be started with other settings, for example after it was refused.
         """
         if not self._claimed:
             self.save()

@@ -8,7 +8,7 @@ from interplay.stages.run import Run
 
 
 def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snapshot:
-    """The snapshot of the stage `name`; frozen now, unless something learned from an earlier one has been kept.
+    """The snapshot of the stage `name`; frozen now, unless results learned from an earlier one are stored.
 
     `remedy` is the command to type if there are no episodes.
 
@@ -19,7 +19,7 @@ def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snaps
     stage = run.stage(name)
     if path.exists() and (stage.record() or stage.checkpoints.exists()):
         return Snapshot(path)
-    path.unlink(missing_ok=True)  # left by a stage that was refused, that failed or that was removed
+    path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     with run.store() as store:
         if not store.ids(split=where.split, kinds=where.kinds, marked=where.marked):
             raise ValueError(

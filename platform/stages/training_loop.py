@@ -39,12 +39,12 @@ class Diverged(ArithmeticError):
 
 
 class Trainee(Protocol):
-    """What the loop trains: an agent with its learner and its data."""
+    """An agent with its learner and its data, as the training loop uses it."""
 
     steps: int  # agent steps learned from so far
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        """One update; returns metrics by name. With `ahead`, work for the next update may already begin; not just
+        """One update; returns metrics by name. With `ahead`, work for the next update may already begin. It is False
         before a checkpoint, which holds the state between two updates."""
 
     def identity(self) -> Mapping[str, Any]:
@@ -59,8 +59,8 @@ class Trainee(Protocol):
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         """Resumes from a checkpoint."""
 
-    def go_on_from(self, update: int) -> None:
-        """Drops records of later updates, which will be repeated."""
+    def discard_after(self, update: int) -> None:
+        """Drops the records of later updates: the resumed run repeats those updates."""
 
     def close(self) -> None:
         """Stops background work."""
@@ -136,11 +136,11 @@ def train(trainee: Trainee, loop: Loop) -> None:
     """Resumes from the newest checkpoint, if any, and trains up to `config.updates`.
 
     Raises:
-        Interrupted: a signal asked to stop; everything is saved.
+        Interrupted: a signal requested a stop; everything is saved.
         Diverged: the loss or its gradient is not finite; everything up to the newest checkpoint is saved.
     """
     done = resume(trainee, loop.folder)
-    trainee.go_on_from(done)
+    trainee.discard_after(done)
     config, title = loop.config, loop.folder.path.name
     tracker = open_trackers(
         loop.folder.path,
@@ -175,7 +175,7 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
         if saves:
             save(trainee, loop, update)
         if stopping and update < config.updates:
-            raise Interrupted(f"stopped and saved at update {update} of {config.updates}; the same command goes on")
+            raise Interrupted(f"stopped and saved at update {update} of {config.updates}; the same command continues")
 
 
 def _way_out(folder: StageFolder) -> str:
@@ -184,9 +184,9 @@ def _way_out(folder: StageFolder) -> str:
     remedy = f"a lower {name}.learner.learning_rate or {name}.learner.gradient_clip"
     found = checkpoint.latest(folder.checkpoints)
     if found is None:
-        return f"Nothing had been saved, so the stage begins anew; give it {remedy}"
+        return f"Nothing had been saved, so the stage starts from the beginning; give it {remedy}"
     return (
-        f"The same command goes on from update {found.step}, saved at {found.path}; should it end like this again, "
+        f"The same command continues from update {found.step}, saved at {found.path}; if it diverges again, "
         f"try {remedy}, in a run of its own (run.name=...)"
     )
 
@@ -194,7 +194,7 @@ def _way_out(folder: StageFolder) -> str:
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
     """Writes a checkpoint, and the time taken so far."""
     loop.clock.claim()
-    for record in loop.folder.path.glob("*.jsonl"):  # records of these updates are on disk before the checkpoint
+    for record in loop.folder.path.glob("*.jsonl"):  # the records must reach the disk before the checkpoint
         files.sync(record)
     checkpoint.save(
         loop.folder.checkpoints,
@@ -204,11 +204,11 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         training={"steps": trainee.steps, **trainee.state()},
     )
     loop.clock.save(updates=update, steps=trainee.steps, finished=False)
-    trim_heap()  # returns the copies made for it to the system; without this a learner grows for hours
+    trim_heap()  # returns the memory of the checkpoint's copies to the system; without it a learner grows for hours
 
 
 class _Averages:
-    """Means of metrics between two logs, over the updates that reported them; of `LOGGED_AS_MAXIMUM`, the maxima."""
+    """Means of metrics between two logs over the updates that reported them; maxima for `LOGGED_AS_MAXIMUM`."""
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = defaultdict(float)

@@ -142,10 +142,10 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("reinforce.reward=world runtime.reward.follow=true", "reinforce.reward=world asks none"),
+        ("reinforce.reward=world runtime.reward.follow=true", "reinforce.reward=world uses none"),
         (
             "reinforce.reward=scripted reinforce.actor.progress=true runtime.reward.follow=true",
-            "reinforce.reward=scripted asks none",
+            "reinforce.reward=scripted uses none",
         ),
         ("clone.learner.device=cuda", "add runtime.learner.gpus=1, or set clone.learner.device=cpu"),
         ("reinforce.learner.device=cuda:1", "reinforce.learner.device=cuda:1 needs a GPU, and under Ray"),
@@ -165,7 +165,7 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("clone.dataset.blocks=1", "clone.dataset.blocks=1 and runtime.overlap=true: the next unroll would be written"),
+        ("clone.dataset.blocks=1", "clone.dataset.blocks=1 and runtime.overlap=true: the next unroll would overwrite"),
         ("reward.dataset.blocks=1", "so set reward.dataset.blocks=2, or runtime.overlap=false"),
         ("reinforce.actor.blocks=1", "so set reinforce.actor.blocks=2, or runtime.overlap=false"),
         (

@@ -25,7 +25,7 @@ from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.local_scorer import LocalScorer
 from interplay.reward.reference_gate import WithReferenceGate
 from interplay.reward.reward_functions import LaneState, ScoredUnroll
-from interplay.reward.reward_server import STATE, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
+from interplay.reward.reward_server import STATE_KEYS, RewardServer, Scorer, ServeConfig, ServiceEnded, serve
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
@@ -90,7 +90,7 @@ def packed(arrays: Arrays) -> bytes:
 
 def states(lanes: int, width: int) -> Arrays:
     """The state of so many lanes, of a model of this width."""
-    return {name: np.zeros((lanes, width), np.float32) for name in STATE}
+    return {name: np.zeros((lanes, width), np.float32) for name in STATE_KEYS}
 
 
 def unroll(seed: int = 0) -> Arrays:
@@ -109,7 +109,7 @@ def test_it_answers_what_the_model_says_and_goes_on_with_its_lanes(client: Clien
     np.testing.assert_array_equal(answer["reward"], first.reward)
     np.testing.assert_array_equal(answer["utility"], first.utility)
     assert version == "3"
-    going_on, _ = client.score({**unroll(1), **{name: answer[name] for name in STATE}})
+    going_on, _ = client.score({**unroll(1), **{name: answer[name] for name in STATE_KEYS}})
     np.testing.assert_array_equal(going_on["reward"], second.reward)
     afresh, _ = client.score(unroll(1))
     assert not np.array_equal(afresh["utility"], second.utility)

@@ -164,7 +164,7 @@ def test_what_ray_needs_is_refused_without_it() -> None:
     assert "runtime.actors, runtime.reward: of use under Ray only; add runtime=ray" in told(
         "runtime.actors=4", "runtime.reward.replicas=2"
     )
-    assert "actors.inference=service is a process of its own, of use under Ray only; add runtime=ray" in told(
+    assert "actors.inference=service is a separate process, of use under Ray only; add runtime=ray" in told(
         "actors.inference=service"
     )
     assert "actors.service: of use with actors.inference=service only; add that" in told("actors.service.gpus=1")

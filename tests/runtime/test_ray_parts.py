@@ -278,7 +278,7 @@ def test_a_lost_unroll_is_told_and_ends_no_replica(context: LearnerContext) -> N
     (unroll,) = ray.get(owner.submit("put", "puts"), timeout=TIMEOUT_SECONDS)
     owner.kill()
     ends = time.monotonic() + TIMEOUT_SECONDS
-    with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command goes on"):
+    with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command continues"):
         while time.monotonic() < ends:  # it is found a while after its owner has gone
             answered(replicas, replicas.ask(unroll, LaneState()))
     assert worker.restarts == 0 and asked(replicas, 2).reward is not None

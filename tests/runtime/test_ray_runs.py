@@ -221,7 +221,7 @@ def test_a_newer_reward_model_pays_while_the_run_goes_on(
     assert list(dict.fromkeys(row["reward_version"] for row in rows(metrics))) == [old.step, 9]
     assert_each_unroll_once(root / "run/reinforce", len(earned()))
     said = capsys.readouterr().err
-    assert said.count(f"the reward model of update 9 pays from now on, after that of {old.step}") == 1
+    assert said.count(f"the reward model of update 9 replaces that of update {old.step}") == 1
 
 
 def test_a_reward_model_that_can_not_be_read_ends_nothing(
@@ -238,12 +238,12 @@ def test_a_reward_model_that_can_not_be_read_ends_nothing(
         (saved / damaged).write_bytes(b"damaged")
         caplog.clear()
         assert newer() is None and newer() is None
-        assert caplog.text.count(f"not taken up, that of update {old.step} pays on") == 1
+        assert caplog.text.count(f"not loaded, update {old.step} stays in use") == 1
         assert damaged in caplog.text
     checkpoint.save(old.path.parent, step=11, description=described, weights=weights, training={})
     found = newer()
     assert found is not None and found[1] == 11
-    assert f"the reward model of update 11 pays from now on, after that of {old.step}" in caplog.text
+    assert f"the reward model of update 11 replaces that of update {old.step}" in caplog.text
 
 
 def test_a_reward_model_of_another_make_is_left_alone(
@@ -265,7 +265,7 @@ def test_a_reward_model_of_another_make_is_left_alone(
         description = {**described, **other}
         checkpoint.save(old.path.parent, step=step, description=description, weights=weights, training={})
         assert newer() is None and newer() is None
-        assert caplog.text.count(f"not taken up, that of update {old.step} pays on") == 1  # each is told once
+        assert caplog.text.count(f"not loaded, update {old.step} stays in use") == 1  # each is told once
         assert told in caplog.text
     checkpoint.save(old.path.parent, step=20, description=described, weights=weights, training={})
     found = newer()

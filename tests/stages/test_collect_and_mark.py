@@ -67,7 +67,7 @@ def test_a_stopped_recording_keeps_every_episode_that_had_begun(straight: list[s
     stored = starts(settings)
     # One had ended, the other lane's was under way and ends; how many lanes still begin one is a matter of the moment.
     assert 2 <= len(stored) < 6
-    assert f"stopped with {len(stored)} of 6 episodes stored; the same command goes on" in result.output
+    assert f"stopped with {len(stored)} of 6 episodes stored; the same command continues" in result.output
     assert "Traceback" not in result.output
     assert not opened(settings).stage("collect").finished
     interplay("collect", settings)
@@ -134,7 +134,7 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
         if len(taken) == 5:
             StopRequest.request_stop()
 
-    monkeypatch.setattr(collect_stage, "LAST_SECONDS", 0.0)
+    monkeypatch.setattr(collect_stage, "GRACE_PERIOD_S", 0.0)
     monkeypatch.setattr(EpisodeCollector, "_step", asks)
     assert main(["collect", *settings]) == 130
     assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []

@@ -31,7 +31,7 @@ from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.stages.clone_stage import _vocabulary
 from interplay.stages.clone_stage import build as clone_of
 from interplay.stages.heldout_episodes import read_heldout
-from interplay.stages.heldout_returns import earned, heldout_returns
+from interplay.stages.heldout_returns import first_episode_returns, heldout_returns
 from interplay.stages.parts import start_from
 from interplay.stages.playing import STAGE
 from interplay.stages.reinforce_stage import build
@@ -113,9 +113,9 @@ def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
     )
     model = tiny_agent(LineWorld(), utility=True)
     whole, pieces = Noted(model), Noted(model)
-    expected = earned(street_of(snapshot, EPISODE + 1), whole, EPISODE + 1, lambda what: None)
+    expected = first_episode_returns(street_of(snapshot, EPISODE + 1), whole, EPISODE + 1, lambda what: None)
     told: list[str] = []
-    found = earned(street_of(snapshot, steps), pieces, EPISODE + 1, told.append)
+    found = first_episode_returns(street_of(snapshot, steps), pieces, EPISODE + 1, told.append)
     assert whole.asked == [EPISODE + 1]
     assert sum(pieces.asked) == EPISODE + 1 and max(pieces.asked) <= steps
     assert len(expected) == 3 and len(set(expected)) > 1
@@ -143,7 +143,7 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
             return ScoredUnroll(np.ones((len(arrays["first"]) - 1, 2), np.float32))
 
     actor: Any = Two()
-    assert earned(actor, One(), 6, lambda what: None) == [1.0, 5.0]
+    assert first_episode_returns(actor, One(), 6, lambda what: None) == [1.0, 5.0]
 
 
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_a_policy_or_a_stranger_is_no_reward_model(
     recorded: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     episode, _ = most_marked(recorded)
-    assert "knows no utility" in refused("replay", [episode, *recorded, "replay.reward=clone"], capsys)
+    assert "without utility" in refused("replay", [episode, *recorded, "replay.reward=clone"], capsys)
     assert "'rewrad'" in refused("replay", [episode, *recorded, "replay.reward=rewrad"], capsys)
     other = tiny(tmp_path, "env.image=[24,32]")
     interplay("collect", other)

@@ -114,7 +114,7 @@ def test_a_stopped_stage_saves_and_goes_on(rewarded: Path, tmp_path: Path, stage
     settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
     result = run_and_signal([stage, *settings], number, AfterCall(LOGGED, 3), tmp_path / "log")
     assert result.code == 130
-    assert "stopped and saved at update 4 of 8; the same command goes on" in result.output
+    assert "stopped and saved at update 4 of 8; the same command continues" in result.output
     assert "Traceback" not in result.output
     folder = opened(settings).stage(stage)
     assert not folder.finished

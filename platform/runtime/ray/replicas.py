@@ -102,7 +102,7 @@ class Replicas:
                 self._settle(asked)
                 raise WorkerFailed(
                     f"an unroll was lost before {worker.name} could score it, with the process or machine that held "
-                    f"it; the same command goes on from the newest checkpoint.\n{error}"
+                    f"it; the same command continues from the newest checkpoint.\n{error}"
                 ) from error
             if worker.incarnation == asked.incarnation:  # the first of its requests to hear of it
                 self.restart(asked.replica, error)
