@@ -1,9 +1,9 @@
 """A cluster of two nodes, the second of which is lost with an actor and a replica on it.
 
-    python lost_node.py FOLDER    # writes what came of it to FOLDER/found.json
+    python lost_node.py FOLDER    # writes the results to FOLDER/found.json
 
-A program of its own: which cluster is there is written down where any other program on the machine would find it,
-unless RAY_TMPDIR says otherwise, and a process can be of one cluster only.
+A separate program: Ray stores the cluster's address where every program on the machine finds it, unless RAY_TMPDIR is
+set, and a process can belong to one cluster only.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 STORE = {"object_store_memory": 80 * 2**20}
-ROOM = {"num_cpus": 4, **STORE}  # for both parts, which the first node has no room for
+ROOM = {"num_cpus": 4, **STORE}  # for both workers, which do not fit on the first node
 
 
-class Wide(fake_workers.CountingActor):
-    """Makes unrolls that are too large to be sent along with an answer: they stay on the node that made them."""
+class LargeUnrollActor(fake_workers.CountingActor):
+    """An actor whose unrolls are too large to be sent with a reply: they stay on the node that made them."""
 
     def unroll(self, number: int) -> UnrollMessage:
         message = super().unroll(number)
@@ -46,7 +46,7 @@ class Wide(fake_workers.CountingActor):
 
 
 def scored(replicas: Replicas, call: PendingUnroll, states: LaneState) -> ScoredUnroll:
-    """The answer about an unroll."""
+    """Scores an unroll."""
     answer: ScoredUnroll | ScoreRequest = replicas.ask(call.reference, states)
     while isinstance(answer, ScoreRequest):
         assert ray.wait([answer.reference], timeout=TIMEOUT_SECONDS)[0], "no answer"
@@ -54,16 +54,16 @@ def scored(replicas: Replicas, call: PendingUnroll, states: LaneState) -> Scored
     return answer
 
 
-def pulled_out(raylet: int) -> None:
-    """A node ends as its machine does: all of it at once, and nobody is told."""
+def kill_node(raylet: int) -> None:
+    """Kills a node as a power failure does: all processes at once, without notice."""
     children = [int(pid) for pid in Path(f"/proc/{raylet}/task/{raylet}/children").read_text().split()]
     for pid in (raylet, *children):
-        with suppress(ProcessLookupError):  # which go with their raylet by themselves, too
+        with suppress(ProcessLookupError):  # a child may already have ended with its raylet
             os.kill(pid, signal.SIGKILL)
 
 
 def main(folder: Path) -> None:
-    """See the module."""
+    """Runs the scenario of the module's docstring."""
     cluster = Cluster()
     start_with_retries(lambda: cluster.add_node(wait=False, num_cpus=1, include_dashboard=False, **STORE), START_LIMIT)
     node = start_with_retries(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
@@ -75,31 +75,31 @@ def main(folder: Path) -> None:
     context = LearnerContext(
         config, placement, CrashReports(folder, seed=1, config="abc", limit=1, window=3600.0), 0, 0
     )
-    line = start_pipeline(context.add_worker("actor-0", Wide))
+    pipeline = start_pipeline(context.add_worker("actor-0", LargeUnrollActor))
     replicas = Replicas([context.add_worker("reward-0", fake_workers.DoublingReward)], retries=1)
     replicas.start()
 
     numbers, paid, states = [], [], LaneState()
-    came = receive_calls(line, 3)
-    nodes = {line.worker.name: await_pid(line.worker), "reward-0": await_pid(replicas.workers[0])}
-    for call in [*came[:2], None, *came[2:], *([None] * 3)]:
-        if call is None and nodes:  # the third unroll has come, and is not judged yet
+    arrived = receive_calls(pipeline, 3)
+    nodes = {pipeline.worker.name: await_pid(pipeline.worker), "reward-0": await_pid(replicas.workers[0])}
+    for call in [*arrived[:2], None, *arrived[2:], *([None] * 3)]:
+        if call is None and nodes:  # the third unroll has arrived but is not scored yet
             nodes.clear()
-            pulled_out(node.all_processes["raylet"][0].process.pid)
+            kill_node(node.all_processes["raylet"][0].process.pid)
             cluster.remove_node(node, allow_graceful=False)
             start_with_retries(lambda: cluster.add_node(wait=False, **ROOM), START_LIMIT)
             continue
         if call is None:
-            (call,) = receive_calls(line, 1)
+            (call,) = receive_calls(pipeline, 1)
         answer = scored(replicas, call, states)
         assert answer.reward is not None and answer.lane_state.reward is not None
         numbers.append(call.number)
         paid.append(float(answer.reward.max()))
         states = answer.lane_state
-    counted = int(answer.lane_state.reward.hidden)
-    restarts = {worker.name: worker.restarts for worker in (line.worker, *replicas.workers)}
-    came_of_it = {"numbers": numbers, "paid": paid, "counted": counted, "restarts": restarts}
-    (folder / "found.json").write_text(json.dumps(came_of_it))  # stdout is Ray's, too
+    scored_unrolls = int(answer.lane_state.reward.hidden)
+    restarts = {worker.name: worker.restarts for worker in (pipeline.worker, *replicas.workers)}
+    results = {"numbers": numbers, "paid": paid, "scored_unrolls": scored_unrolls, "restarts": restarts}
+    (folder / "found.json").write_text(json.dumps(results))  # Ray also writes to stdout
     ray.shutdown()
     cluster.shutdown()
 

@@ -1,4 +1,4 @@
-"""What a process frees it keeps: the system is not asked for the same pages again."""
+"""A process keeps the memory that it frees, and does not request the same pages from the system again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from interplay.runtime.allocator import retention_environment
 
 FLOATS = 25 * 2**20  # 100 MB
-MANY, FEW = 1000, 100  # of 25,600 pages, of which the system may fetch several at a time
+MANY, FEW = 1000, 100  # of 25,600 pages; the system may fetch several at a time
 PROGRAM = f"""
 import resource, sys, threading
 import torch
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other
 
 
 def fetched(how: str, **more: str) -> list[int]:
-    """How often the system was asked for pages of 100 MB in the end, in the main thread and in another."""
+    """The page faults of the last allocation of 100 MB, in the main thread and in another thread."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, how],
@@ -54,11 +54,11 @@ def test_without_it_pages_are_fetched_each_time() -> None:
 
 
 @pytest.mark.parametrize("how", ["here", "by the environment"])
-def test_what_was_freed_is_there_again(how: str) -> None:
+def test_freed_memory_is_reused(how: str) -> None:
     assert max(fetched(how, **(retention_environment() if how != "here" else {}))) < FEW
 
 
-def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_user_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(fetched("here", MALLOC_MMAP_MAX_="65536", MALLOC_MMAP_THRESHOLD_="131072")) > MANY
     monkeypatch.setenv("MALLOC_ARENA_MAX", "3")
     assert retention_environment()["MALLOC_ARENA_MAX"] == "3"

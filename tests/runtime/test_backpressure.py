@@ -1,4 +1,4 @@
-"""The bound on lag, played through: whatever comes in whichever order, nothing is late and nothing is stuck."""
+"""The lag bound in simulation: for any order of arrivals no unroll exceeds the lag and nothing deadlocks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from interplay.runtime.backpressure import can_request, num_due, select_batch
     ahead=st.integers(1, 3),
     seed=st.randoms(use_true_random=False),
 )
-def test_nothing_is_late_and_nothing_is_stuck(unrolls_per_batch: int, max_lag: int, ahead: int, seed: object) -> None:
-    """A learner, and actors that answer in any order: 40 batches, of which `ahead` may be put together beforehand."""
+def test_the_lag_is_bounded_and_nothing_deadlocks(
+    unrolls_per_batch: int, max_lag: int, ahead: int, seed: object
+) -> None:
+    """A learner and actors that reply in any order: 40 batches, of which `ahead` may be assembled in advance."""
     batch = learned = 0
     outstanding: list[tuple[int, bool]] = []
     limits = {"unrolls_per_batch": unrolls_per_batch, "max_lag": max_lag}
@@ -39,7 +41,7 @@ def test_nothing_is_late_and_nothing_is_stuck(unrolls_per_batch: int, max_lag: i
     raise AssertionError(f"stuck at batch {batch} with {outstanding}")
 
 
-def test_a_batch_waits_for_what_is_due() -> None:
+def test_a_batch_waits_for_the_unrolls_that_are_due() -> None:
     ready = [(0, False), (2, True), (2, True)]
     assert select_batch(ready, batch=3, unrolls_per_batch=1, max_lag=4) == [1]
     assert select_batch(ready, batch=4, unrolls_per_batch=1, max_lag=4) is None  # the first is due now
@@ -51,4 +53,4 @@ def test_no_lag_is_lockstep() -> None:
     assert not can_request([7, 7], 7, batch=7, unrolls_per_batch=2, max_lag=0)
     assert not can_request(
         [], 7, batch=8, unrolls_per_batch=2, max_lag=0
-    )  # that batch is put together; it waits for its weights
+    )  # that batch is complete; it waits for its weights

@@ -1,4 +1,4 @@
-"""A cluster that a run starts for itself lets nobody else in."""
+"""A cluster that a run starts for itself refuses clients without its token."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ray.shutdown()
 """
 
 
-def test_a_stranger_is_not_let_in() -> None:
+def test_a_client_without_the_token_is_refused() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment["RAY_USAGE_STATS_ENABLED"] = "0"
     done = subprocess.run(
@@ -51,7 +51,7 @@ def test_a_stranger_is_not_let_in() -> None:
     ("address", "set_up", "imported"),
     [("auto", {}, ()), (None, {MODE_VARIABLE: "disabled"}, ()), (None, {}, ("ray",))],
 )
-def test_what_others_have_set_up_is_left_alone(
+def test_an_existing_token_setup_is_kept(
     address: str | None, set_up: dict[str, str], imported: tuple[str, ...]
 ) -> None:
     environment = dict(set_up)

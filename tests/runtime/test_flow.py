@@ -1,4 +1,4 @@
-"""What the runtime keeps books of: ledger, pulses, shares of time, joined batches, states of lanes."""
+"""The runtime's bookkeeping: ledger, heartbeats, idle fractions, batch buffers, lane records."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Clock:
         return self.now
 
 
-def test_a_ledger_drops_what_is_lived_through_again(tmp_path: Path) -> None:
+def test_a_ledger_drops_the_updates_after_a_checkpoint(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.jsonl")
     for update in (1, 2, 3):
         ledger.write(update, played=[ConsumedUnroll(0, update - 1, update)], demonstrated=[ConsumedUnroll(1, update)])
     with (tmp_path / "ledger.jsonl").open("a") as file:
-        file.write('{"update": 4, "pla')  # as a kill leaves it
+        file.write('{"update": 4, "pla')  # a line cut short by a kill
     ledger.truncate_after(2)
     ledger.write(3)
     rows = read_ledger(tmp_path / "ledger.jsonl")
@@ -51,7 +51,7 @@ def test_a_ledger_drops_what_is_lived_through_again(tmp_path: Path) -> None:
     )
 
 
-def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
+def test_a_heartbeat_reports_the_activity_its_duration_and_the_busy_time() -> None:
     clock = Clock()
     heartbeat, share = Heartbeat(clock), IdleFraction()
     clock.now = 1.0
@@ -72,7 +72,7 @@ def test_a_pulse_says_since_when_and_how_much_of_its_time() -> None:
     assert share.update(heartbeat.read()) == pytest.approx(0.5)
 
 
-def test_a_flow_reads_shares_since_the_last_reading() -> None:
+def test_flow_metrics_cover_the_time_since_the_last_reading() -> None:
     clock, accounts = Clock(), [SourceStats(1.0, 2, 5, 2**20, 1, {"actor": 0.5}), SourceStats(0.5, 0, 0, 0, 2)]
     flow = FlowMetrics(clock, played=lambda: accounts[0], demonstrated=lambda: accounts[1])
     clock.now = 3.0
@@ -84,7 +84,7 @@ def test_a_flow_reads_shares_since_the_last_reading() -> None:
     assert flow.metrics()["learner_idle"] == 0.0
 
 
-def test_the_largest_lag_between_two_logs_is_logged_and_not_a_mean() -> None:
+def test_the_maximum_lag_between_two_logs_is_logged_instead_of_a_mean() -> None:
     averages = _Averages()
     for lag in (1.0, 3.0, 2.0):
         averages.add({"lag": lag, "lag_max": lag})
@@ -93,7 +93,7 @@ def test_the_largest_lag_between_two_logs_is_logged_and_not_a_mean() -> None:
     assert averages.take() == {"lag_max": 1.0}
 
 
-def test_batches_are_joined_in_buffers_that_are_used_again() -> None:
+def test_batches_are_concatenated_in_reused_buffers() -> None:
     buffers = BatchBuffers(2)
     blocks = [{"x": np.full((3, lanes, 2), value, np.int8)} for value, lanes in ((1, 2), (2, 1))]
     number, arrays = buffers.concatenate(blocks)
@@ -113,7 +113,7 @@ def record(number: int, lanes: int) -> LaneRecord:
 
 
 @pytest.mark.parametrize("actors", [1, 3])
-def test_the_states_of_lanes_go_through_a_checkpoint(actors: int) -> None:
+def test_lane_records_survive_a_checkpoint(actors: int) -> None:
     gate = {"weight": np.arange(3.0)}
     saved = from_bytes(to_bytes(save_records([record(index + 1, 2) for index in range(actors)], gate)))
     loaded = load_records(saved, actors, 2)
@@ -124,29 +124,29 @@ def test_the_states_of_lanes_go_through_a_checkpoint(actors: int) -> None:
         load_records(saved, 5, 2)
 
 
-def test_an_actor_that_has_not_been_learned_from_begins_afresh() -> None:
+def test_an_actor_without_consumed_unrolls_starts_from_the_beginning() -> None:
     saved = from_bytes(to_bytes(save_records([record(1, 2), LaneRecord.initial(2)], None)))
     _, fresh = load_records(saved, 2, 2)
     assert (fresh.number, fresh.actor, fresh.lane_state) == (0, None, LaneState())
 
 
-def test_a_full_disk_does_not_hide_why_a_part_went_down(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "file").touch()  # in which no folder can be made
+def test_an_unwritable_crash_report_does_not_hide_the_cause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").touch()  # so that the folder cannot be created
     CrashReports(tmp_path / "file" / "crashes", 1, "abc", 5, 3600.0).record_failure(
         "actor-0", 1, "ArithmeticError: the cause", []
     )
     assert "can't be written" in caplog.text and "ArithmeticError: the cause" in caplog.text
 
 
-class OfOne:
-    """Stands for an actor of a run in process; is never asked for anything."""
+class PlaceholderActor:
+    """A placeholder for an inline actor; it receives no requests."""
 
     lanes = 2
 
 
 @pytest.mark.parametrize("state", [{"lanes": [{}, {}]}, {"readers": [{}, {}]}], ids=["played", "demonstrated"])
-def test_what_several_have_made_does_not_go_on_in_process(state: dict[str, Any]) -> None:
-    one: Any = OfOne()
+def test_the_state_of_several_workers_is_refused_inline(state: dict[str, Any]) -> None:
+    one: Any = PlaceholderActor()
     played = InlineRollouts(actor=one, function=one, reference=None, overlap=False)
     source = played if "lanes" in state else InlineDemonstrations(one, overlap=False)
     kind = "actors" if "lanes" in state else "datasets"
@@ -154,26 +154,30 @@ def test_what_several_have_made_does_not_go_on_in_process(state: dict[str, Any])
         source.load_state(state)
 
 
-def told(*typed: str) -> str:
+def error_message(*typed: str) -> str:
     with pytest.raises(SettingsError) as raised:
         compose(["env=room", *typed])
     return str(raised.value)
 
 
-def test_what_ray_needs_is_refused_without_it() -> None:
-    assert "runtime.actors, runtime.reward: of use under Ray only; add runtime=ray" in told(
+def test_settings_of_ray_are_refused_without_ray() -> None:
+    assert "runtime.actors, runtime.reward: of use under Ray only; add runtime=ray" in error_message(
         "runtime.actors=4", "runtime.reward.replicas=2"
     )
-    assert "actors.inference=service is a separate process, of use under Ray only; add runtime=ray" in told(
+    assert "actors.inference=service is a separate process, of use under Ray only; add runtime=ray" in error_message(
         "actors.inference=service"
     )
-    assert "actors.service: of use with actors.inference=service only; add that" in told("actors.service.gpus=1")
-    assert "set runtime.max_lag=0" in told("runtime=ray", "runtime.overlap=false")
-    assert "set runtime.unrolls_per_batch to a number that divides it" in told("runtime=ray", "runtime.actors=5")
-    assert "runtime.num_buffers is at least 2" in told("runtime=ray", "runtime.num_buffers=1")
-    assert "leave them out" in told("runtime=ray", "runtime.address=auto", "runtime.cpus=4")
+    assert "actors.service: of use with actors.inference=service only; add that" in error_message(
+        "actors.service.gpus=1"
+    )
+    assert "set runtime.max_lag=0" in error_message("runtime=ray", "runtime.overlap=false")
+    assert "set runtime.unrolls_per_batch to a number that divides it" in error_message(
+        "runtime=ray", "runtime.actors=5"
+    )
+    assert "runtime.num_buffers is at least 2" in error_message("runtime=ray", "runtime.num_buffers=1")
+    assert "leave them out" in error_message("runtime=ray", "runtime.address=auto", "runtime.cpus=4")
     few = ("runtime=ray", "runtime.max_lag=0", "runtime.actors=2", "runtime.unrolls_per_batch=8")
-    assert "set runtime.in_flight=4" in told(*few)
+    assert "set runtime.in_flight=4" in error_message(*few)
     assert compose(["env=room", *few, "runtime.in_flight=4"]).runtime.in_flight == 4
     config = compose(["env=room", "runtime=ray", "runtime.actors=4", "runtime.actor.cpus=0.5"]).runtime
     assert (config.unrolls_in_batch, config.actor) == (4, Resources(cpus=0.5))

@@ -1,4 +1,4 @@
-"""What lies in gaps is given back, where the C library has a way to."""
+"""Free memory between live blocks is returned to the system if the C library supports it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from interplay.runtime import heap
 
-# In a process of its own: in the tests' own one others may have freed and kept anything. Every twentieth piece stays,
-# so that the heap can't shrink from its end.
+# Runs in a subprocess, because other tests change the heap of this one. Every twentieth block stays allocated, so that
+# the heap cannot shrink from its end.
 GAPS = """
 from pathlib import Path
 import numpy as np
@@ -36,6 +36,6 @@ def test_memory_in_gaps_is_given_back() -> None:
     assert after < full - 80  # of 140 MB; the interpreter and its libraries are in all three
 
 
-def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert heap.trim_heap() is False

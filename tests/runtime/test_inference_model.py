@@ -1,4 +1,4 @@
-"""One network for many actors: joined requests are answered as each alone, with the weights that each asks for."""
+"""One network for many actors: a batched request gets the reply that it gets alone, by the requested weights."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from interplay.agent.remote_policy import DECISION_FIELDS, DecisionRequest, Deci
 from interplay.agent.weights import Weights, export_weights
 from interplay.runtime.inference_model import InferenceModel, VersionGone
 
-LONG = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 def weights(seed: int) -> Weights:
     return {name: weight.copy() for name, weight in export_weights(tiny_agent(LineWorld(), seed=seed)).items()}
 
 
-def deciding(*versions: int) -> InferenceModel:
+def make_model(*versions: int) -> InferenceModel:
     completed = InferenceModel(tiny_agent(LineWorld(), seed=99))
     for version in versions:
         completed.publish(version, weights(version), versions)
@@ -42,84 +42,86 @@ def request(agent: Agent, seed: int, lanes: int, version: int = 1, greedy: bool 
     return DecisionRequest(observations, RecurrentState(hidden, cell), random, version, greedy)
 
 
-def alike(one: DecisionResponse, other: DecisionResponse) -> None:
-    """The same choices and the same random state; numbers within the rounding of a larger product of matrices."""
+def assert_equal_responses(one: DecisionResponse, other: DecisionResponse) -> None:
+    """Asserts equal decisions and random states; floats within the rounding of a larger matrix product."""
     for name in DECISION_FIELDS:
-        mine, theirs = one.decided[name], other.decided[name]
-        if mine.dtype == np.float32:
-            np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5, err_msg=name)
+        first, second = one.decided[name], other.decided[name]
+        if first.dtype == np.float32:
+            np.testing.assert_allclose(first, second, rtol=1e-4, atol=1e-5, err_msg=name)
         else:
-            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+            np.testing.assert_array_equal(first, second, err_msg=name)
     np.testing.assert_array_equal(one.random, other.random)
     np.testing.assert_allclose(one.state.hidden, other.state.hidden, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(one.state.cell, other.state.cell, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-def test_joined_requests_are_answered_as_each_alone(greedy: bool) -> None:
+def test_batched_requests_get_the_replies_that_they_get_alone(greedy: bool) -> None:
     agent = tiny_agent(LineWorld())
-    service = deciding(1)
+    service = make_model(1)
     requests = [request(agent, seed, lanes, greedy=greedy) for seed, lanes in enumerate((3, 1, 5, 2))]
     answers = service.decide(requests)
     spoke = 0
     for each, answer in zip(requests, answers, strict=True):
         (alone,) = service.decide([each])
-        alike(answer, alone)
+        assert_equal_responses(answer, alone)
         assert answer.state.hidden.shape == (each.lanes, agent.config.lstm)
         spoke += int(answer.decided["speak"].sum())
-        assert np.array_equal(answer.random, each.random) == greedy  # who draws nothing keeps its state
+        assert (
+            np.array_equal(answer.random, each.random) == greedy
+        )  # a greedy request draws nothing and keeps its state
     assert spoke > 0 or greedy
 
 
 def test_each_version_decides_with_its_own_weights() -> None:
     agent = tiny_agent(LineWorld())
-    service = deciding(1, 2, 3)
+    service = make_model(1, 2, 3)
     values = [service.decide([request(agent, 0, 2, version)])[0].decided["value"] for version in (1, 2, 3)]
     for version, value in zip((1, 2, 3), values, strict=True):
-        alone = deciding(version).decide([request(agent, 0, 2, version)])[0]
+        alone = make_model(version).decide([request(agent, 0, 2, version)])[0]
         np.testing.assert_array_equal(value, alone.decided["value"])
     assert not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2])
 
 
-def test_versions_that_nobody_wants_are_dropped_and_their_room_is_used_again() -> None:
+def test_unused_versions_are_dropped_and_their_memory_is_reused() -> None:
     agent = tiny_agent(LineWorld())
-    service = deciding(1, 2)
+    service = make_model(1, 2)
     service.publish(3, weights(3), [2])
     assert service.versions == [2, 3]
     with pytest.raises(VersionGone, match=r"version 1 .* dropped, there are \[2, 3\]"):
         service.decide([request(agent, 0, 2, version=1)])
     with pytest.raises(VersionGone):
-        service.await_version(1, LONG)
+        service.await_version(1, TIMEOUT_SECONDS)
     before = service.decide([request(agent, 0, 2, version=2)])[0]
-    service.publish(4, weights(4), [2, 3])  # takes the room of version 1
+    service.publish(4, weights(4), [2, 3])  # uses the memory of version 1
     after = service.decide([request(agent, 0, 2, version=2)])[0]
     np.testing.assert_array_equal(before.decided["value"], after.decided["value"])
-    fresh = deciding(4).decide([request(agent, 0, 2, version=4)])[0]
+    fresh = make_model(4).decide([request(agent, 0, 2, version=4)])[0]
     found = service.decide([request(agent, 0, 2, version=4)])[0]
     np.testing.assert_array_equal(fresh.decided["value"], found.decided["value"])
 
 
 def test_a_request_waits_for_its_version() -> None:
-    service = deciding(1)
-    came = threading.Event()
+    service = make_model(1)
+    published = threading.Event()
 
     def wait() -> None:
-        service.await_version(2, LONG)
-        came.set()
+        service.await_version(2, TIMEOUT_SECONDS)
+        published.set()
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    assert not came.is_set()
+    assert not published.is_set()
     service.publish(2, weights(2), [])
-    assert came.wait(LONG)
-    thread.join(LONG)
+    assert published.wait(TIMEOUT_SECONDS)
+    thread.join(TIMEOUT_SECONDS)
 
 
-def test_a_version_that_does_not_come_is_told() -> None:
+def test_a_version_that_is_not_published_times_out() -> None:
     with pytest.raises(TimeoutError, match="version 2 of the weights"):
-        deciding(1).await_version(2, 0.01)
+        make_model(1).await_version(2, 0.01)
 
 
 def test_weights_of_another_agent_are_refused() -> None:
     with pytest.raises(ValueError, match="of another agent"):
-        deciding(1).publish(2, {"nothing": np.zeros(3, np.float32)}, [1])
+        make_model(1).publish(2, {"nothing": np.zeros(3, np.float32)}, [1])

@@ -1,4 +1,4 @@
-"""One process decides for all actors: the same run as without it, whoever is killed; loud where it can not go on."""
+"""The inference service: the run equals one without it despite kills, and failures of the service are reported."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 from interplay.tracking.metrics import read_metrics
 
-PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # nobody has to be asked
+PAID = ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0")  # needs no reward model
 SERVED = ("actors.inference=service", "actors.service.cpus=0.2", *PAID)
-FOR_EVER = tuple(
+ENDLESS = tuple(
     f"reinforce.{setting}"
     for setting in ("heldout_every=100000", "training.updates=100000", "training.checkpoint_every=4")
 )
@@ -44,23 +44,24 @@ ASKS = "waits for inference"
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(fake_workers)  # the parts' processes don't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules
 
 
-class Interloper(threading.Thread):
-    """Kills the service and then an actor in the middle of a run, which would go on for ever: a little later it asks
-    the run to stop. While it is at work what reads demonstrations for the learner is stopped, so that little is learned
-    meanwhile."""
+class ServiceKiller(threading.Thread):
+    """Kills the service and then an actor of an endless run, and requests a stop a few updates later.
 
-    def __init__(self, folder: Path, crashes: Path, *, actor: str, amid_a_request: bool) -> None:
+    It pauses the dataset reader meanwhile, so that the learner makes few updates.
+    """
+
+    def __init__(self, folder: Path, crashes: Path, *, actor: str, during_request: bool) -> None:
         super().__init__(daemon=True)
-        self._folder, self._crashes, self._actor, self._amid = folder, crashes, actor, amid_a_request
+        self._folder, self._crashes, self._actor, self._during_request = folder, crashes, actor, during_request
         self.done = False
 
     def run(self) -> None:
         try:
             service, reader, actor = (self._pid(name) for name in ("inference", "dataset-0", self._actor))
-            if self._amid:  # it is asked, and will never answer
+            if self._during_request:  # the service receives a request and never replies
                 os.kill(service, signal.SIGSTOP)
                 await_worker_pid(
                     self._folder,
@@ -75,8 +76,8 @@ class Interloper(threading.Thread):
             finally:
                 os.kill(reader, signal.SIGCONT)
             self._until(lambda: self._kept("inference", service) and self._kept(self._actor, actor))
-            so_far = self._learned()
-            self._until(lambda: self._learned() > so_far + 3)
+            updates = self._learned()
+            self._until(lambda: self._learned() > updates + 3)
             self.done = True
         finally:
             StopRequest.request_stop()
@@ -91,50 +92,50 @@ class Interloper(threading.Thread):
     def _learned(self) -> int:
         return len(read_ledger(self._folder / "ledger.jsonl"))
 
-    def _until(self, there: Callable[[], bool]) -> None:
-        ends = time.monotonic() + TIMEOUT_SECONDS
-        while not there():
-            assert time.monotonic() < ends, f"it has not come about in {TIMEOUT_SECONDS} s"
+    def _until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"the condition does not hold after {TIMEOUT_SECONDS} s"
             time.sleep(0.05)
 
 
-def killed_and_stopped(root: Path, settings: list[str], **how: Any) -> int:
-    """Runs with an interloper, who must have had its way; returns the update after which the run was stopped."""
+def run_with_kills(root: Path, settings: list[str], **how: Any) -> int:
+    """Runs with a `ServiceKiller`, which must finish; returns the update after which the run stopped."""
     folder = root / "run/reinforce"
-    interloper = Interloper(folder, root / "run/crashes", **how)
-    interloper.start()
+    killer = ServiceKiller(folder, root / "run/crashes", **how)
+    killer.start()
     assert main(["reinforce", *settings]) == 130
-    interloper.join(TIMEOUT_SECONDS)
-    assert interloper.done
+    killer.join(TIMEOUT_SECONDS)
+    assert killer.done
     found = checkpoint.latest(folder / "checkpoints")
     assert found is not None
     assert_each_unroll_once(folder, found.step)
     return found.step
 
 
-def names(root: Path) -> list[set[str]]:
-    """Of the metrics, update by update."""
+def metric_names(root: Path) -> list[set[str]]:
+    """The metrics' metric_names of each update."""
     return [set(json.loads(pipeline)) for pipeline in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow
-def test_one_actor_in_lockstep_is_the_same_run_as_in_process_whoever_is_killed(cloned: Path, tmp_path: Path) -> None:
+def test_one_actor_in_lockstep_equals_the_inline_run_despite_kills(cloned: Path, tmp_path: Path) -> None:
     inline, served = (copied(cloned, tmp_path / name) for name in ("inline", "served"))
-    settings = small(served, "runtime.max_lag=0", "runtime.actors=1", *SERVED, *FOR_EVER)
-    updates = killed_and_stopped(served, settings, actor="actor-0", amid_a_request=True)
+    settings = small(served, "runtime.max_lag=0", "runtime.actors=1", *SERVED, *ENDLESS)
+    updates = run_with_kills(served, settings, actor="actor-0", during_request=True)
     as_many = f"reinforce.training.updates={updates}"
-    interplay("reinforce", tiny(inline, "runtime.overlap=false", *PAID, *FOR_EVER, as_many))
+    interplay("reinforce", tiny(inline, "runtime.overlap=false", *PAID, *ENDLESS, as_many))
     assert_same_stage(inline / "run/reinforce", served / "run/reinforce")
-    assert names(inline) == names(served)
+    assert metric_names(inline) == metric_names(served)
     assert min(row["inference_idle"] for row in read_metrics(served / "run/reinforce/metrics.jsonl")) < 1.0
     assert {row["inference_idle"] for row in read_metrics(inline / "run/reinforce/metrics.jsonl")} == {1.0}
 
 
 @pytest.mark.slow
-def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path: Path) -> None:
+def test_two_actors_lose_no_unroll_and_their_lag_is_bounded(cloned: Path, tmp_path: Path) -> None:
     root = copied(cloned, tmp_path)
     bound = ("runtime.actors=2", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
-    killed_and_stopped(root, small(root, *bound, *SERVED, *FOR_EVER), actor="actor-1", amid_a_request=False)
+    run_with_kills(root, small(root, *bound, *SERVED, *ENDLESS), actor="actor-1", during_request=False)
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
     assert 0 < max(lags) <= 2 and min(lags) >= 0
@@ -143,7 +144,7 @@ def test_two_actors_lose_nothing_and_their_lag_is_bounded(cloned: Path, tmp_path
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[LearnerContext]:
-    """Room for the service and an actor that asks it."""
+    """Resources for the service and one actor, its client."""
     config = RuntimeConfig("ray", start_limit=120, stall_limit=600)
     placement = reserve_resources(
         [ResourceRequest(name, Resources(cpus=0.2)) for name in ("inference", "actor-0")], config
@@ -156,8 +157,8 @@ def context(tmp_path: Path) -> Iterator[LearnerContext]:
     placement.release()
 
 
-class Asked:
-    """An actor that asks a service, and the learner's handles of both; all weights are empty."""
+class ActorWithService:
+    """An actor, its inference service, and the learner's handles of both; all weights are empty."""
 
     def __init__(self, context: LearnerContext, service: Callable[..., object]) -> None:
         self.context = context
@@ -171,10 +172,10 @@ class Asked:
         self.actor.start(None)
 
     def unroll(self, number: int, version: int) -> UnrollMessage:
-        """What the actor makes of an answer by this version, whatever befalls the service."""
+        """The actor's unroll with a decision by this version; the service may be restarted meanwhile."""
         self.inference.publish(version, ray.put({}), 0, [])
-        completed, ends = self.actor.submit("unroll", "plays", number, version), time.monotonic() + TIMEOUT_SECONDS
-        while time.monotonic() < ends:
+        completed, deadline = self.actor.submit("unroll", "plays", number, version), time.monotonic() + TIMEOUT_SECONDS
+        while time.monotonic() < deadline:
             waiting = self.inference.waiting_for()
             for ready in ray.wait([completed, *waiting], timeout=0.1)[0]:
                 if ready is completed:
@@ -182,45 +183,45 @@ class Asked:
                     return message
                 waiting[ready]()
             self.inference.restart_stalled()
-        raise AssertionError(f"unroll {number} has not come in {TIMEOUT_SECONDS} s: {self.context.status()}")
+        raise AssertionError(f"unroll {number} has not arrived in {TIMEOUT_SECONDS} s: {self.context.status()}")
 
 
-def test_a_stopped_service_is_made_anew_and_answers_what_it_owed(context: LearnerContext) -> None:
+def test_a_stopped_service_is_restarted_and_answers_pending_requests(context: LearnerContext) -> None:
     context.config = replace(context.config, stall_limit=3.0)
-    asked = Asked(context, fake_workers.EchoInference)
-    assert (asked.unroll(0, version=5).arrays["row"] == 5).all()
-    ends = time.monotonic() + TIMEOUT_SECONDS
-    while not asked.inference.worker.status().completed and time.monotonic() < ends:
+    pair = ActorWithService(context, fake_workers.EchoInference)
+    assert (pair.unroll(0, version=5).arrays["row"] == 5).all()
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not pair.inference.worker.status().completed and time.monotonic() < deadline:
         time.sleep(0.05)
-    pid = asked.inference.worker.status().pid
+    pid = pair.inference.worker.status().pid
     os.kill(pid, signal.SIGSTOP)
-    assert (asked.unroll(1, version=6).arrays["row"] == 6).all()
-    assert (asked.inference.worker.restarts, asked.actor.restarts) == (1, 0)
-    told = (context.crashes.folder / "inference.txt").read_text()
-    assert "actor-0 has waited" in told and "for a decision from inference, which has not answered" in told
+    assert (pair.unroll(1, version=6).arrays["row"] == 6).all()
+    assert (pair.inference.worker.restarts, pair.actor.restarts) == (1, 0)
+    report = (context.crashes.folder / "inference.txt").read_text()
+    assert "actor-0 has waited" in report and "for a decision from inference, which has not answered" in report
     assert ASKS in (context.crashes.folder / "stacks/blocked.txt").read_text()
 
 
 def test_a_service_that_raises_ends_the_run_with_its_traceback(context: LearnerContext) -> None:
-    asked = Asked(context, fake_workers.FailingInference)
+    pair = ActorWithService(context, fake_workers.FailingInference)
     with pytest.raises(WorkerFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):
-        asked.unroll(0, version=1)
-    assert asked.actor.restarts == 0
+        pair.unroll(0, version=1)
+    assert pair.actor.restarts == 0
     assert (context.crashes.folder / "inference.txt").read_text().count("went down, ") == 2
 
 
-def test_a_service_that_never_comes_ends_the_run(context: LearnerContext) -> None:
+def test_a_service_that_never_starts_ends_the_run(context: LearnerContext) -> None:
     context.config = replace(context.config, start_limit=1.0, stall_limit=1.0)
-    asked = Asked(context, fake_workers.NeverStartingInference)
+    pair = ActorWithService(context, fake_workers.NeverStartingInference)
     with pytest.raises(
         WorkerFailed, match=r"(?s)inference .*restarts=1.*actor-0 has waited .* decision from inference"
     ):
-        asked.unroll(0, version=1)
-    assert asked.actor.restarts == 0
+        pair.unroll(0, version=1)
+    assert pair.actor.restarts == 0
 
 
-def test_a_request_for_weights_that_are_gone_is_told_so(context: LearnerContext) -> None:
-    asked = Asked(context, fake_workers.DroppedVersionInference)
+def test_a_request_for_dropped_weights_is_refused(context: LearnerContext) -> None:
+    pair = ActorWithService(context, fake_workers.DroppedVersionInference)
     with pytest.raises(VersionGone):
-        asked.unroll(0, version=1)
-    assert asked.inference.worker.restarts == 0  # the others are not disturbed
+        pair.unroll(0, version=1)
+    assert pair.inference.worker.restarts == 0  # other requests are not affected

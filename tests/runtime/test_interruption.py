@@ -1,4 +1,4 @@
-"""Stopping: the first signal asks, the second stops, and afterwards the handlers are what they were."""
+"""Stopping: the first signal requests a stop, the second interrupts, and the handlers are restored afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(autouse=True)
 def _keeps_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What listens leaves a terminal that is closed; the tests' own is not."""
+    """Signal handling ignores a closed terminal; the terminal of the tests stays open."""
     monkeypatch.setattr(interruption, "_terminals", list)
 
 
@@ -43,7 +43,7 @@ def test_either_signal_counts_as_the_second() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_a_terminal_that_is_closed_asks_however_often_it_is_told() -> None:
+def test_repeated_hangups_request_one_stop() -> None:
     with StopRequest() as stop:
         os.kill(os.getpid(), signal.SIGHUP)
         assert stop.requested
@@ -52,7 +52,7 @@ def test_a_terminal_that_is_closed_asks_however_often_it_is_told() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_what_came_too_late_for_a_part_of_the_work_stops_the_whole() -> None:
+def test_a_stop_request_too_late_for_one_stage_stops_the_command() -> None:
     with StopRequest() as whole:
         with StopRequest() as worker:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -62,7 +62,7 @@ def test_what_came_too_late_for_a_part_of_the_work_stops_the_whole() -> None:
         assert not later.requested
 
 
-def test_what_was_asked_before_a_part_listened_is_for_it_too() -> None:
+def test_a_stop_requested_before_a_stage_listens_stops_that_stage() -> None:
     with StopRequest() as whole:
         os.kill(os.getpid(), signal.SIGTERM)
         with StopRequest() as worker:
@@ -72,7 +72,7 @@ def test_what_was_asked_before_a_part_listened_is_for_it_too() -> None:
         assert whole.requested
 
 
-def test_the_first_signal_is_told_once() -> None:
+def test_the_first_signal_is_logged_once() -> None:
     told: list[int] = []
     with StopRequest(told.append):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -81,7 +81,7 @@ def test_the_first_signal_is_told_once() -> None:
     assert told == [signal.SIGTERM]
 
 
-def test_what_is_to_outlive_its_terminal_does() -> None:
+def test_an_ignored_hangup_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         with signals_as_keyboard_interrupt(), StopRequest() as stop:
@@ -92,7 +92,7 @@ def test_what_is_to_outlive_its_terminal_does() -> None:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_where_nobody_listens_every_signal_is_ctrl_c(number: signal.Signals) -> None:
+def test_without_a_listener_every_signal_is_ctrl_c(number: signal.Signals) -> None:
     before = handlers()
     with pytest.raises(KeyboardInterrupt), signals_as_keyboard_interrupt():
         os.kill(os.getpid(), number)

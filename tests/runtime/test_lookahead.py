@@ -1,4 +1,4 @@
-"""One piece ahead: the same pieces whether overlapped or not, and nothing that goes wrong is lost."""
+"""`Lookahead`: the same items with and without overlap, and every error is raised."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interplay.runtime.prefetcher import Lookahead, has_abandoned_thread
 
 
 class Counter:
-    """Makes 0, 1, 2, ... and notes in which thread."""
+    """Makes 0, 1, 2, ... and records the thread of each call."""
 
     def __init__(self) -> None:
         self.completed = 0
@@ -27,11 +27,11 @@ class Counter:
         return self.completed - 1
 
 
-def taken(overlap: bool, make: Callable[[], int], pieces: int = 7) -> list[int]:
-    """As a training loop does it: a piece ahead, except before every third, where a checkpoint is written."""
+def take_items(overlap: bool, make: Callable[[], int], items: int = 7) -> list[int]:
+    """Takes items as a training loop does: one item ahead, except before every third, where a checkpoint is saved."""
     ahead: Lookahead[int] = Lookahead(overlap)
     found = []
-    for number in range(pieces):
+    for number in range(items):
         found.append(ahead.take(make))
         if number % 3 != 2:
             ahead.begin(make)
@@ -40,53 +40,53 @@ def taken(overlap: bool, make: Callable[[], int], pieces: int = 7) -> list[int]:
 
 
 @pytest.mark.parametrize("overlap", [False, True])
-def test_pieces_come_in_order_each_once(overlap: bool) -> None:
+def test_items_arrive_in_order_and_once(overlap: bool) -> None:
     counter = Counter()
-    assert taken(overlap, counter) == list(range(7))
+    assert take_items(overlap, counter) == list(range(7))
     assert (threading.get_ident() in counter.threads) == (not overlap)
     assert len(set(counter.threads)) == 1
-    assert counter.completed == (8 if overlap else 7)  # the last one begun was never asked for
+    assert counter.completed == (8 if overlap else 7)  # the last item begun was never taken
 
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_work_with_a_random_state_is_the_same_overlapped_or_not(overlap: bool) -> None:
     generator = torch.Generator().manual_seed(3)
-    found = taken(overlap, lambda: int(torch.randint(1000, (), generator=generator)))
+    found = take_items(overlap, lambda: int(torch.randint(1000, (), generator=generator)))
     expected = torch.Generator().manual_seed(3)
     assert found == [int(torch.randint(1000, (), generator=expected)) for _ in found]
 
 
-def broken() -> int:
-    raise ArithmeticError("no piece")
+def failing() -> int:
+    raise ArithmeticError("no item")
 
 
 @pytest.mark.parametrize("overlap", [False, True])
-def test_what_making_raises_is_raised_where_the_piece_is_taken(overlap: bool) -> None:
+def test_an_error_of_the_producer_is_raised_by_take(overlap: bool) -> None:
     ahead: Lookahead[int] = Lookahead(overlap)
-    ahead.begin(broken)
-    with pytest.raises(ArithmeticError, match="no piece"):
-        ahead.take(broken)
-    assert ahead.take(lambda: 5) == 5  # and it is ready for the next one
+    ahead.begin(failing)
+    with pytest.raises(ArithmeticError, match="no item"):
+        ahead.take(failing)
+    assert ahead.take(lambda: 5) == 5  # the next item can be made
     ahead.close()
 
 
-def test_the_next_piece_is_made_while_this_one_is_used() -> None:
+def test_the_next_item_is_made_while_this_one_is_used() -> None:
     ahead: Lookahead[int] = Lookahead(overlap=True)
     started, used = threading.Event(), threading.Event()
 
     def make() -> int:
         started.set()
-        assert used.wait(20), "nobody used the piece before this one meanwhile"
+        assert used.wait(20), "the previous item was not used meanwhile"
         return 1
 
     ahead.begin(make)
-    assert started.wait(20)  # it has begun although nobody has asked for it
+    assert started.wait(20)  # it begins before `take`
     used.set()
     assert ahead.take(make) == 1
     ahead.close()
 
 
-def test_two_pieces_ahead_are_one_too_many() -> None:
+def test_two_items_ahead_are_refused() -> None:
     ahead: Lookahead[int] = Lookahead(overlap=True)
     ahead.begin(lambda: 1)
     with pytest.raises(AssertionError, match="one item ahead"):
@@ -94,32 +94,32 @@ def test_two_pieces_ahead_are_one_too_many() -> None:
     ahead.close()
 
 
-def test_where_a_piece_is_that_takes_long_is_said(
+def test_the_stack_of_a_slow_producer_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("interplay.runtime.prefetcher.LOG_WAIT_SECONDS", 0.05)
-    told = threading.Event()
+    logged = threading.Event()
 
-    class Told(logging.Handler):
+    class EventHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            told.set()
+            logged.set()
 
     def late() -> int:
-        assert told.wait(60.0), "nothing was said"
+        assert logged.wait(60.0), "nothing was logged"
         return 7
 
-    handler = Told()
+    handler = EventHandler()
     logging.getLogger("interplay.runtime.prefetcher").addHandler(handler)
     try:
         ahead: Lookahead[int] = Lookahead(overlap=True)
         assert ahead.take(late) == 7
-        assert "in late" in caplog.text and "told.wait" in caplog.text
+        assert "in late" in caplog.text and "logged.wait" in caplog.text
         ahead.close()
     finally:
         logging.getLogger("interplay.runtime.prefetcher").removeHandler(handler)
 
 
-def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
+def test_a_hanging_producer_is_abandoned_after_an_interrupt(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("interplay.runtime.prefetcher.CLOSE_SECONDS", 0.1)
@@ -127,7 +127,7 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
 
     def hangs() -> int:
         started.set()
-        assert released.wait(60.0), "nobody let it go on"
+        assert released.wait(60.0), "it was not released"
         return 1
 
     def stopped(timeout: float) -> None:
@@ -149,7 +149,7 @@ def test_a_piece_that_hangs_is_left_alone_when_the_work_is_stopped_at_once(
     assert not has_abandoned_thread()
 
 
-# Does what the command does where it is stopped at once while a piece goes on that only torch knows the end of.
+# The command is interrupted while a producer runs in torch without returning.
 STOPPED_AT_ONCE = """
 import threading, torch
 from interplay.launch import cli
@@ -164,10 +164,10 @@ def slow():
         product = (product @ product).tanh()
 
 def main():
-    pieces = prefetcher.Lookahead(overlap=True)
-    pieces.begin(slow)
+    items = prefetcher.Lookahead(overlap=True)
+    items.begin(slow)
     assert started.wait(60)
-    pieces.close()
+    items.close()
     return 130
 
 prefetcher.CLOSE_SECONDS, cli.main = 0.1, main
@@ -175,12 +175,12 @@ cli.console()
 """
 
 
-def test_a_piece_that_is_left_alone_does_not_abort_the_process() -> None:
-    ended = subprocess.run([sys.executable, "-c", STOPPED_AT_ONCE], capture_output=True, text=True, timeout=300)
-    assert ended.returncode == 130 and "is abandoned" in ended.stderr and " in slow\n" in ended.stderr, ended
+def test_an_abandoned_producer_does_not_abort_the_process() -> None:
+    result = subprocess.run([sys.executable, "-c", STOPPED_AT_ONCE], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 130 and "is abandoned" in result.stderr and " in slow\n" in result.stderr, result
 
 
-def test_a_time_out_of_the_piece_itself_is_raised_as_any_other() -> None:
+def test_a_timeout_error_of_the_producer_is_raised_unchanged() -> None:
     def times_out() -> int:
         raise TimeoutError("the world did not answer")
 

@@ -1,4 +1,4 @@
-"""Parts see the GPUs that are set aside for them, and no others: here two that are not there, but are accounted for."""
+"""A worker devices the GPUs reserved for it and no others; the two GPUs are fake, only Ray's accounting knows them."""
 
 from __future__ import annotations
 
@@ -17,55 +17,57 @@ from interplay.runtime.ray.learner_host import DriverTerminal, LearnerHost
 from interplay.runtime.ray.worker_handle import remote_class
 from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 
-LONG = 300.0  # seconds
+TIMEOUT_SECONDS = 300.0
 CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(fake_workers)  # the parts' processes don't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules
 
 
 @pytest.fixture
 def placement() -> Iterator[WorkerPlacement]:
-    """Of a learner with half of the GPUs, two replicas that share the rest, and an actor that asks for none."""
+    """The placement of a learner with one GPU, two replicas that share the other, and an actor without."""
     gpus = {LEARNER: 1.0, "reward-0": 0.5, "reward-1": 0.5, "actor-0": 0.0}
-    completed = reserve_resources(
+    placement = reserve_resources(
         [ResourceRequest(name, Resources(0.2, share)) for name, share in gpus.items()], CONFIG
     )
-    yield completed
-    completed.release()
+    yield placement
+    placement.release()
 
 
 def crashes(folder: Path) -> CrashReports:
     return CrashReports(folder / "crashes", seed=7, config="abc", limit=2, window=3600.0)
 
 
-def seen(context: LearnerContext, name: str) -> str | None:
+def visible_devices(context: LearnerContext, name: str) -> str | None:
     worker = context.add_worker(name, fake_workers.GpuReporter)
     worker.start()
-    sees: str | None = ray.get(worker.submit("visible_devices", "reports"), timeout=LONG)
-    return sees
+    devices: str | None = ray.get(worker.submit("visible_devices", "reports"), timeout=TIMEOUT_SECONDS)
+    return devices
 
 
-def test_parts_see_what_is_set_aside_for_them(placement: WorkerPlacement, tmp_path: Path) -> None:
+def test_workers_see_the_gpus_reserved_for_them(placement: WorkerPlacement, tmp_path: Path) -> None:
     context = LearnerContext(CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
-        assert seen(context, "actor-0") == ""
-        shared = seen(context, "reward-0")
-        assert shared in ("4", "7") and seen(context, "reward-1") == shared
-        assert {seen(context, LEARNER), shared} == {"4", "7"}
+        assert visible_devices(context, "actor-0") == ""
+        shared = visible_devices(context, "reward-0")
+        assert shared in ("4", "7") and visible_devices(context, "reward-1") == shared
+        assert {visible_devices(context, LEARNER), shared} == {"4", "7"}
     finally:
         context.close()
 
 
-@pytest.mark.parametrize(("name", "sees"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
-def test_so_does_the_learner(placement: WorkerPlacement, tmp_path: Path, name: str, sees: set[str]) -> None:
-    """In its own place, and in one without GPUs."""
-    screen, told = DriverTerminal(is_tty=False, columns=80), tmp_path / "sees"
-    completed = remote_class(LearnerHost, placement, name)
-    host = completed.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
+@pytest.mark.parametrize(("name", "devices"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
+def test_the_learner_sees_the_gpus_reserved_for_it(
+    placement: WorkerPlacement, tmp_path: Path, name: str, devices: set[str]
+) -> None:
+    """Both in its own bundle and in one without GPUs."""
+    screen, file = DriverTerminal(is_tty=False, columns=80), tmp_path / "devices"
+    placement = remote_class(LearnerHost, placement, name)
+    host = placement.remote(str(tmp_path), screen, CONFIG, placement, crashes(tmp_path), 0, 0)
     try:
-        ray.get(host.run.remote(partial(fake_workers.write_visible_gpus, told)), timeout=LONG)
+        ray.get(host.run.remote(partial(fake_workers.write_visible_gpus, file)), timeout=TIMEOUT_SECONDS)
     finally:
         ray.kill(host)
-    assert told.read_text() in sees
+    assert file.read_text() in devices

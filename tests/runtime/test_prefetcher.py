@@ -1,4 +1,4 @@
-"""A thread that works ahead: where it is stuck, whoever waits for it says where it is."""
+"""The prefetching thread: a consumer that waits for a stuck thread logs the thread's stack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from actor_pipelines import TIMEOUT_SECONDS
 from interplay.runtime.prefetcher import Prefetcher
 
 
-def test_a_thread_that_is_stuck_is_told_with_its_stack(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_stack_of_a_stuck_thread_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
     goes_on = threading.Event()
 
     def is_stuck_here() -> None:

@@ -1,4 +1,4 @@
-"""A learner of two ranks under Ray: it learns what one learner does, and outlives the death of a rank."""
+"""A learner of two ranks under Ray: it equals one learner up to rounding, and survives the death of a rank."""
 
 from __future__ import annotations
 
@@ -26,70 +26,68 @@ from interplay.runtime.ray.worker_placement import reserve_resources, resource_r
 
 TWO = ("runtime.learners=2", "runtime.max_lag=0", "runtime.actors=1")
 WEIGHTS = "reinforce.learner.objective.weights"
-PAID_BY_THE_WORLD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.heldout_every=100")
+WORLD_REWARD = ("reinforce.reward=world", f"{WEIGHTS}.gate_kl=0", "reinforce.heldout_every=100")
 
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 
 
-def learned_alike(one: Path, two: Path) -> None:
-    """Two stages have learned the same from the same, but for rounding."""
+def assert_close_stages(one: Path, two: Path) -> None:
+    """Asserts equal ledgers, and equal checkpoints up to rounding."""
     assert read_ledger(one / "ledger.jsonl") == read_ledger(two / "ledger.jsonl")
-    mine, theirs = (checkpoint.read(folder / "checkpoints") for folder in (one, two))
-    assert mine.step == theirs.step
-    for name, weights in mine.weights().items():
-        torch.testing.assert_close(theirs.weights()[name], weights, rtol=1e-4, atol=1e-5, msg=name)
-    learned = [stage.training()["learner"] for stage in (mine, theirs)]
+    first, second = (checkpoint.read(folder / "checkpoints") for folder in (one, two))
+    assert first.step == second.step
+    for name, weights in first.weights().items():
+        torch.testing.assert_close(second.weights()[name], weights, rtol=1e-4, atol=1e-5, msg=name)
+    learned = [stage.training()["learner"] for stage in (first, second)]
     assert torch.equal(learned[0]["generator"], learned[1]["generator"])
     for of_one, of_two in zip(learned[0]["dataset_state"], learned[1]["dataset_state"], strict=True):
         torch.testing.assert_close(of_two, of_one, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.slow
-def test_two_ranks_learn_what_one_learner_does(cloned: Path, tmp_path: Path) -> None:
-    """But for rounding. One learner under Ray is the one in process bit for bit: see `test_ray_runs`."""
+def test_two_ranks_equal_one_learner(cloned: Path, tmp_path: Path) -> None:
+    """Up to rounding. One learner under Ray equals the inline learner bit for bit: see `test_ray_runs`."""
     roots = [copied(cloned, tmp_path / name) for name in ("one", "two")]
-    interplay("reinforce", tiny(roots[0], "runtime.overlap=false", *PAID_BY_THE_WORLD))
-    interplay("reinforce", small(roots[1], *TWO, *PAID_BY_THE_WORLD))
+    interplay("reinforce", tiny(roots[0], "runtime.overlap=false", *WORLD_REWARD))
+    interplay("reinforce", small(roots[1], *TWO, *WORLD_REWARD))
     one, two = (root / "run/reinforce" for root in roots)
-    learned_alike(one, two)
-    begun, ended = (checkpoint.read(each / "checkpoints").weights() for each in (cloned / "run/clone", two))
-    assert any(not torch.equal(ended[name], begun[name]) for name in begun)
-    for here, there in zip(rows(one / "metrics.jsonl"), rows(two / "metrics.jsonl"), strict=True):
-        assert set(here) == set(there)
+    assert_close_stages(one, two)
+    initial, final = (checkpoint.read(each / "checkpoints").weights() for each in (cloned / "run/clone", two))
+    assert any(not torch.equal(final[name], initial[name]) for name in initial)
+    for first, second in zip(rows(one / "metrics.jsonl"), rows(two / "metrics.jsonl"), strict=True):
+        assert set(first) == set(second)
         for name in ("loss", "gradient_norm", "css", "value", "movement_policy"):
-            assert there[name] == pytest.approx(here[name], rel=1e-4, abs=1e-5), name
-        assert [here[name] for name in ("reward_mean", "lag", "steps")] == [
-            there[name] for name in ("reward_mean", "lag", "steps")
+            assert second[name] == pytest.approx(first[name], rel=1e-4, abs=1e-5), name
+        assert [first[name] for name in ("reward_mean", "lag", "steps")] == [
+            second[name] for name in ("reward_mean", "lag", "steps")
         ]
 
 
 @pytest.mark.slow
-def test_a_killed_rank_costs_nothing_that_was_saved(
-    cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Nothing is shown here, so a rank has no lanes of demonstrations, either."""
-    nothing_shown = [f"{WEIGHTS}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
-    lasting = ("reinforce.training.updates=20", "reinforce.training.checkpoint_every=2")
-    settings = (*PAID_BY_THE_WORLD, *nothing_shown, *lasting)
-    alone, chaos = (copied(cloned, tmp_path / name) for name in ("alone", "chaos"))
-    interplay("reinforce", tiny(alone, "runtime.overlap=false", *settings))
-    folder = chaos / "run/reinforce"
+def test_a_killed_rank_loses_no_saved_progress(cloned: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The run has no demonstrations, so a rank has no dataset lanes."""
+    no_demonstrations = [f"{WEIGHTS}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
+    length = ("reinforce.training.updates=20", "reinforce.training.checkpoint_every=2")
+    settings = (*WORLD_REWARD, *no_demonstrations, *length)
+    undisturbed, killed = (copied(cloned, tmp_path / name) for name in ("alone", "killed"))
+    interplay("reinforce", tiny(undisturbed, "runtime.overlap=false", *settings))
+    folder = killed / "run/reinforce"
     killer = WorkerKiller(folder, ("rank-1",))
     killer.start()
-    interplay("reinforce", small(chaos, *TWO, *settings))
+    interplay("reinforce", small(killed, *TWO, *settings))
     killer.join(TIMEOUT_SECONDS)
     assert set(killer.killed) == {"rank-1"}
     assert_each_unroll_once(folder, 20)
-    learned_alike(alone / "run/reinforce", folder)
-    kept = (chaos / "run/crashes/rank-1.txt").read_text()
+    assert_close_stages(undisturbed / "run/reinforce", folder)
+    kept = (killed / "run/crashes/rank-1.txt").read_text()
     assert str(killer.killed["rank-1"]) in kept and "1 of at most" in kept, kept
-    assert "rank-1 is lost" in (chaos / "run/crashes/learner.txt").read_text()
+    assert "rank-1 is lost" in (killed / "run/crashes/learner.txt").read_text()
     assert "goes on from its newest checkpoint" in caplog.text
 
 
-def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
-    # A process's first step has taken 70 s where many others wanted the cores.
+def test_a_failing_rank_releases_the_others(tmp_path: Path) -> None:
+    # The first step of a process has taken 70 s on a busy machine.
     config = RuntimeConfig("ray", learners=2, start_limit=300, stall_limit=300, learner=Resources(cpus=0.2))
     placement = reserve_resources(resource_requests(config, datasets=False, actors=False, replicas=False), config)
     context = LearnerContext(
@@ -103,13 +101,13 @@ def test_a_rank_that_fails_lets_the_others_go(tmp_path: Path) -> None:
         state = learner.state()
         assert [len(worker) for worker in state["dataset_state"]] == [4, 4]
         learner.load_state(state)
-        own = partial(Learner.state, learner)  # an exchange, in which the other has no part
+        own = partial(Learner.state, learner)  # a collective that the other rank does not join
         with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost") as lost:
             learner._followers.together("load", "loads", [({}, {})], own)
-        assert "closed by peer" in str(lost.value)  # and not waited for in vain
+        assert "closed by peer" in str(lost.value)  # instead of a timeout
         assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
     finally:
-        learner.group.close()  # type: ignore[attr-defined]  # of all ranks, which this one is
+        learner.group.close()  # type: ignore[attr-defined]  # rank 0 holds the group of all ranks
         context.close()
         placement.release()
 
@@ -134,6 +132,6 @@ def test_lanes_that_ranks_cannot_share_are_refused(tmp_path: Path, capsys: pytes
         (("runtime.learners=2",), "runtime.learners: of use under Ray only"),
     ],
 )
-def test_ranks_that_cannot_be_are_refused(settings: tuple[str, ...], message: str) -> None:
+def test_invalid_numbers_of_ranks_are_refused(settings: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         compose(["env=room", *settings])

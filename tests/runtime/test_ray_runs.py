@@ -1,4 +1,4 @@
-"""Whole runs under Ray: equal to the same run in process, exact over every kind of kill, bounded in their lag."""
+"""Complete runs under Ray: equal to the inline run, exact after kills of every worker, bounded in their lag."""
 
 from __future__ import annotations
 
@@ -43,8 +43,11 @@ pytestmark = pytest.mark.usefixtures("ray_cluster")
 
 PAID = {
     "by a model": (),
-    "by the truth": ("reinforce.reward=scripted", "reinforce.actor.progress=true"),  # the gate is asked all the same
-    "by the world": ("reinforce.reward=world", "reinforce.learner.objective.weights.gate_kl=0"),  # nobody is asked
+    "by the truth": ("reinforce.reward=scripted", "reinforce.actor.progress=true"),  # the gate is used nevertheless
+    "by the world": (
+        "reinforce.reward=world",
+        "reinforce.learner.objective.weights.gate_kl=0",
+    ),  # needs no reward model
 }
 
 
@@ -52,14 +55,12 @@ PAID = {
     "paid",
     [pytest.param(each, id=name, marks=[pytest.mark.slow] if each else []) for name, each in PAID.items()],
 )
-def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
-    rewarded: Path, tmp_path: Path, paid: tuple[str, ...]
-) -> None:
+def test_one_actor_in_lockstep_equals_the_inline_run(rewarded: Path, tmp_path: Path, paid: tuple[str, ...]) -> None:
     inline, under_ray = (copied(rewarded, tmp_path / name) for name in ("inline", "ray"))
     interplay("reinforce", tiny(inline, "runtime.overlap=false", "reinforce.updates_per_batch=2", *paid))
     printed = under_ray / "run/crashes/logs/learner.txt"
     printed.parent.mkdir(parents=True, exist_ok=True)
-    printed.write_text("much\n" * MAX_LOG_BYTES)  # which the learner's process shortens
+    printed.write_text("much\n" * MAX_LOG_BYTES)  # the learner's process shortens it
     interplay("reinforce", small(under_ray, *LOCKSTEP, "runtime.actors=1", *paid))
     assert printed.stat().st_size <= MAX_LOG_BYTES
     assert_same_stage(inline / "run/reinforce", under_ray / "run/reinforce")
@@ -72,10 +73,10 @@ def test_one_actor_in_lockstep_is_the_same_run_as_in_process(
         [set(json.loads(line)) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
         for root in (inline, under_ray)
     )
-    assert mine == theirs  # the same names in every runtime
+    assert mine == theirs  # every runtime logs the same metrics
 
 
-def test_demonstrations_do_not_depend_on_where_they_are_read(cloned: Path, rewarded: Path, tmp_path: Path) -> None:
+def test_demonstrations_do_not_depend_on_the_reading_process(cloned: Path, rewarded: Path, tmp_path: Path) -> None:
     for stage, before in (("clone", cloned), ("reward", rewarded)):  # what was recorded and marked when it was trained
         root = copied(before, tmp_path / stage)
         shutil.rmtree(root / "run" / stage)
@@ -84,7 +85,7 @@ def test_demonstrations_do_not_depend_on_where_they_are_read(cloned: Path, rewar
 
 
 @pytest.mark.slow
-def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
+def test_a_run_survives_kills_of_every_worker_with_equal_results(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lanes = [f"{stage}.dataset.lanes=4" for stage in ("clone", "reward", "reinforce")]
@@ -109,13 +110,15 @@ def test_a_run_survives_the_kill_of_every_part_and_learns_the_same(
         assert str(pid) in kept and "seed 1, config " in kept, kept
     assert "the learner died" in caplog.text and "learner.txt" in caplog.text
     screen = capsys.readouterr().err
-    for victim in ("actor-0", "dataset-1", "reward-0"):  # the driver says what the learner's process says
+    for victim in ("actor-0", "dataset-1", "reward-0"):  # the driver repeats the log of the learner's process
         assert f"{victim} went down and is made anew" in screen
 
 
-def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_lag_is_bounded_and_no_unroll_is_lost(
+    rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     root = copied(rewarded, tmp_path)
-    (root / "run/reinforce/status.json").mkdir(parents=True)  # which can't be written: no reason to end
+    (root / "run/reinforce/status.json").mkdir(parents=True)  # not writable, which does not end the run
     bound = ("runtime.actors=3", "runtime.unrolls_per_batch=1", "runtime.max_lag=2", "runtime.num_buffers=3")
     interplay("reinforce", small(root, *bound, *SELDOM, "reinforce.training.updates=20"))
     assert_each_unroll_once(root / "run/reinforce", 20)
@@ -133,7 +136,7 @@ def test_lag_is_bounded_and_nothing_is_lost(rewarded: Path, tmp_path: Path, capl
     assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2}
 
 
-def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
+def test_a_stop_request_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     folder = root / "run/reinforce"
 
@@ -156,7 +159,7 @@ def test_a_wish_to_stop_reaches_the_learner(rewarded: Path, tmp_path: Path) -> N
     assert_each_unroll_once(folder, found.step + 2)
 
 
-def test_a_part_that_keeps_going_down_ends_the_run_with_its_traceback(
+def test_a_worker_that_keeps_failing_ends_the_run_with_its_traceback(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = copied(rewarded, tmp_path)
@@ -186,7 +189,7 @@ def test_a_newer_reward_model_is_found_once(rewarded: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_newer_reward_model_pays_while_the_run_goes_on(
+def test_a_newer_reward_model_is_used_during_the_run(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = copied(rewarded, tmp_path)
@@ -224,7 +227,7 @@ def test_a_newer_reward_model_pays_while_the_run_goes_on(
     assert said.count(f"the reward model of update 9 replaces that of update {old.step}") == 1
 
 
-def test_a_reward_model_that_can_not_be_read_ends_nothing(
+def test_an_unreadable_reward_model_does_not_end_the_run(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -246,7 +249,7 @@ def test_a_reward_model_that_can_not_be_read_ends_nothing(
     assert f"the reward model of update 11 replaces that of update {old.step}" in caplog.text
 
 
-def test_a_reward_model_of_another_make_is_left_alone(
+def test_a_reward_model_of_another_architecture_is_ignored(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = opened(small(copied(rewarded, tmp_path)))
@@ -265,7 +268,7 @@ def test_a_reward_model_of_another_make_is_left_alone(
         description = {**described, **other}
         checkpoint.save(old.path.parent, step=step, description=description, weights=weights, training={})
         assert newer() is None and newer() is None
-        assert caplog.text.count(f"not loaded, update {old.step} stays in use") == 1  # each is told once
+        assert caplog.text.count(f"not loaded, update {old.step} stays in use") == 1  # each is logged once
         assert told in caplog.text
     checkpoint.save(old.path.parent, step=20, description=described, weights=weights, training={})
     found = newer()
@@ -277,7 +280,7 @@ def test_a_service_without_replicas_says_why_and_ends(
 ) -> None:
     ports: queue.Queue[int] = queue.Queue()
     codes: queue.Queue[int] = queue.Queue()
-    ray.cloudpickle.register_pickle_by_value(fake_workers)  # the replicas' processes don't find the tests' modules
+    ray.cloudpickle.register_pickle_by_value(fake_workers)  # the replicas' processes cannot import the tests' modules
     monkeypatch.setattr(reward_service, "_scoring_replica", fake_workers.exit_at_start)
     monkeypatch.setattr(
         cli, "serve_reward", lambda run, call_worker: serve_reward(run, lambda host, port: ports.put(port))
@@ -309,9 +312,9 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
     doubled = {name: 2 * tensor for name, tensor in old.weights().items()}
     newer = checkpoint.save(tmp_path / "newer", step=9, description=described, weights=doubled, training={})
-    shutil.rmtree(run.stage("reward").checkpoints)  # as when newer ones have been saved: replicas need it no more
+    shutil.rmtree(run.stage("reward").checkpoints)  # as after newer ones were saved: the replicas no longer need it
 
-    def paid_by(told: str) -> None:
+    def score_by(told: str) -> None:
         expected = LearnedReward(model, 0).score(arrays, LaneState())
         for _ in range(2):  # by either replica
             status, version, answer = score(ports[0], arrays)
@@ -319,31 +322,33 @@ def test_replicas_serve_other_programs(rewarded: Path, tmp_path: Path) -> None:
                 np.testing.assert_array_equal(scored["reward"], expected.reward)
             assert (status, version) == (200, told)
 
-    paid_by("4")
+    score_by("4")
     assert posted(ports[0], "/version", json.dumps({"checkpoint": str(newer)}).encode())[0] == 200
     model.load_state_dict(doubled)
-    paid_by("9")
+    score_by("9")
     StopRequest.request_stop()
     serving.join(TIMEOUT_SECONDS)
     assert not serving.is_alive()
 
 
 def score(port: int, arrays: Arrays) -> tuple[int, str | None, bytes]:
-    """Asks the service that listens at this port; returns the status, the version and the body of its answer."""
+    """Sends a request to the service at this port; returns the status, the version and the body of its response."""
     body, plain = io.BytesIO(), dict[str, Any](arrays)
     np.savez(body, **plain)
     return posted(port, "/score", body.getvalue())
 
 
 def posted(port: int, path: str, body: bytes) -> tuple[int, str | None, bytes]:
-    """What the service that listens at this port answers: the status, the version and the body."""
+    """The response of the service at this port: status, version and body."""
     connection = HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
     connection.request("POST", path, body)
     answer = connection.getresponse()
     return answer.status, answer.getheader("X-Reward-Version"), answer.read()
 
 
-def test_no_room_is_told_at_once(rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_resources_are_reported_immediately(
+    rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = copied(rewarded, tmp_path)
     said = refused("reinforce", small(root, "runtime.actor.cpus=40", "runtime.start_limit=2"), capsys)
     assert "the cluster has 2 CPUs" in said and "actor-1 40 CPUs" in said and "runtime.actor.cpus=0.5" in said

@@ -1,5 +1,5 @@
-"""A cluster that a run starts for itself: no record of every call is kept, a slow machine gets its
-time, and a closed terminal is for the driver alone."""
+"""A cluster that a run starts for itself: it records no task events, a slow machine gets more time, and only the
+driver receives a hangup."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from interplay.runtime.ray.cluster_session import TASK_EVENTS_VARIABLE, start_with_retries
 
-# In a process of its own, as the tests' own one may be connected to another cluster. Records are sent once a second: as
-# many as are wanted are awaited, or where none is, two reports that do not come.
+# In a subprocess, because this process may be connected to another cluster. Ray sends task events once a second: wait
+# for the expected number of reports, or for two intervals if none is expected.
 CALLS = """
 import os, signal, sys, time
 from pathlib import Path
@@ -45,18 +45,18 @@ print(kept, blocked[0] >> (signal.SIGHUP - 1) & 1)
 
 
 @pytest.mark.parametrize(("set_before", "kept"), [(None, 0), ("1000", 50)])
-def test_the_head_keeps_no_record_of_every_call_unless_asked_to(set_before: str | None, kept: int) -> None:
+def test_the_head_records_no_task_events_by_default(set_before: str | None, kept: int) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    environment["RAY_ADDRESS"] = "127.0.0.1:1"  # as Ray would find where another cluster was ever started
+    environment["RAY_ADDRESS"] = "127.0.0.1:1"  # as if another cluster had been started on this machine
     if set_before is not None:
         environment[TASK_EVENTS_VARIABLE] = set_before
     said = subprocess.run(
         [sys.executable, "-c", CALLS, str(kept)], env=environment, capture_output=True, text=True, timeout=1200
     )
     assert said.returncode == 0, said.stderr
-    found, hears_no_hangup = (int(word) for word in said.stdout.split()[-2:])  # after what Ray may have said
+    found, hears_no_hangup = (int(word) for word in said.stdout.split()[-2:])  # after possible output of Ray
     assert found >= kept if kept else found == 0
-    assert hears_no_hangup  # it would end a part before the run has saved
+    assert hears_no_hangup  # it would end a worker before the run saves
 
 
 def test_a_node_that_was_too_slow_is_started_again() -> None:
@@ -73,7 +73,7 @@ def test_a_node_that_was_too_slow_is_started_again() -> None:
 
 
 @pytest.mark.parametrize(("said", "limit"), [("timed out during startup", 0.0), ("the disk is full", 60.0)])
-def test_what_waiting_does_not_cure_is_told_at_once(said: str, limit: float) -> None:
+def test_a_permanent_error_is_raised_without_retries(said: str, limit: float) -> None:
     def start() -> None:
         raise RuntimeError(said)
 

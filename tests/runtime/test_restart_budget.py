@@ -1,4 +1,4 @@
-"""Deaths of long ago are forgotten, but not where nothing has come of them."""
+"""Old restarts leave the budget, unless the worker made no progress since."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from interplay.runtime.restart_budget import RestartBudget
 
 
 class Clock:
-    """Stands still until it is set."""
+    """A clock that advances only when it is set."""
 
     def __init__(self) -> None:
         self.now = 50.0
@@ -15,7 +15,7 @@ class Clock:
         return self.now
 
 
-def test_what_dies_often_is_counted() -> None:
+def test_frequent_restarts_are_counted() -> None:
     clock = Clock()
     budget = RestartBudget(3600.0, clock)
     for number in range(1, 7):
@@ -23,7 +23,7 @@ def test_what_dies_often_is_counted() -> None:
         clock.now += 500
 
 
-def test_what_dies_once_a_day_is_not_counted_up() -> None:
+def test_daily_restarts_do_not_accumulate() -> None:
     clock = Clock()
     budget = RestartBudget(3600.0, clock)
     for day in range(30):
@@ -41,7 +41,7 @@ def test_a_death_is_forgotten_only_after_the_window() -> None:
     assert budget.record_failure(completed=3) == 2  # the first is forgotten, the second is not
 
 
-def test_what_dies_at_each_start_is_counted_however_long_that_takes() -> None:
+def test_restarts_without_progress_are_counted_however_slow() -> None:
     clock = Clock()
     budget = RestartBudget(3600.0, clock)
     assert budget.record_failure(completed=5) == 1
@@ -49,4 +49,4 @@ def test_what_dies_at_each_start_is_counted_however_long_that_takes() -> None:
         clock.now += 7200
         assert budget.record_failure(completed=5) == number
     clock.now += 7200
-    assert budget.record_failure(completed=6) == 1  # at last it has made something
+    assert budget.record_failure(completed=6) == 1  # it has made progress

@@ -1,4 +1,4 @@
-"""Named random streams: stable, and none the same as another's."""
+"""Named random streams: stable over time and different from each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from interplay.runtime.seeding import derive_seed, numpy_generator, torch_genera
 
 
 def test_numbers_are_stable() -> None:
-    """A run that is resumed or repeated years later draws what it drew: these numbers never change."""
+    """A run that is resumed or repeated years later draws the same numbers: these constants never change."""
     assert derive_seed(0, "collect", "train", 5) == 5301624872083594132
     assert int(numpy_generator(7, "reward", "dataset").integers(10**9)) == 631904181
     assert int(torch_generator(7, "clone", "learner").initial_seed()) == 2643249427360364611
@@ -29,7 +29,7 @@ def test_every_name_and_seed_has_a_stream_of_its_own() -> None:
     assert max(seeds) > 2**62  # they fill the room there is
 
 
-def test_a_stream_does_not_depend_on_what_another_has_drawn() -> None:
+def test_a_stream_does_not_depend_on_draws_of_another() -> None:
     alone = numpy_generator(1, "a").random(4).tolist()
     other = numpy_generator(1, "b").random(4).tolist()
     assert numpy_generator(1, "a").random(4).tolist() == alone != other

@@ -1,4 +1,4 @@
-"""A learner that hangs is ended, and why it did can be read afterwards, whether or not it could still answer."""
+"""A hanging learner is killed, and its stacks are saved, whether or not it still responds."""
 
 from __future__ import annotations
 
@@ -23,61 +23,63 @@ from interplay.runtime.ray.supervision import LearnerDied, SupervisedStage, _Lea
 from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the learner doesn't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(
+    sys.modules[__name__]
+)  # the learner's process cannot import the tests' modules
 
 
-def hangs(heard: Path, hang: Callable[[], object], context: LearnerContext) -> None:
-    """A stage that hangs once its driver has heard of it."""
+def hang_after_report(reported: Path, hang: Callable[[], object], context: LearnerContext) -> None:
+    """A stage that hangs after its first report to the driver."""
     context.heartbeat.set_busy("learns")
-    ends = time.monotonic() + TIMEOUT_SECONDS
-    while not heard.exists() and time.monotonic() < ends:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not reported.exists() and time.monotonic() < deadline:
         context.heartbeat.set_busy("learns")
         time.sleep(0.05)
     hang()
 
 
-def waits_for_nobody() -> None:
+def wait_on_event() -> None:
     threading.Event().wait(TIMEOUT_SECONDS)
 
 
-def holds_the_interpreter() -> None:
+def hold_the_gil() -> None:
     ctypes.PyDLL(None).sleep(int(TIMEOUT_SECONDS))
 
 
-def given_up(folder: Path, hang: Callable[[], object]) -> str:
-    """What is told of a learner that hangs, which may not be made anew."""
+def error_of_hanging_learner(folder: Path, hang: Callable[[], object]) -> str:
+    """The error message of a run whose learner hangs and may not be restarted."""
     config = RuntimeConfig("ray", start_limit=300, stall_limit=5.0, control_limit=1.0)
     crashes = CrashReports(folder / "crashes", seed=7, config="abc", limit=0, window=3600.0)
     wanted = (ResourceRequest(LEARNER, Resources(cpus=0.2)),)
-    work = SupervisedStage("clone", folder / "clone", partial(hangs, folder / "heard", hang), wanted, config, crashes)
+    work = SupervisedStage(
+        "clone", folder / "clone", partial(hang_after_report, folder / "reported", hang), wanted, config, crashes
+    )
     with pytest.raises(WorkerFailed) as raised:
-        supervise(work, lambda status: (folder / "heard").touch())
-    told = str(raised.value)
+        supervise(work, lambda status: (folder / "reported").touch())
+    message = str(raised.value)
     kept = (crashes.folder / "learner.txt").read_text()
     assert "the learner has not moved for " in kept and "config abc\n" in kept
-    return told
+    return message
 
 
-def test_a_learner_that_answers_writes_down_where_it_hangs(tmp_path: Path) -> None:
-    told = given_up(tmp_path, waits_for_nobody)
+def test_a_hanging_learner_that_responds_writes_its_stacks(tmp_path: Path) -> None:
+    message = error_of_hanging_learner(tmp_path, wait_on_event)
     stacks = tmp_path / "crashes" / "stacks"
-    assert f": it says: learns; the stack of every worker is in {stacks}" in told
-    assert " in waits_for_nobody\n" in (stacks / "learner.txt").read_text()
+    assert f": it says: learns; the stack of every worker is in {stacks}" in message
+    assert " in wait_on_event\n" in (stacks / "learner.txt").read_text()
     assert "learner says: learns, for " in (stacks / "blocked.txt").read_text()
 
 
-def test_a_learner_that_can_not_answer_has_kept_its_stack(tmp_path: Path) -> None:
-    told = given_up(tmp_path, holds_the_interpreter)
+def test_the_watchdog_writes_the_stack_of_an_unresponsive_learner(tmp_path: Path) -> None:
+    message = error_of_hanging_learner(tmp_path, hold_the_gil)
     file = tmp_path / "crashes" / "stacks" / "learner.txt"
-    assert f": it does not answer; the stacks that its watchdog has written are in {file}" in told
-    assert " in holds_the_interpreter\n" in file.read_text()
+    assert f": it does not answer; the stacks that its watchdog has written are in {file}" in message
+    assert " in hold_the_gil\n" in file.read_text()
 
 
-def test_a_learner_that_can_not_say_how_it_stands_does_not_go_unwatched(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_learner_that_cannot_report_its_status_is_stopped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     @ray.remote(num_cpus=0)
-    def fails(*told: str) -> None:
+    def fails(*message: str) -> None:
         raise OSError("stale file handle")
 
     config = RuntimeConfig("ray", start_limit=300, stall_limit=300.0)

@@ -1,4 +1,4 @@
-"""What a process prints is kept as it is printed, and its end can be told from the words of those before it."""
+"""A worker's output is logged as it is printed, and the last process's output is distinguished from earlier ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interplay.runtime import worker_log
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.worker_log import WorkerLog
 
-# Prints from Python, from beneath it, and from a library in C, and is gone at once.
+# Prints from Python, to the file descriptors and from a C library, and is killed immediately.
 SPEAKS = """
 import ctypes, os, signal, sys
 from pathlib import Path
@@ -32,7 +32,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def said(folder: Path, text: str) -> WorkerLog:
-    """What a part has printed, in one life after the other."""
+    """The log of a worker that printed in consecutive processes."""
     kept = WorkerLog(folder, "actor-0")
     kept.write_header()
     with kept.file.open("a") as opened:
@@ -40,7 +40,7 @@ def said(folder: Path, text: str) -> WorkerLog:
     return kept
 
 
-def test_a_killed_process_has_left_its_last_words(tmp_path: Path) -> None:
+def test_the_last_output_of_a_killed_process_is_logged(tmp_path: Path) -> None:
     kept = said(tmp_path, "")
     ended = subprocess.run([sys.executable, "-c", SPEAKS, str(tmp_path)], capture_output=True, timeout=120, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
@@ -57,7 +57,7 @@ def test_the_words_of_an_earlier_life_are_kept_and_not_taken_for_its_own(tmp_pat
     assert text.count(" actor-0 starts\n") == 3 and "the first life" in text
 
 
-def test_only_the_end_is_told(tmp_path: Path) -> None:
+def test_only_the_last_lines_are_reported(tmp_path: Path) -> None:
     kept = said(tmp_path, "".join(f"line {index} {'x' * 1000}\n" for index in range(100)))
     lines = kept.tail().splitlines()
     assert [line.split()[1] for line in lines] == [str(index) for index in range(80, 100)]
@@ -69,7 +69,7 @@ def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     kept = said(tmp_path, "old\n" * 100)
     before = kept.file.read_text()
     kept.truncate()
-    assert kept.file.read_text() == before  # it is not too long yet
+    assert kept.file.read_text() == before  # below the size limit
     with kept.file.open("a") as opened:
         for index in range(300):
             opened.write(f"{index}\n")
@@ -99,18 +99,18 @@ def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pyte
     assert kept.tail().endswith("words")
 
 
-def test_a_part_starts_where_nothing_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_worker_starts_even_if_its_log_is_not_writable(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "logs").write_text("in the way")
     WorkerLog(tmp_path / "logs", "actor-0").write_header()
     assert f"{tmp_path / 'logs' / 'actor-0.txt'} can't be written" in caplog.text
 
 
-def test_a_crash_ends_with_what_was_printed_last(tmp_path: Path) -> None:
+def test_a_crash_report_ends_with_the_last_output(tmp_path: Path) -> None:
     crashes = CrashReports(tmp_path, seed=7, config="abc", limit=2, window=3600.0)
     said(tmp_path / "logs", "\x1b[31mthe arm is out of reach\x1b[0m\n")
     file = crashes.record_failure("actor-0", 1, "it was killed", [])
     ends = f"it was killed\nThe last output of actor-0 ({tmp_path}/logs/actor-0.txt):\nthe arm is out of reach"
     assert file.read_text().strip().endswith(ends)
     assert str(crashes.restarts_exhausted("actor-0", "it was killed", file)).endswith(ends)
-    said(tmp_path / "logs", "")  # the next life, which has printed nothing
+    said(tmp_path / "logs", "")  # the next process, which has printed nothing
     assert crashes.record_failure("actor-0", 2, "it raised", []).read_text().strip().endswith("\nit raised")

@@ -1,4 +1,4 @@
-"""Parts in processes of their own: none of what they make is lost with them, and why they went down is kept."""
+"""Workers under Ray: no unroll is lost when a process dies, and a crash report keeps the cause."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from interplay.runtime.ray.supervision import LearnerDied, stage_error
 from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
-ray.cloudpickle.register_pickle_by_value(fake_workers)  # the parts' processes don't find the tests' modules
+ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules
 
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[LearnerContext]:
-    """Room for three parts."""
+    """Resources for three workers."""
     config = RuntimeConfig("ray", start_limit=300, stall_limit=300)
     placement = reserve_resources(
         [ResourceRequest(f"actor-{index}", Resources(cpus=0.2)) for index in range(3)], config
@@ -59,49 +59,51 @@ def context(tmp_path: Path) -> Iterator[LearnerContext]:
     placement.release()
 
 
-def test_a_killed_part_goes_on_after_what_has_come(context: LearnerContext, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_killed_worker_continues_after_the_last_received_unroll(
+    context: LearnerContext, caplog: pytest.LogCaptureFixture
+) -> None:
     pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
     assert receive_numbers(pipeline, 3) == [0, 1, 2]
     pid = await_pid(pipeline.worker)
     os.kill(pid, signal.SIGKILL)
     assert receive_numbers(pipeline, 3) == [3, 4, 5]
-    told = (context.crashes.folder / "actor-0.txt").read_text()
-    assert "1 of at most 2 times" in told and "seed 7, config abc" in told
-    assert "episode-" in told and f"pid: {pid}" in told
+    report = (context.crashes.folder / "actor-0.txt").read_text()
+    assert "1 of at most 2 times" in report and "seed 7, config abc" in report
+    assert "episode-" in report and f"pid: {pid}" in report
     assert await_pid(pipeline.worker) != pid and pipeline.worker.restarts == 1
     assert f"actor-0 went down and is restarted, 1 of at most 2 times (see {context.crashes.folder}" in caplog.text
 
 
-def test_a_part_that_raises_leaves_its_traceback_and_goes_on(context: LearnerContext, tmp_path: Path) -> None:
+def test_a_worker_that_raises_is_reported_and_restarted(context: LearnerContext, tmp_path: Path) -> None:
     pipeline = start_pipeline(
         context.add_worker("actor-1", partial(fake_workers.FailsOnceActor, tmp_path / "failed_once"))
     )
     assert receive_numbers(pipeline, 4) == [0, 1, 2, 3]
-    told = (context.crashes.folder / "actor-1.txt").read_text()
-    raised, _, _ = told.partition("\nThe last that actor-1 printed")
-    assert raised.strip().endswith("ArithmeticError: failed at unroll 2") and "fake_workers.py" in told
-    assert "episode-1" in told  # the last that it made
+    report = (context.crashes.folder / "actor-1.txt").read_text()
+    raised, _, _ = report.partition("\nThe last that actor-1 printed")
+    assert raised.strip().endswith("ArithmeticError: failed at unroll 2") and "fake_workers.py" in report
+    assert "episode-1" in report  # its last unroll
 
 
-def test_why_a_part_went_down_ends_with_what_it_printed(context: LearnerContext) -> None:
+def test_a_crash_report_ends_with_the_last_output(context: LearnerContext) -> None:
     pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.PrintingActor))
     assert receive_numbers(pipeline, 2) == [0, 1]
     os.kill(await_pid(pipeline.worker), signal.SIGKILL)
     assert receive_numbers(pipeline, 2) == [2, 3]
-    told = (context.crashes.folder / "actor-0.txt").read_text()
+    report = (context.crashes.folder / "actor-0.txt").read_text()
     printed = context.crashes.folder / "logs" / "actor-0.txt"
-    assert f"\nThe last output of actor-0 ({printed}):\n" in told
-    last = told.strip().splitlines()[-2:]
-    number = last[0].partition(":")[0]  # two are in flight: it may have begun with the next
+    assert f"\nThe last output of actor-0 ({printed}):\n" in report
+    last = report.strip().splitlines()[-2:]
+    number = last[0].partition(":")[0]  # two are in flight: the next may have begun
     assert last == [f"{number}: the arm moves", f"{number}: from below Python"]
     assert printed.read_text().count(" actor-0 starts\n") == 2
 
 
-def test_a_part_that_goes_down_too_often_ends_the_run(context: LearnerContext) -> None:
-    context.config = replace(context.config, restart_window=1e-3)  # which it outlives, but makes nothing meanwhile
+def test_a_worker_that_fails_too_often_ends_the_run(context: LearnerContext) -> None:
+    context.config = replace(context.config, restart_window=1e-3)  # it lives longer but makes no unroll meanwhile
     pipeline = start_pipeline(
         context.add_worker("actor-0", partial(fake_workers.FailsOnceActor, Path("/nowhere/failed_once")))
-    )  # it can't be written down
+    )  # the file cannot be written
     with pytest.raises(
         WorkerFailed, match=r"runtime\.restarts=2(.|\n)*FileNotFoundError: .*/nowhere/failed_once'($|\nThe last output)"
     ):
@@ -109,50 +111,50 @@ def test_a_part_that_goes_down_too_often_ends_the_run(context: LearnerContext) -
     assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
-def test_whoever_learns_keeps_what_it_frees(context: LearnerContext) -> None:
+def test_a_rank_keeps_the_memory_that_it_frees(context: LearnerContext) -> None:
     placement = reserve_resources([ResourceRequest("rank-1", Resources(cpus=0.2))], context.config)
     try:
-        learns, plays = (
+        rank, actor = (
             replace(context, placement=placement).add_worker("rank-1", fake_workers.AllocatingWorker),
             context.add_worker("actor-0", fake_workers.AllocatingWorker),
         )
-        for worker in (learns, plays):
+        for worker in (rank, actor):
             worker.start()
-        asked = [worker.submit("page_faults", "counts") for worker in (learns, plays)]
-        kept, fetched = ray.get(asked, timeout=TIMEOUT_SECONDS)
-        assert kept < 100 and fetched > 1000
-        learns.kill()
+        counts = [worker.submit("page_faults", "counts") for worker in (rank, actor)]
+        rank_faults, actor_faults = ray.get(counts, timeout=TIMEOUT_SECONDS)
+        assert rank_faults < 100 and actor_faults > 1000
+        rank.kill()
     finally:
         placement.release()
 
 
-def test_restarts_of_long_ago_no_longer_count(context: LearnerContext) -> None:
+def test_restarts_before_the_window_do_not_count(context: LearnerContext) -> None:
     context.config = replace(context.config, restart_window=1e-3)
     context.crashes = replace(context.crashes, limit=1)
     pipeline = start_pipeline(context.add_worker("actor-0", fake_workers.CountingActor))
     for kill in range(2):
-        assert receive_numbers(pipeline, 2) == [2 * kill, 2 * kill + 1]  # the second was asked for after the last kill
+        assert receive_numbers(pipeline, 2) == [2 * kill, 2 * kill + 1]  # the second was requested after the last kill
         os.kill(await_pid(pipeline.worker), signal.SIGKILL)
     assert receive_numbers(pipeline, 2) == [4, 5] and pipeline.worker.restarts == 2
     assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, 1 of at most 1 times in ") == 2
 
 
-def test_a_part_placed_on_a_lost_node_has_been_counted_before(
+def test_a_worker_scheduled_on_a_lost_node_is_not_counted_again(
     context: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker = context.add_worker("actor-0", fake_workers.CountingActor)
     why = "The actor died because its node has died. Node Id: 7"
-    told = ActorDiedErrorContext(actor_id=bytes(16), error_message=why, never_started=True)
+    cause = ActorDiedErrorContext(actor_id=bytes(16), error_message=why, never_started=True)
     for _ in range(5):
-        worker.handle_failure(ActorDiedError(told), [])
+        worker.handle_failure(ActorDiedError(cause), [])
     assert worker.restarts == 0 and not (context.crashes.folder / "actor-0.txt").exists()
     assert caplog.text.count("actor-0 was placed on a node that is lost, and is placed again") == 5
-    told.never_started = False
-    worker.handle_failure(ActorDiedError(told), [])
+    cause.never_started = False
+    worker.handle_failure(ActorDiedError(cause), [])
     assert worker.restarts == 1 and "its node has died" in (context.crashes.folder / "actor-0.txt").read_text()
 
 
-def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(context: LearnerContext, tmp_path: Path) -> None:
+def test_a_stall_report_has_every_stack_and_names_the_blocked_pair(context: LearnerContext, tmp_path: Path) -> None:
     context.config = replace(context.config, stall_limit=5.0)
     other = context.add_worker("actor-1", fake_workers.CountingActor)
     other.start(None)
@@ -168,13 +170,13 @@ def test_a_stall_keeps_every_stack_and_names_the_blocked_pair(context: LearnerCo
 
     assert receive_numbers(pipeline, 1) == [0]
     assert receive_numbers(pipeline, 3, watch) == [1, 2, 3]
-    told = (context.crashes.folder / "actor-0.txt").read_text()
-    assert "the learner has waited" in told and "from actor-0, which says: makes" in told
-    assert "sleep_in_unroll" in told and "config abc, episodes of its last unroll: episode-0\n" in told
+    report = (context.crashes.folder / "actor-0.txt").read_text()
+    assert "the learner has waited" in report and "from actor-0, which says: makes" in report
+    assert "sleep_in_unroll" in report and "config abc, episodes of its last unroll: episode-0\n" in report
     stacks = context.crashes.folder / "stacks"
     assert "from actor-0" in (stacks / "blocked.txt").read_text()
     assert "Thread" in (stacks / "actor-1.txt").read_text()
-    own = (stacks / "learner.txt").read_text()  # here the learner is this process
+    own = (stacks / "learner.txt").read_text()  # the learner is this process here
     assert own.startswith("says: waits, for ") and " in restart_stalled\n" in own
 
 
@@ -192,38 +194,38 @@ def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
         call = pipeline.request(0, "makes")
         assert ray.wait([call.reference], timeout=TIMEOUT_SECONDS)[0]
         assert pipeline.receive() is call
-        answer = answered(replicas, replicas.ask(call.reference, states))
-        assert answer.reward is not None and (answer.reward == 2 * number).all()
-        assert answer.version == (9 if number >= 4 else 0)
-        states = answer.lane_state
+        reply = wait_for_score(replicas, replicas.ask(call.reference, states))
+        assert reply.reward is not None and (reply.reward == 2 * number).all()
+        assert reply.version == (9 if number >= 4 else 0)
+        states = reply.lane_state
         assert states.reward is not None and (states.reward.hidden == number + 1).all()
     assert [worker.restarts for worker in workers] == [1, 0]
 
 
-def asked(replicas: Replicas, number: int) -> ScoredUnroll:
-    """The answer about an unroll that holds this number."""
+def score(replicas: Replicas, number: int) -> ScoredUnroll:
+    """Scores an unroll that holds this number."""
     unroll = ray.put(UnrollMessage(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
-    return answered(replicas, replicas.ask(unroll, LaneState()))
+    return wait_for_score(replicas, replicas.ask(unroll, LaneState()))
 
 
-def answered(replicas: Replicas, answer: ScoredUnroll | ScoreRequest) -> ScoredUnroll:
-    while isinstance(answer, ScoreRequest):
-        assert ray.wait([answer.reference], timeout=TIMEOUT_SECONDS)[0]
-        answer = replicas.answer(answer)
-    return answer
+def wait_for_score(replicas: Replicas, reply: ScoredUnroll | ScoreRequest) -> ScoredUnroll:
+    while isinstance(reply, ScoreRequest):
+        assert ray.wait([reply.reference], timeout=TIMEOUT_SECONDS)[0]
+        reply = replicas.answer(reply)
+    return reply
 
 
-def test_a_strangers_faulty_request_ends_no_replica(context: LearnerContext) -> None:
+def test_a_faulty_external_request_does_not_kill_the_replica(context: LearnerContext) -> None:
     worker = context.add_worker("actor-0", fake_workers.DoublingReward)
     replicas = Replicas([worker], retries=3, external_clients=True)
     replicas.start()
-    for _ in range(4):  # more often than it may go down
+    for _ in range(4):  # more often than the restart limit
         with pytest.raises(ArithmeticError, match="below 0"):
-            asked(replicas, -1)
-    assert asked(replicas, 2).reward is not None and worker.restarts == 0
+            score(replicas, -1)
+    assert score(replicas, 2).reward is not None and worker.restarts == 0
 
 
-def test_a_replica_given_up_leaves_strangers_to_the_others(
+def test_other_replicas_serve_external_clients_after_one_is_given_up(
     context: LearnerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     workers = [
@@ -233,13 +235,13 @@ def test_a_replica_given_up_leaves_strangers_to_the_others(
     replicas = Replicas(workers, retries=9, external_clients=True)
     replicas.start()
     for number in range(3):
-        assert (asked(replicas, number).reward == 2 * number).all()  # type: ignore[attr-defined]
+        assert (score(replicas, number).reward == 2 * number).all()  # type: ignore[attr-defined]
     assert [worker.restarts for worker in workers] == [3, 0]
     assert "actor-0 is given up; 1 others go on" in caplog.text
     assert "no room for the reward model" in caplog.text
 
 
-def test_where_no_replica_is_left_every_stranger_is_told_why(context: LearnerContext) -> None:
+def test_external_clients_get_the_cause_if_no_replica_is_left(context: LearnerContext) -> None:
     scorer = ReplicatedScorer(
         Replicas([context.add_worker("actor-0", fake_workers.exit_at_start)], retries=9, external_clients=True),
         1,
@@ -253,7 +255,7 @@ def test_where_no_replica_is_left_every_stranger_is_told_why(context: LearnerCon
             scorer.score(arrays, LaneState())
 
 
-def test_a_request_that_nobody_waits_for_any_more_is_no_longer_owed(context: LearnerContext) -> None:
+def test_a_timed_out_request_no_longer_counts_as_load(context: LearnerContext) -> None:
     replicas = Replicas([context.add_worker("actor-0", fake_workers.DoublingReward)], retries=9, external_clients=True)
     replicas.start()
     hurried = ReplicatedScorer(replicas, 1, _read, time_limit=0.0)
@@ -266,41 +268,43 @@ def _read(path: str) -> tuple[Weights, int]:
     raise AssertionError(path)
 
 
-def test_a_lost_unroll_is_told_and_ends_no_replica(context: LearnerContext) -> None:
+def test_a_lost_unroll_is_reported_and_does_not_kill_the_replica(context: LearnerContext) -> None:
     owner, worker = (
         context.add_worker("actor-0", fake_workers.ObjectOwner),
         context.add_worker("actor-1", fake_workers.DoublingReward),
     )
     replicas = Replicas([worker], retries=3)
     replicas.start()
-    asked(replicas, 1)
+    score(replicas, 1)
     owner.start()
     (unroll,) = ray.get(owner.submit("put", "puts"), timeout=TIMEOUT_SECONDS)
     owner.kill()
-    ends = time.monotonic() + TIMEOUT_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command continues"):
-        while time.monotonic() < ends:  # it is found a while after its owner has gone
-            answered(replicas, replicas.ask(unroll, LaneState()))
-    assert worker.restarts == 0 and asked(replicas, 2).reward is not None
+        while time.monotonic() < deadline:  # Ray detects the loss a while after its owner has ended
+            wait_for_score(replicas, replicas.ask(unroll, LaneState()))
+    assert worker.restarts == 0 and score(replicas, 2).reward is not None
 
 
-def test_a_version_that_can_not_be_taken_up_does_not_pass_unseen(context: LearnerContext) -> None:
+def test_a_version_that_cannot_be_loaded_is_an_error(context: LearnerContext) -> None:
     worker = context.add_worker("actor-0", fake_workers.DoublingReward)
     replicas = Replicas([worker], retries=0)
     replicas.start()
-    asked(replicas, 1)
+    score(replicas, 1)
     replicas.load_version({}, -1)
     with pytest.raises(WorkerFailed, match="no version -1"):
-        asked(replicas, 1)
+        score(replicas, 1)
     assert worker.restarts == 1 and "episodes" not in (context.crashes.folder / "actor-0.txt").read_text()
 
 
 @pytest.mark.parametrize("external_clients", [False, True])
-def test_nor_by_the_successor_of_the_replica_that_was_asked(context: LearnerContext, *, external_clients: bool) -> None:
+def test_a_version_that_a_restarted_replica_cannot_load_is_an_error(
+    context: LearnerContext, *, external_clients: bool
+) -> None:
     worker = context.add_worker("actor-0", fake_workers.DoublingReward)
     replicas = Replicas([worker], retries=9, external_clients=external_clients)
     replicas.start()
-    asked(replicas, 1)
+    score(replicas, 1)
     os.kill(await_pid(worker), signal.SIGKILL)
     unroll = ray.put(UnrollMessage(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
     one, other = (replicas.ask(unroll, LaneState()) for _ in range(2))
@@ -311,10 +315,10 @@ def test_nor_by_the_successor_of_the_replica_that_was_asked(context: LearnerCont
     replicas.load_version({}, -1)
     assert ray.wait([replicas._loading[0]], timeout=TIMEOUT_SECONDS)[0]
     with pytest.raises(WorkerFailed, match="no version -1"):
-        answered(replicas, replicas.answer(other))
+        wait_for_score(replicas, replicas.answer(other))
 
 
-def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> None:
+def test_a_stage_error_that_cannot_be_unpickled_is_no_loss_of_the_learner() -> None:
     error = RayError.from_bytes(
         RayTaskError("run", "a traceback: world says no", fake_workers.UnpicklableError("world", "no")).to_bytes()
     )
@@ -323,18 +327,18 @@ def test_a_stage_that_raised_what_can_not_travel_did_not_lose_its_learner() -> N
     assert not isinstance(raised, LearnerDied) and "world says no" in str(raised)
 
 
-def test_a_strangers_request_that_raises_what_can_not_travel_ends_no_replica(context: LearnerContext) -> None:
+def test_an_external_request_whose_error_cannot_be_unpickled_does_not_kill_the_replica(context: LearnerContext) -> None:
     worker = context.add_worker("actor-0", fake_workers.FailingReward)
     replicas = Replicas([worker], retries=3, external_clients=True)
     replicas.start()
-    for _ in range(4):  # more often than it may go down
+    for _ in range(4):  # more often than the restart limit
         with pytest.raises(UnserializableException, match="speaker says no"):
-            asked(replicas, 1)
+            score(replicas, 1)
     assert worker.restarts == 0
 
 
 @pytest.mark.parametrize("error", [OutOfMemoryError("too much"), NodeDiedError("gone"), ActorDiedError()])
-def test_a_learner_that_is_lost_is_told_from_a_stage_that_raised(error: RayError) -> None:
+def test_a_lost_learner_is_distinguished_from_a_stage_error(error: RayError) -> None:
     assert isinstance(stage_error(error), LearnerDied) and type(error).__name__ in str(stage_error(error))
     lost = RayTaskError("run", "a traceback", RankLost("rank-1 is lost"))
     assert isinstance(stage_error(lost), LearnerDied)
@@ -343,6 +347,6 @@ def test_a_learner_that_is_lost_is_told_from_a_stage_that_raised(error: RayError
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "somewhere"])
-def test_a_cluster_out_of_reach_is_told_at_once(address: str) -> None:
+def test_an_unreachable_cluster_is_reported_immediately(address: str) -> None:
     with pytest.raises(ClusterError, match=r"runtime\.address="):
         check_reachable(address)
