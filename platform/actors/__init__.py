@@ -1,1 +1,1 @@
-"""Who makes [T, B] unrolls: dataset lanes and setter-replay lanes."""
+"""Actors that make [T, B] unrolls: dataset lanes and setter-replay lanes."""

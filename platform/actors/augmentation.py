@@ -1,6 +1,6 @@
 """Feedback augmentation: marked windows with a swapped instruction or utterance, and marks changed to match.
 
-A reward model that only sees agents which roughly follow their instruction can reward activity and ignore language.
+A reward model trained only on agents that roughly follow their instruction can reward activity and ignore language.
 Therefore, in some episodes, either the setter's instruction is swapped for another (what was progress is now a slip),
 or an utterance of the solver is swapped for another (which is then a mistake).
 """
@@ -179,7 +179,7 @@ def _texts(tokens: Tokens) -> set[bytes]:
 
 
 def _donor(texts: set[bytes], own: Tokens, rng: np.random.Generator) -> Tokens | None:
-    """Samples uniformly one of `texts` that this episode does not contain, [L]; None if there is none."""
+    """Samples uniformly one of `texts` that this episode does not contain, [L]; None if it contains all."""
     different = sorted(texts - _texts(own))
     if not different:
         return None

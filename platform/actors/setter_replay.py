@@ -2,7 +2,7 @@
 
 For each lane: sample an episode, rebuild its initial state exactly, and replay the setter's actions and utterances step
 by step while the agent plays the solver for `episode_steps` steps; then sample the next episode. All lanes share one
-batched forward pass per step. The class knows nothing of processes.
+batched forward pass per step. The class is independent of processes.
 """
 
 from __future__ import annotations

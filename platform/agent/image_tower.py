@@ -78,7 +78,7 @@ class ImageTower(nn.Module):
         """`image`: uint8 [N, H, W, 3]; `text`: [N, text_width], the text summary, or None; `plain`: also
         return `TowerOutput.plain`."""
         pixels = image.to(self.stem.weight.dtype)
-        # (pixels - GREY) / CONTRAST in place and in one pass; exact, because CONTRAST is a power of 2.
+        # (pixels - PIXEL_MEAN) / PIXEL_SCALE in place and in one pass; exact, because the scale is a power of 2.
         torch.add(self.shift, pixels, alpha=1.0 / PIXEL_SCALE, out=pixels)
         x = self._patched(pixels.permute(0, 3, 1, 2))
         for shrink, stage in zip(self.shrink, list(self.stages)[:-1], strict=True):

@@ -35,7 +35,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then a feed-forward layer, head_width with a residual connection."""
+    """Attention, then a feed-forward layer, each with a residual connection."""
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Building blocks that know nothing of the platform: every other folder may import them, they import none."""
+"""Building blocks without dependencies on the platform: every folder may import them, they import none."""

@@ -68,7 +68,7 @@ class JsonLines:
             file.write(json.dumps(row).encode() + b"\n")
 
     def read(self) -> list[dict[str, Any]]:
-        """All rows; none where there is no file.
+        """All rows; none if the file does not exist.
 
         Raises:
             ValueError: a whole line is no row.
@@ -77,7 +77,7 @@ class JsonLines:
         return [self._row(line, f"line {number}") for number, line in enumerate(lines, 1)]
 
     def readable(self) -> tuple[list[dict[str, Any]], int]:
-        """All lines that are rows, and the number of whole lines that are none."""
+        """All valid rows, and the number of complete lines that are not valid."""
         rows = []
         lines = _whole_lines(self.path.read_bytes()) if self.path.exists() else []
         for line in lines:
@@ -86,7 +86,7 @@ class JsonLines:
         return rows, len(lines) - len(rows)
 
     def newest(self, count: int) -> list[dict[str, Any]]:
-        """The last rows, at most `count`, without reading a long file from its start; none where there is no file.
+        """The last rows, at most `count`, without reading a long file from its start; none if it does not exist.
 
         Raises:
             ValueError: one of their lines is no row.
@@ -105,7 +105,7 @@ class JsonLines:
         return [self._row(line, "near its end,") for line in lines[-count:]]
 
     def drop_after(self, last: int | None) -> None:
-        """Keeps the rows up to the number `last`, or none where it is None: atomically, and on disk."""
+        """Keeps the rows up to the number `last` (None: no rows), atomically and synced to disk."""
         kept = [] if last is None else [row for row in self.read() if row[self._key] <= last]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, "".join(json.dumps(row) + "\n" for row in kept))

@@ -71,7 +71,7 @@ class BabyAIExpert(Expert):
             # None: the bot's last suggestion was carried out.
             suggested = self._bot.replan(None)
         except (DisappearedBoxError, AssertionError):
-            # Raised when the mission has become impossible, e.g. when its box is gone.
+            # Raised when the mission has become impossible, e.g. because its box was destroyed.
             self.finished = True
             return Action(movement)
         self.finished = suggested == self._level.actions.done
@@ -80,7 +80,7 @@ class BabyAIExpert(Expert):
 
 
 def sample_other_object(level: RoomGridLevel, rng: np.random.Generator) -> MisreadTarget | None:
-    """An object of the level that the mission cannot refer to; None if there is none."""
+    """An object of the level that the mission cannot refer to; None if it can refer to all."""
     things = {(thing.type, thing.color) for thing in level.grid.grid if thing is not None and thing.type in OBJ_TYPES}
     others = sorted(thing for thing in things if not _may_mean(level.mission, *thing))
     if not others:

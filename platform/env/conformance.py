@@ -260,7 +260,7 @@ class WorldConformance(ABC):
         raise AssertionError(f"{kind}: not feasible in any of {tries} episodes")
 
     def _sample_by_cue(self, world: World, cue: str, tries: int = 5) -> Task | None:
-        """A task by this cue from the first seed in which it is feasible; None if there is none in `tries` seeds."""
+        """A task by this cue from the first of `tries` seeds in which it is feasible, or None."""
         for seed in range(tries):
             world.reset(Start(seed=seed))
             try:

@@ -60,7 +60,7 @@ _KIND_FIELDS = ("kinds", "limits")
 
 
 def new_name(path: str) -> str | None:
-    """The dotted path that a setting's old dotted path is now called; None where the path is not an old one."""
+    """The new dotted path of a renamed setting; None if the path is not an old one."""
     *groups, field = path.split(".")
     new = _longest_match([*groups, field])
     if new is None and groups and groups[-1] in _KIND_FIELDS:
@@ -69,7 +69,7 @@ def new_name(path: str) -> str | None:
 
 
 def new_value(path: str, value: Any) -> str | None:
-    """What the value `value` of the setting at `path` is now called; None where it is not an old one."""
+    """The new name of a renamed value of the setting at `path`; None if the value is not an old one."""
     if not isinstance(value, str):
         return None
     *groups, field = path.partition("[")[0].split(".")

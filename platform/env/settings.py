@@ -50,7 +50,7 @@ def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "")
 
 
 def unknown_setting(path: str, known: Collection[str]) -> str:
-    """The message about a setting that does not exist: its new name where it has been renamed, else the nearest one."""
+    """The message about a setting that does not exist, with its new name if it was renamed, else the nearest name."""
     new = new_name(path)
     if new is not None:
         return f"is now called {new}: type {new}=..."
@@ -58,7 +58,7 @@ def unknown_setting(path: str, known: Collection[str]) -> str:
 
 
 def renamed_value(path: str, value: Any) -> str | None:
-    """The message about a value that has been renamed; None where it has not."""
+    """The message about a renamed value; None if it was not renamed."""
     new = new_value(path, value)
     return None if new is None else f"{value!r} is now called {new!r}: type {new}"
 
@@ -113,7 +113,7 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: 
 
 
 def _default(entry: Field[Any]) -> Any:
-    """The default of a field; None if it has none."""
+    """The default of a field, or None."""
     if entry.default_factory is not MISSING:
         return entry.default_factory()
     return None if entry.default is MISSING else entry.default
@@ -165,7 +165,7 @@ def _convert_plain(hint: Any, value: Any, where: str, problems: _Problems) -> An
 
 
 def _convert_union(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
-    """The first alternative that fits. With only one besides None, the problem is reported in its own words."""
+    """The first alternative that fits. If only one is not None, its own problem is reported."""
     alternatives = get_args(hint)
     if value is None and type(None) in alternatives:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 CHECKED_BYTES = 32 * 2**20  # files up to this size are checked whole when opened: 0.1 s at most
 
-# What SQLite says of a file that is not, or no longer, what was written; "database is locked" or a full disk are not.
+# SQLite's messages about damaged or foreign files, as opposed to "database is locked" or a full disk.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN", "SQLITE_ERROR", "SQLITE_FORMAT", "SQLITE_IOERR_SHORT")
 
 
@@ -19,7 +19,7 @@ class DamagedCatalog(ValueError):
 
 @contextmanager
 def damage_reported(path: Path, remedy: str) -> Iterator[None]:
-    """Raises DamagedCatalog in place of what SQLite, or the reading of its rows, raises over a damaged file."""
+    """Raises DamagedCatalog in place of the errors that SQLite or row parsing raises for a damaged file."""
     try:
         yield
     except sqlite3.ProgrammingError:  # a mistake of the caller, such as a closed database

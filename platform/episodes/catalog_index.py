@@ -1,4 +1,4 @@
-"""The index of a store's episodes: what it says of each, how it is searched, and its tables in SQLite.
+"""The index of a store's episodes: entries, filters, and the SQLite tables.
 
 The tables `episodes` and `seats` are derived from the episode files. `marks` and `deleted` are primary. A catalog holds
 all four, a snapshot all but `deleted`.
@@ -44,8 +44,8 @@ DELETED_TABLE = "CREATE TABLE deleted (episode TEXT PRIMARY KEY, at REAL NOT NUL
 class EpisodeFilter:
     """A filter of episodes; all given conditions must hold.
 
-    `kinds`: by role, kinds of players of which one steered it at some time. `tasks`: kinds of tasks of which one was
-    asked. `marked`: episodes with (True) or without (False) a mark.
+    `kinds`: by role, kinds of players; at least one of them steered the role at some time. `tasks`: kinds of tasks; at
+    least one was given. `marked`: episodes with (True) or without (False) a mark.
     """
 
     split: str | None = None

@@ -51,7 +51,7 @@ class CatalogJournal:
         return sound, damaged + len(rows) - len(sound)
 
     def replace(self, changes: Iterable[Change]) -> None:
-        """Writes the journal anew."""
+        """Replaces the journal by these changes."""
         write_whole(self.path, "".join(json.dumps(_sealed(change)) + "\n" for change in changes))
 
 
@@ -80,7 +80,7 @@ def changes_of(database: sqlite3.Connection) -> list[Change]:
 
 
 def mark_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
-    """The changes that lead to these rows of the table `marks`; a row that is no mark is left out."""
+    """The changes that lead to these rows of the table `marks`; invalid rows are left out."""
     changes: list[Change] = []
     for *mark, undone in rows:
         if not is_mark_row(mark):

@@ -82,7 +82,7 @@ def load(path: Path) -> Episode:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of an episode's file. Raises DamagedEpisode if there is none, or none that can be read."""
+    """The bytes of an episode's file. Raises DamagedEpisode if it is missing or unreadable."""
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
@@ -180,7 +180,7 @@ def _assemble(meta: EpisodeMeta, arrays: EpisodeArrays) -> Episode:
 
 
 def _disagreement(episode: Episode) -> str:
-    """Describes contradictions between an episode and its metadata; empty if there are none."""
+    """Describes contradictions between an episode and its metadata; empty if they agree."""
     meta = episode.meta
     if len(meta.endings) > len(meta.tasks):
         return f"{len(meta.endings)} tasks ended, of {len(meta.tasks)} that were asked"

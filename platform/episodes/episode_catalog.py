@@ -53,7 +53,7 @@ class EpisodeCatalog:
         self._lock = threading.RLock()
         self._journal = CatalogJournal(root / JOURNAL)
         if not rebuild:
-            self._refuse_what_hides_a_loss()
+            self._refuse_lost_catalog()
         with damage_reported(self._path, self._remedy):
             self._database = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
             try:
@@ -118,12 +118,12 @@ class EpisodeCatalog:
         self.change({"change": "purge", "episodes": list(episodes)})
 
     def add_marks(self, marks: Iterable[Mark]) -> None:
-        """Adds marks; one whose id is already known is left unchanged."""
+        """Adds marks; an existing mark of the same id is left unchanged."""
         rows = [[mark.id, mark.episode, mark.rater, mark.frame, mark.sign, mark.created] for mark in marks]
         self.change({"change": "mark", "marks": rows})
 
     def undo_mark(self, mark: str) -> None:
-        """Hides a mark for good. Raises KeyError if there is none with this id."""
+        """Hides a mark permanently. Raises KeyError for an unknown id."""
         if not self._rows("SELECT 1 FROM marks WHERE id = ?", [mark]):
             raise KeyError(f"there is no mark {mark!r} to undo")
         self.change({"change": "undo", "mark": mark})
@@ -145,7 +145,7 @@ class EpisodeCatalog:
             self._journal.append(change)
 
     def replay(self, changes: Sequence[Change]) -> None:
-        """Applies changes that are journaled already; those that the catalog knows make no difference."""
+        """Applies changes that are journaled already; those already applied have no effect."""
         with self._writing() as database:
             for change in changes:
                 apply_change(database, change)
@@ -168,8 +168,8 @@ class EpisodeCatalog:
             f"them with: interplay reindex run.name={run}"
         )
 
-    def _refuse_what_hides_a_loss(self) -> None:
-        """To SQLite, a missing file and one cut to nothing are a new database: the marks would be gone silently."""
+    def _refuse_lost_catalog(self) -> None:
+        """Refuses a missing or empty file of an existing store: SQLite would create a database without the marks."""
         if self._journal.exists() and not self._journal.path.is_file():
             raise DamagedCatalog(f"{self._journal.path} is no file; {self._remedy}")
         if not self._path.exists():

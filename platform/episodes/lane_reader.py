@@ -83,8 +83,8 @@ class EpisodeWindow:
     start: int
     stop: int
     position: int
-    cut: bool = False  # starts within an episode of which the lane did not return the preceding rows
-    rater: str | None = None  # whose marks to use; None: of a rater chosen by the position
+    cut: bool = False  # starts within an episode whose preceding rows the lane did not return
+    rater: str | None = None  # rater whose marks to use; None: chosen by the position
 
 
 class EpisodeSource:
@@ -203,7 +203,7 @@ class LaneReader:
         return windows
 
     def _current(self, lane: int) -> tuple[DecodedEpisode, LaneCursor]:
-        """The current episode of a lane and its next row; of the next episode if there is none or it has ended."""
+        """The current episode of a lane and its next row; starts the next episode if necessary."""
         cursor, episode = self._lanes[lane], self._present[lane]
         if cursor is not None and episode is None:
             episode = self._decoded(cursor.position)  # after a resume; None again if its file has been damaged since

@@ -18,7 +18,7 @@ from interplay.episodes.snapshot import Snapshot
 
 
 class MarkedWindowReader:
-    """Windows of the marked episodes of a snapshot that satisfy `where`; each is independent, whatever its lane."""
+    """Windows of the marked episodes of a snapshot that satisfy `where`; consecutive windows are independent."""
 
     def __init__(
         self,

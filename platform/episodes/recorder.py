@@ -43,7 +43,7 @@ class EpisodeRecorder:
         recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": "agent"}})
         views = world.reset(Start(seed=7))
         recorder.begin(seed=7, views=views)      # before the first step: it saves the world's state
-        recorder.ask(task.to_json())             # what is being asked from now on; later perhaps end_task("done")
+        recorder.ask(task.to_json())             # the current task from now on; later perhaps end_task("done")
         outcome = world.step(actions)
         recorder.record(actions, outcome)
         episode = recorder.finish()

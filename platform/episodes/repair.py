@@ -51,7 +51,7 @@ class Repair:
 
 
 def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
-    """Brings the catalog of a store in line with its episode files and its journal; a damaged one is built anew.
+    """Updates the catalog of a store from its episode files and its journal; a damaged catalog is rebuilt.
 
     Damaged files are moved into `damaged/`, never removed.
 
@@ -97,7 +97,7 @@ def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:
         return [], []
     if not (moved / CATALOG).is_file():
         return [], []
-    with tempfile.TemporaryDirectory() as folder:  # of a copy: SQLite writes to what it opens
+    with tempfile.TemporaryDirectory() as folder:  # read a copy: SQLite writes to the files that it opens
         for file in moved.iterdir():
             if file.is_file():
                 shutil.copy(file, folder)

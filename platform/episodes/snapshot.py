@@ -64,7 +64,7 @@ class Snapshot:
 
     @cached_property
     def hash(self) -> str:
-        """The sha256 of the file: identifies the training data of whatever is trained on it."""
+        """The sha256 of the file, which identifies the training data."""
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
     @cached_property

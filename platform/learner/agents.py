@@ -93,7 +93,7 @@ def load_agent(path: Path) -> tuple[Agent, Vocabulary]:
     """The agent of the newest checkpoint at `path`.
 
     Raises:
-        CheckpointError: there is none, or it can't be read.
+        CheckpointError: no checkpoint exists, or it can't be read.
     """
     checkpoint = check_description(read(path))
     agent, vocabulary = build_agent(checkpoint.description)

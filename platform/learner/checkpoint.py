@@ -102,7 +102,7 @@ def read(path: Path) -> Checkpoint:
     """Open the checkpoint at `path`: a checkpoint's own folder, or a folder of several (then the newest).
 
     Raises:
-        CheckpointError: there is none, or it is damaged, or of a format that this version does not know.
+        CheckpointError: no checkpoint exists, or it is damaged or of an unknown format.
     """
     file = path / "checkpoint.json"
     if not file.exists():
@@ -139,7 +139,7 @@ def _load(file: Path) -> Any:
         loaded = torch.load(file, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise CheckpointError(f"{file} is missing: the checkpoint is not whole") from error
-    except pickle.UnpicklingError as error:  # torch's own message advises to run what is in the file
+    except pickle.UnpicklingError as error:  # torch's own message advises to execute the file's code
         raise CheckpointError(f"{file} is damaged: it holds other things than tensors and plain values") from error
     except Exception as error:  # of damaged bytes torch and pickle raise nearly anything
         raise CheckpointError(f"{file} is damaged: {error!r}") from error

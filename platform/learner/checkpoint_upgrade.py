@@ -1,7 +1,7 @@
 """Checkpoints of format 2 in the form of format 3, which has one record of lanes for each actor in every runtime.
 
-In format 2 the parts `actor`, `payment`, `gate` and `returns` lay side by side: single entries where one actor played,
-lists where several did. Format 3 has `rollout` instead: see `interplay.runtime.lane_records`.
+In format 2 `actor`, `payment`, `gate` and `returns` were separate entries: single values with one actor, lists with
+several. Format 3 has `rollout` instead: see `interplay.runtime.lane_records`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def check_device_name(name: str) -> None:
 
 
 def find_device(name: str) -> torch.device:
-    """The device of this name; "auto" is the first GPU, or the CPU if there is none.
+    """The device of this name; "auto" is the first GPU, or the CPU without a GPU.
 
     Raises:
         ValueError: the name is invalid, or there is no such device.

@@ -1,6 +1,6 @@
 """The learner: one forward pass over all lanes, the weighted loss terms, one step of Adam.
 
-It knows neither processes nor files.
+It is independent of processes and files.
 
     update = load (unrolls to the device) -> learn (forward, terms, backward, sum over ranks, step, metrics)
 """
@@ -137,7 +137,7 @@ class Learner:
         return {name: part.view(state[name].shape).numpy() for name, part in zip(state, parts, strict=True)}
 
     def state(self) -> dict[str, Any]:
-        """State for a checkpoint besides the agent's weights, the same on every rank; every rank must call it."""
+        """State for a checkpoint except the agent's weights, the same on every rank; every rank must call it."""
         return {
             "optimizer": self._optimizer.state_dict(),
             "updates": self.updates,

@@ -1,4 +1,4 @@
-"""Losses besides the policy gradient: behavioral cloning, contrastive self-supervision, value, KL.
+"""Losses other than the policy gradient: behavioral cloning, contrastive self-supervision, value, KL.
 
 Every loss is a mean over the unmasked steps (or utterances, or pairs), so its scale depends neither on the batch size
 nor on the number of masked steps.

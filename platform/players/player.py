@@ -35,7 +35,7 @@ class Player(ABC):
         return False
 
     def describe(self) -> Mapping[str, str]:
-        """Metadata of this player to store with an episode, besides its kind."""
+        """Metadata of this player to store with an episode, in addition to its kind."""
         return {}
 
 

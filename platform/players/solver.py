@@ -106,7 +106,7 @@ class ScriptedSolver(Player):
             return False
         current = self._current_task()
         if current is not None and current is not self._task:
-            return False  # what is finished is an earlier task
+            return False  # the finished expert belongs to an earlier task
         correcting = self._plan.corrected_at is not None and self._steps <= self._plan.corrected_at
         return (self._expert.finished and not correcting) or self._given_up(self._steps)
 
@@ -127,7 +127,7 @@ class ScriptedSolver(Player):
                 self._distraction = self._sample_distraction(world)
             return Action(world.spec.rest() if self._distraction is None else self._distraction.act(world).movement)
         if plan.distracted and step == plan.distracted.stop:
-            self._expert = self._intended_task.expert(world)  # the world has changed meanwhile
+            self._expert = self._intended_task.expert(world)  # the world has changed since the task was given
         return self._expert.act(world)
 
     def _act_between_tasks(self, world: World, expert: Expert) -> Action:
@@ -182,7 +182,7 @@ class ScriptedSolver(Player):
         return None
 
     def _sample_distraction(self, world: World) -> Expert | None:
-        """The expert of any feasible instruction; None if there is none."""
+        """The expert of any feasible instruction; None if no instruction is feasible."""
         tasks = world.tasks()
         for kind in self._rng.permutation(list(tasks.kinds)).tolist():
             try:

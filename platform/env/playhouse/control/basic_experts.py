@@ -24,9 +24,9 @@ LIFT_PITCH_RAD = math.radians(25)  # in one step
 
 SLOW_LIFT_PITCH_RAD = math.radians(6)  # in one step; any faster, the contents jump out
 GRASP_DISTANCE_M = 1.05  # along the floor, from the nearest wall to the solver that grasps it
-BELOW_RIM_M = 0.04  # under the wall's upper edge, where one looks at it
+BELOW_RIM_M = 0.04  # from the wall's upper edge down to the point to look at
 WALL_AIM_RAD = math.radians(1.6)  # off that point, at most, to grasp it: the finest turn is 2 degrees
-AIM_PATIENCE_STEPS = 12  # after which it is grasped anyway
+AIM_PATIENCE_STEPS = 12  # then it is grasped anyway
 WALL_SHARE = 0.93  # of the way from the middle to the near side, where it is grasped
 
 SPOT_RADIUS_M = 0.25  # within which the solver stands at a spot; a step is half a meter
@@ -36,8 +36,8 @@ SPOT_PATIENCE_STEPS = 12  # at a spot or close to it, after which another one is
 CONFIRMATION_STEPS = 2  # for which the first task has to be done, or undone, before the expert switches
 
 START_AIM_RAD = math.radians(8)
-RUN_AIM_RAD = math.radians(25)  # off which a run continues: the thing may slip aside
-PUSH_RUN_STEPS = 8  # after which a run has failed
+RUN_AIM_RAD = math.radians(25)  # off the thing, up to which a run continues: the thing may slip aside
+PUSH_RUN_STEPS = 8  # then a run has failed
 
 
 class GoExpert(Skills[Go]):
@@ -147,7 +147,7 @@ class SequenceExpert(Expert):
 
 
 class PushExpert(Skills[Push]):
-    """Goes to where the way to a thing and on is clear, and walks into it."""
+    """Goes to a spot with a clear way to a thing and beyond, and walks into the thing."""
 
     def __init__(self, task: Push, world: World) -> None:
         super().__init__(task, world)
@@ -167,7 +167,7 @@ class PushExpert(Skills[Push]):
         return self._go_to_start(facts, body, thing)
 
     def _go_to_start(self, facts: HouseFacts, body: Body, thing: Thing) -> Movement:
-        """Goes to the start of the run, which may be wherever the way is clear."""
+        """Goes to the start of the run, anywhere that the way is clear."""
         near = predicates.edge_distance(body.position, thing) <= 2 * PUSH_RUN_UP_M
         near = near and predicates.same_room(body.room, thing.room)
         if near and push_path_is_free(facts, self.role, thing, body.position):

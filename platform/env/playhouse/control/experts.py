@@ -48,7 +48,7 @@ def _position_expert(task: Position, world: World) -> Expert:
 
 
 def _question_expert(task: Question, world: World) -> Expert:
-    """To say where a thing is, it has to be found; the other questions of room scope are about the solver's room."""
+    """Whereabouts require finding the thing; the other questions of room scope are about the solver's room."""
     if task.scope == "house":
         return SearchAndAnswerExpert(task, world)
     return LocateExpert(task, world) if task.kind == "where" else AnswerExpert(task, world)
@@ -81,5 +81,5 @@ def build_expert(task: Task, world: World) -> Expert:
 
 
 def build_partner(task: Task, world: World) -> Expert | None:
-    """The setter's part in a task that takes two: it takes what is handed to it."""
+    """The setter's expert in a task for two players, in which it takes the thing handed to it; None in others."""
     return ReceiveExpert(task, world) if isinstance(task, HandOver) else None

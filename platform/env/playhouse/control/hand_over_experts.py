@@ -18,8 +18,8 @@ from interplay.env.world import Action, Movement, World
 
 FACING_DISTANCES_M = (1.3, 1.45)  # from the setter to the solver in front of it
 HOLD_OUT_HEIGHT_M = 1.0
-SIDES = 12  # of the setter to stand on
-HOLD_OUT_PATIENCE_STEPS = 12  # after which the thing is held out from elsewhere
+SIDES = 12  # directions from the setter in which the solver may stand
+HOLD_OUT_PATIENCE_STEPS = 12  # then the thing is held out from elsewhere
 HOLD_OUT_AIM_RAD = math.radians(8)  # off the setter, at most
 
 SETTER_PITCH_RAD = math.radians(-15)  # while looking at the solver and at the thing in its hand

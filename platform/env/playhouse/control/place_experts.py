@@ -21,18 +21,18 @@ from interplay.env.world import Movement, World
 
 RELEASE_SETTLING_STEPS = 6  # to wait for a released thing to come to rest
 DONE_STEPS = 3  # for which the task has to stay done
-WALK_PATIENCE_STEPS, PLACE_PATIENCE_STEPS = 90, 40  # on the way and before a place, after which another one is tried
+WALK_PATIENCE_STEPS, PLACE_PATIENCE_STEPS = 90, 40  # on the way and before a place; then another one is tried
 OUT_OF_BIN_M = 0.45  # straight up, before a thing is carried off from a bin
 OUT_OF_BIN_STEPS = 5
 
 IN_PLACE_M = 0.1  # off its spot, at most, of a thing that need not be moved again
 EXACT_M = 0.04  # the same, once everything is in place and the task is not yet done
 ARRANGEMENT_SETTLING_STEPS = 5  # to wait for a thing that was put down to come to rest
-MAX_ROUNDS = 3  # of planning, where everything is in place and the task is not yet done
+MAX_ROUNDS = 3  # of planning, if everything is in place and the task is not yet done
 
 
 class PlaceObjectsExpert(PlaceSkill[PlaceObjects]):
-    """Fetches one thing after another and puts each where it belongs, until enough are there."""
+    """Fetches one thing after another and puts each in its place, until enough are there."""
 
     def __init__(self, task: PlaceObjects, world: World) -> None:
         super().__init__(task, world)
@@ -149,7 +149,7 @@ class ArrangeExpert(PlaceSkill[Arrangement]):
         return self.release(thing) if movement is None else movement
 
     def _settle(self) -> Movement | None:
-        """With nothing left to carry: waits until things are at rest, then plans again, more exactly; then gives up."""
+        """With nothing left to carry: waits until things rest, plans again with a lower tolerance, finally gives up."""
         self._idle_steps += 1
         if self._idle_steps > ARRANGEMENT_SETTLING_STEPS:
             self._idle_steps, self._plan, self._in_place = 0, None, EXACT_M

@@ -24,8 +24,8 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, XYZ, Body, HouseFacts, Thing
 from interplay.env.world import Movement, World
 
-FETCH_RADIUS_M = 3.0  # from a thing, within which it should soon be in the hand
-FETCH_PATIENCE_STEPS = 16  # within that radius, after which it is fetched from another side
+FETCH_RADIUS_M = 3.0  # around a thing, within which the steps to fetch it are counted
+FETCH_PATIENCE_STEPS = 16  # within that radius; then it is fetched from another side
 VANTAGE_DISTANCES_M = (0.8, 1.1)
 VANTAGE_ANGLES_DEG = (60, -60, 100, -100, 140, -140, 180)  # around the thing, off the present direction
 CARRY_DISTANCE_M = 0.95  # from the eye to a carried thing, at most
@@ -40,19 +40,19 @@ PLACING_AIM_RAD = math.radians(15)
 TOUCHDOWN_M = 0.02  # above its place, at most, of a thing that rests there
 TOUCHDOWN_SLACK_M = 0.04  # of tolerance, added for such a thing: moving it would tip it over
 MIN_TOLERANCE_M = 0.03
-LOWERING_PATIENCE_STEPS = 7  # for one waypoint, after which the thing will come no nearer
+LOWERING_PATIENCE_STEPS = 7  # for one waypoint; after that the thing comes no nearer
 MAX_SIDE_STEPS, MAX_LIFTS, MAX_ROTATIONS = 5, 2, 8
 SIDE_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))  # forward, strafe
 ROTATION_RAD = math.radians(36.7)  # by which one step of rotating turns a held thing
 PUSH_SLACK_M = 0.06
-RISING_M = 0.08  # below its waypoint, from which a thing is raised before it is pushed out
+RISING_M = 0.08  # a thing farther below its waypoint is raised before it is pushed out
 STEP_BACK_M = 0.75  # from the edge of what was put down
-STEP_BACK_CHECK_M = 0.4  # behind the body, which has to be free
+STEP_BACK_CHECK_M = 0.4  # behind the body, required to be free
 
 
 @dataclass
 class PlacingProgress:
-    """How far putting one thing down has come."""
+    """Progress of putting one thing down."""
 
     arrived: bool = False  # at the spot to stand at
     waypoint: int = 0  # 0 before lowering begins, then 1, 2, ...
@@ -107,7 +107,7 @@ class PlaceSkill(Skills[TaskT]):
         return options[self._vantages % len(options)] if options else None
 
     def place(self, facts: HouseFacts, thing: Thing, placement: Placement) -> Movement | None:
-        """With the thing in hand: carries it to its place and lowers it there; None once it should be let go.
+        """With the thing in hand: carries it to its place and lowers it there; None once it should be released.
 
         Call `start_placing` before the first step of each placement."""
         body, progress = facts.bodies[self.role], self._placing
@@ -195,7 +195,7 @@ class PlaceSkill(Skills[TaskT]):
         return self._steering.hold(forward=forward, strafe=strafe, pitch=pitch, grasp=True)
 
     def _lower(self, body: Body, thing: Thing, placement: Placement, turn: float, thing_still: bool) -> Movement | None:
-        """Moves the thing from waypoint to waypoint; None once it is where it is let go."""
+        """Moves the thing from waypoint to waypoint; None once it should be released."""
         waypoints, progress = _waypoints(thing, placement), self._placing
         progress.waypoint = max(progress.waypoint, 1)
         short, height = waypoints[progress.waypoint - 1]
@@ -218,7 +218,7 @@ class PlaceSkill(Skills[TaskT]):
         at_limit = progress.steps > 1 and thing_still and push == 0 and abs(pitch - body.pitch) < PITCH_AIM_RAD
         patient = progress.steps <= LOWERING_PATIENCE_STEPS and not at_limit
         if there and last and not thing_still and patient:
-            return self._steering.hold(grasp=True)  # let go in motion, it would fly or roll away
+            return self._steering.hold(grasp=True)  # released in motion, it would fly or roll away
         if there or not patient:
             progress.steps = 0
             if last:
@@ -229,7 +229,7 @@ class PlaceSkill(Skills[TaskT]):
 
 
 def _is_far(body: Body, thing: Thing) -> bool:
-    """Is a held thing too far off to be carried around?"""
+    """Whether a held thing is too far away to be carried around."""
     return hand_distance(body, thing) > CARRY_DISTANCE_M + CARRY_SLACK_M
 
 
@@ -249,7 +249,7 @@ def _rotation(thing: Thing, placement: Placement) -> int:
 
 
 def _waypoints(thing: Thing, placement: Placement) -> list[tuple[float, float]]:
-    """Of the thing's middle: meters short of the spot and above the floor; at the last one it is let go."""
+    """Waypoints of the thing's middle: meters short of the spot, and above the floor; it is released at the last."""
     height = placement.height + placement.drop + thing.half_extents[2]
     if placement.slide_in:
         return [(placement.slide_in, SLIDE_HEIGHT_M), (placement.slide_in, height + 0.02), (0.0, height + 0.02)]

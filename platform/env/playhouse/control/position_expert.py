@@ -17,7 +17,7 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.world import Movement, World
 
-RELEASE_GAP_M = 0.42  # from edge to edge, at which a carried thing is close enough to be let go
+RELEASE_GAP_M = 0.42  # from edge to edge, at which a carried thing is close enough to be released
 LOWERING_GAP_M = 0.52  # the same, once lowering has begun
 TOUCHING_GAP_M = 0.05  # from edge to edge, at which the thing would land on top of the other
 MAX_RELEASE_HEIGHT_M = 0.12
@@ -26,7 +26,7 @@ OBSTACLE_AIM_RAD = math.radians(40)
 
 
 class PositionExpert(Skills[Position]):
-    """Fetches a thing, carries it to another and lets it go there."""
+    """Fetches a thing, carries it to another and releases it there."""
 
     max_turn = MAX_TURN_RAD  # the ways are long
 
@@ -49,7 +49,7 @@ class PositionExpert(Skills[Position]):
         return self._carry(facts, thing, other)
 
     def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
-        """With the thing in hand: raises it, walks until it is next to the other, lowers it, lets it go."""
+        """With the thing in hand: raises it, walks until it is next to the other, lowers and releases it."""
         body = facts.bodies[self.role]
         near = predicates.gap(thing, other) <= (LOWERING_GAP_M if self._lowering_steps else RELEASE_GAP_M)
         if near and predicates.same_room(thing.room, other.room):
@@ -65,7 +65,7 @@ class PositionExpert(Skills[Position]):
         return self._walker.towards(facts, other.xy, distance, within, pitch=pitch, grasp=True)
 
     def _put_down(self, thing: Thing, other: Thing) -> Movement:
-        """Lowers the thing and lets it go; steps back first if it would land on top of the other, or lies there."""
+        """Lowers and releases the thing; steps back first if it would land on top of the other, or lies there."""
         over = predicates.edge_distance(thing.xy, other) == 0.0
         low = predicates.bottom(thing) <= MAX_RELEASE_HEIGHT_M and not over
         self._lowering_steps += 1

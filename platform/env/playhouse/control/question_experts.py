@@ -1,4 +1,4 @@
-"""Answering questions: looking at what they are about, in this room or anywhere in the house, and saying the answer."""
+"""Answering questions: looking at the things in question, in this room or anywhere in the house, and answering."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WELL_SEEN_RAD = math.radians(20)  # off the middle of the view
 
 INSIDE_M = 0.6  # from the walls of a room, at least, of the spot from which it is looked over
 VIEW_DIRECTIONS = 36  # into which a look around a room is divided
-ROOM_GAZE_HEIGHT_M = 0.5  # of the point in the middle of a room that one looks at while entering
+ROOM_GAZE_HEIGHT_M = 0.5  # of the point in the middle of a room to look at while entering
 
 
 class AnswerExpert(Expert):
-    """Looks at what a question is about, and answers."""
+    """Looks at the things that a question is about, and answers."""
 
     def __init__(self, question: Question, world: World) -> None:
         self._question = question
@@ -86,7 +86,7 @@ class SearchAndAnswerExpert(AnsweringSkills):
     def __init__(self, question: Question, world: World) -> None:
         super().__init__(question, world)
         self._seen: set[int] = set()  # of the things that the question is about
-        self._entering = False  # is it on its way into the room to look over?
+        self._entering = False  # whether it is on its way into the room to look over
         self._viewed: set[int] = set()  # directions of that room that have been in view
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:

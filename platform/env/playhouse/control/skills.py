@@ -2,7 +2,7 @@
 
 Each step is one movement action held over all its frames, so that an agent with one action a step can imitate it. The
 solvers look around until a thing is in view, as people must, and look at what they walk to: their actions follow from
-what is visible, so that an agent that sees no more can learn them.
+visible information, so that an agent can learn them from its pictures.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from interplay.env.world import Action, Movement, World
 
 STAND_OFF_M = 0.95  # from a thing's edge, where approaching it ends; a step is half a meter
 ARM_MARGIN_M = 0.3  # short of the full reach, from which things are grasped
-TOO_CLOSE_M = 0.5  # from a thing's middle; the solver steps back to see it
-HIDDEN_DISTANCE_M = TOO_CLOSE_M + 0.4  # as near as the solver walks to get a clear view of a hidden thing
-HIDDEN_PATIENCE_STEPS = 2  # aimed at a thing that something else hides
+TOO_CLOSE_M = 0.5  # from a thing's middle; any nearer, the solver steps back to see it
+HIDDEN_DISTANCE_M = TOO_CLOSE_M + 0.4  # nearest approach to get a clear view of a hidden thing
+HIDDEN_PATIENCE_STEPS = 2  # of aiming at a thing that something else hides
 GRASP_AIM_RAD = 0.02
 LOWEST_WALKING_PITCH_RAD = math.radians(-55)
 SEARCH_TURN_RAD = math.radians(25)  # always the same way round
@@ -100,7 +100,7 @@ class Skills(Expert, Generic[TaskT]):
         return None
 
     def fetch(self, facts: HouseFacts, thing: Thing) -> Movement | None:
-        """Takes a thing into the hand; lets go of any other first."""
+        """Takes a thing into the hand; releases any other first."""
         body = facts.bodies[self.role]
         if body.holding == thing.index:
             return None

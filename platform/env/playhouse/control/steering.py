@@ -77,7 +77,7 @@ class Steering:
         return movement
 
     def supports(self, *names: str) -> bool:
-        """Does the world have all of these components?"""
+        """Whether the world has all of these components."""
         return all(name in self._column for name in names)
 
     def _nearest_bin(self, name: str, angle: float) -> int:

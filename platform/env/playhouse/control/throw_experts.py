@@ -20,7 +20,7 @@ THROW_YAW_AIM_RAD = math.radians(2.5)
 THROW_PITCH_AIM_RAD = math.radians(6)
 MAX_PULLS = 6  # steps of bending the arm
 ENOUGH_ROOM_M = 4.0  # any more makes no difference
-TALL_M = 0.6  # height of the top of an obstacle to a throw
+MIN_OBSTACLE_TOP_M = 0.6  # height of furniture that is an obstacle to a throw
 THROW_SPACING_M = 0.15  # between the samples of a line
 THROW_DIRECTIONS = 24
 
@@ -94,7 +94,7 @@ def farthest_point(facts: HouseFacts, body: Body) -> XY:
 def _free_distance(facts: HouseFacts, body: Body, along: XY) -> float:
     """Meters in this direction to the wall or to the first tall furniture."""
     room = predicates.nearest_room(facts, body.position)
-    tall = [thing for thing in facts.things if thing.furniture and predicates.top(thing) > TALL_M]
+    tall = [thing for thing in facts.things if thing.furniture and predicates.top(thing) > MIN_OBSTACLE_TOP_M]
     free = THROW_SPACING_M
     while True:
         point = (body.position[0] + free * along[0], body.position[1] + free * along[1])

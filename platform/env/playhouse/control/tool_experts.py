@@ -31,11 +31,11 @@ MIN_DISTANCE_M = 0.45  # along the floor from the point to touch; any nearer is 
 REACH_PATIENCE_STEPS = 8  # with a stretched arm, after which the solver walks on
 
 STRETCHING_AIM_RAD = math.radians(30)  # off the other, within which the arm is stretched out
-STUCK_ARM_M = 0.3  # short of a stretched arm, from which the tool is stuck behind something
+STUCK_ARM_M = 0.3  # a tool that is farther short of a stretched arm is stuck behind something
 MIN_GAP_M = 0.15  # between tool and other; below it, the solver steps back first
 TOOL_RUN_STEPS = 5  # after which a run has failed
 MAX_STRETCHES, MAX_RETREATS = 8, 3  # steps
-REPLAN_DISTANCE_M = 0.3  # by the other, after which the run is planned again
+REPLAN_DISTANCE_M = 0.3  # a run is planned again once the other thing has moved this far
 
 NEW_START_DISTANCE_M = 0.6  # from the starts that failed to the next one, at least
 
@@ -47,7 +47,7 @@ class UseToolExpert(Skills[UseTool]):
 
     def __init__(self, task: UseTool, world: World) -> None:
         super().__init__(task, world)
-        self._was_held = False  # has the tool been in the hand?
+        self._was_held = False  # whether the tool has been in the hand
 
     def next_movement(self, facts: HouseFacts) -> Movement | None:
         if self._task.is_done(facts):
@@ -69,11 +69,11 @@ class UseToolExpert(Skills[UseTool]):
         """The next step with the tool in hand."""
 
     def drawing_in(self, movement: Movement, body: Body, tool: Thing) -> Movement:
-        """The same movement while bending the arm: in turning, walls knock a tool out of a stretched arm."""
+        """The same movement while bending the arm: walls would knock a tool out of a stretched arm in a turn."""
         return self._steering.add(movement, push=-1) if self.can_bend(body, tool) else movement
 
     def can_bend(self, body: Body, tool: Thing) -> bool:
-        """Is the arm stretched out, and can it be bent?"""
+        """Whether the arm is stretched out and can be bent."""
         return self._steering.supports("push") and eye_distance(body, tool) > BENT_ARM_M
 
     def restart(self) -> None:
@@ -191,7 +191,7 @@ def _gap_ahead(body: Body, tool: Thing, other: Thing, point: XYZ) -> float:
 
 
 class HitExpert(PushWithExpert):
-    """A run at the other thing, which need not move on, and may stand on furniture or be furniture."""
+    """A run at the other thing, which need not move, and may stand on furniture or be furniture."""
 
     def __init__(self, task: UseTool, world: World) -> None:
         super().__init__(task, world)

@@ -10,7 +10,7 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.world import Movement
 
-TURN_IN_PLACE_RAD = math.radians(28)  # off its way by more than this, a walker turns on the spot
+TURN_IN_PLACE_RAD = math.radians(28)  # a walker that faces farther off its way turns on the spot
 CORNER_RADIUS_M = 0.35  # from a corner of the path, at which the next one is taken
 STUCK_DISTANCE_M = 0.05  # a walker that covered less in a step is stuck
 TRUSTED_STEPS = 3  # for which a straight way that was clear is not checked again
@@ -73,7 +73,7 @@ class Walker:
         return self._steering.hold(forward=forward, yaw=turn, pitch=pitch, grasp=grasp, max_turn=max_turn)
 
     def _backs_off(self, body: Body) -> bool:
-        """Counts stuck steps. Is this step one of backing away from an obstacle?"""
+        """Counts stuck steps; returns whether to back away from an obstacle in this step."""
         if self._backing_off:
             self._backing_off -= 1
             return self._backing_off > 0

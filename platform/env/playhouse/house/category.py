@@ -77,7 +77,7 @@ class Category:
 
     @property
     def shape_word(self) -> str:
-        """The word for its shape in instructions; "" if there is none."""
+        """The word for its shape in instructions, or ""."""
         return next((word for word in ("round", "rectangular", "pointy") if word in self.attributes), "")
 
 

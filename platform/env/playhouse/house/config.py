@@ -43,7 +43,7 @@ class PlayhouseConfig:
     walk_speed: float = 2.0  # m/s, forward
     strafe_speed: float = 1.5  # m/s
     setter_visible: bool = True  # whether the setter's avatar is in the house
-    track_contacts: bool = True  # log who touched, hit, pushed and released each thing, and record it
+    track_contacts: bool = True  # log and record which player touched, hit, pushed and released each thing
 
     def __post_init__(self) -> None:
         wrong = [*_ranges(self), *_names(self), *_numbers(self)]

@@ -1,4 +1,4 @@
-"""Log of contact events: by whom and when each thing was last touched, hit, pushed and released.
+"""Log of contact events: which player last touched, hit, pushed and released each thing, and when.
 
 Tasks are stateless, and a touch may begin and end within one step. The simulation therefore examines its contacts as it
 runs and keeps the last event of each kind for each thing. The log is part of a saved state.
@@ -24,7 +24,7 @@ NEVER, NO_TOOL = -1.0, -1
 MIN_HIT_SPEED_MPS = 1.0  # closing speed from which a touch is a hit; stretching out an arm is slower
 SAME_CONTACT_S = 2.0  # after a longer interruption, a push or touch is a new event
 
-ContactArray = NDArray[np.float64]  # [N, len(DEEDS), NUMBERS]
+ContactArray = NDArray[np.float64]  # [N, len(EVENT_KINDS), EVENT_FIELDS]
 
 
 class ContactLog:

@@ -69,7 +69,7 @@ class ArrangementPlan:
         return first.index, floor_placement(self.spots[first.index])
 
     def is_obstructed(self, facts: HouseFacts) -> bool:
-        """Does another thing lie at a spot that has yet to be filled?"""
+        """Whether another thing lies at a spot that is still to be filled."""
         spots = [spot for index, spot in self.spots.items() if self._is_misplaced(facts.things[index], 2 * BLOCKED_M)]
         return any(
             predicates.edge_distance(spot, other) < BLOCKED_M
@@ -150,12 +150,12 @@ def slimness(thing: Thing) -> float:
 
 
 def is_steady(thing: Thing) -> bool:
-    """Does a thing stay upright when it is put down?"""
+    """Whether a thing stays upright when it is put down."""
     return slimness(thing) <= MAX_SLIMNESS
 
 
 def is_upright(facts: HouseFacts, thing: Thing) -> bool:
-    """Does a thing stand upright, judging by its height?"""
+    """Whether a thing stands upright, judging by its height."""
     if thing.held_by is not None or abs(predicates.bottom(thing)) < TIPPED_M:
         return True
     return any(predicates.on(thing, other) or predicates.inside(thing, other) for other in facts.things)
@@ -278,7 +278,7 @@ def _assign_by_size(spots: Sequence[XY], staying: Mapping[int, int], things: Seq
 
 
 def _makes_shape(facts: HouseFacts, plan: ArrangementPlan, shape: str) -> bool:
-    """Would the things form the shape, once they lie at their spots?"""
+    """Whether the things form the shape once they lie at their spots."""
     things = [facts.things[index] for index in plan.spots]
     things = [
         thing
@@ -296,7 +296,7 @@ def _cost(facts: HouseFacts, plan: ArrangementPlan) -> float:
 
 
 def _is_reachable(facts: HouseFacts, role: str, plan: ArrangementPlan) -> bool:
-    """Is there a spot to stand at for each thing that has to be put down, when all others have been?"""
+    """Whether each thing to be put down has a spot to stand at, once all others have been put down."""
     return all(
         standing_spot(facts, role, spot, taken=[other for name, other in plan.spots.items() if name != index])
         is not None

@@ -68,7 +68,7 @@ class Ground:
         return np.where(walkable, prices, PRICE_OF_WALL)
 
     def is_clear(self, start: XY, goal: XY, distance: Distance, within: float) -> bool:
-        """Is the straight way from `start` towards `goal` clear until `distance` is at most `within`?
+        """Whether the straight way from `start` towards `goal` is clear until `distance` is at most `within`.
 
         The first steps may be on bad ground: a player who stands there has to leave it anyway."""
         length = math.dist(start, goal)

@@ -21,8 +21,8 @@ from interplay.env.playhouse.truth.predicates.relations import RESTING_GAP_M
 
 LEVEL_CATEGORIES = frozenset({"block", "book", "box", "drum", "plate", "pillow", "roll"})  # other things can go on top
 MIN_TOP_HALF_WIDTH_M = 0.08  # of a loose thing that another can be put on
-DROP_ABOVE_RIM_M = 0.05  # from where a thing is dropped into a bin
-BIN_HEIGHT_TOLERANCE_M = 0.12  # above that height
+DROP_ABOVE_RIM_M = 0.05  # of a thing that is dropped into a bin
+BIN_HEIGHT_TOLERANCE_M = 0.12  # above that height, at most
 BIN_MARGIN_M = 0.015  # to spare all round, at least, for a thing that goes into a bin
 BIN_WALL_SHARE = 0.2  # of a bin's half width
 BIN_HEIGHT_COST = 5.0  # meters of walking for each meter that a thing would lie higher in a bin
@@ -50,10 +50,10 @@ class Placement:
     height: float  # of its underside once it is there
     room: str | None = None  # to stand in; None: any
     tolerance: float = 0.0  # horizontal error that does no harm
-    height_tolerance: float = 0.015  # above `height`, from where it may be let go
+    height_tolerance: float = 0.015  # above `height`, up to which it may be released
     yaw: float | None = None  # to bring its sides in line with, up to quarter turns; None: any
     support_radius: float = 0.0  # of the loose thing that it goes on top of
-    drop: float = 0.0  # above `height`, from where it is let go
+    drop: float = 0.0  # above `height`, from where it is dropped
     slide_in: float = 0.0  # short of the spot, where it is lowered, to be slid in from there
     approach_angle: float | None = None  # from the spot, the only direction to stand in; None: any
     stand_distances: tuple[float, ...] = STAND_RING_M
@@ -68,12 +68,12 @@ def footprint_radius(thing: Thing) -> float:
 
 
 def rolls(thing: Thing) -> bool:
-    """Is it a ball?"""
+    """Whether a thing is a ball."""
     return thing.category in CATEGORIES and CATEGORIES[thing.category].shape == "sphere"
 
 
 def _is_slender(thing: Thing) -> bool:
-    """Does it fall over easily?"""
+    """Whether a thing falls over easily."""
     return thing.half_extents[2] > 1.5 * min(thing.half_extents[:2])
 
 
@@ -149,7 +149,7 @@ def placements_under(facts: HouseFacts, thing: Thing, furniture: Thing) -> list[
 
 
 def _fits_under(facts: HouseFacts, thing: Thing, furniture: Thing, spot: XY) -> bool:
-    """Is there a high enough roof over a spot under furniture, and are its legs far enough from the spot?"""
+    """Whether a spot under furniture has a high enough roof and is far enough from the legs."""
     parts = predicates.parts(furniture)
     legs = [part for part in parts if predicates.bottom(part) < 0.1]
     roofs = [part for part in parts if predicates.bottom(part) >= 0.1 and predicates.edge_distance(spot, part) == 0.0]
@@ -214,7 +214,7 @@ def reachable_placements(
 
 
 def standing_here_or_near(facts: HouseFacts, role: str, thing: Thing, placement: Placement) -> Placement:
-    """The placement with where to stand for it: right here if the spot is within reach, else the best spot near it."""
+    """The placement with a spot to stand at: the present position if within reach, else the best one near it."""
     body = facts.bodies[role]
     nearest, away = NEAREST_STAND_M + placement.support_radius, math.dist(body.position, placement.spot)
     if nearest < away < FARTHEST_STAND_M and predicates.same_room(body.room, thing.room):
@@ -254,7 +254,7 @@ def _stands(placement: Placement, thing: Thing) -> Iterator[XY]:
 
 
 def _on_floor(facts: HouseFacts, thing: Thing, placements: Sequence[Placement]) -> list[Placement]:
-    """Those whose floor is free and well inside their room."""
+    """The placements whose floor is free and well inside their room."""
     rooms = {room.name: room for room in facts.rooms}
     margin = footprint_radius(thing) + MARGIN_M
     return [
@@ -266,7 +266,7 @@ def _on_floor(facts: HouseFacts, thing: Thing, placements: Sequence[Placement]) 
 
 
 def _is_free(facts: HouseFacts, spot: XY, radius: float, height: float, thing: Thing, support: Thing | None) -> bool:
-    """Is the space that a thing of this radius would take free? Furniture fills all the space under it."""
+    """Whether the space for a thing of this radius is free. Furniture fills all the space under it."""
     top = height + 2 * thing.half_extents[2]
     return not any(
         predicates.edge_distance(spot, other) < radius + MARGIN_M
@@ -289,7 +289,7 @@ def _grid(half: tuple[float, float]) -> Iterator[tuple[float, float]]:
 
 
 def _is_off_walls(facts: HouseFacts, name: str | None, spot: XY, radius: float) -> bool:
-    """Is there room for a thing between a spot and the walls of its room?"""
+    """Whether a thing at a spot fits between the walls of its room."""
     room = next((room for room in facts.rooms if room.name == name), None)
     return room is None or predicates.outside(room, spot) <= -radius
 

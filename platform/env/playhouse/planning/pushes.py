@@ -47,7 +47,7 @@ def best_push_path(
 
 
 def push_path_is_free(facts: HouseFacts, role: str, thing: Thing, start: XY, held: int | None = None) -> bool:
-    """Can a player walk straight from `start` at a thing, and push it on? The things in or on it move along."""
+    """Whether a player can walk straight from `start` at a thing and push it on. Things in or on it move along."""
     x, y = thing.xy
     length = math.dist(start, (x, y))
     if length == 0.0:
@@ -67,7 +67,7 @@ def _line(start: XY, along: XY, length: float) -> Points:
 
 
 def _thing_fits(facts: HouseFacts, thing: Thing, along: XY, ignored: Collection[int]) -> bool:
-    """Is the way ahead of a thing wide enough for it?"""
+    """Whether the way ahead of a thing is wide enough for it."""
     room = next(room for room in facts.rooms if room.name == thing.room)
     others = [other for other in facts.things if other.index not in ignored and other.held_by is None]
     low = [other for other in others if predicates.bottom(other) < predicates.top(thing)]

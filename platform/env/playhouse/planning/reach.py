@@ -82,7 +82,7 @@ def best_arm(
 def free_steps(
     ground: Ground, body: Body, directions: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[tuple[int, int], XY]]:
-    """Those of the steps (forward, strafe) that lead over clear ground, each with the position after it."""
+    """The steps (forward, strafe) that lead over clear ground, each with the position after it."""
     cos, sin = math.cos(body.yaw), math.sin(body.yaw)
     for forward, strafe in directions:
         ahead, right = STRIDE_M * forward, SIDESTEP_M * strafe
@@ -94,7 +94,7 @@ def free_steps(
 def standing_spot(
     facts: HouseFacts, role: str, point: XY, *, extra: float = 0.0, held: int | None = None, taken: Collection[XY] = ()
 ) -> XY | None:
-    """The best spot to walk to, in the point's room and with a free line to it; None if there is none.
+    """The best spot to walk to, in the point's room and with a free line to it, or None.
 
     `extra`: added to the usual distance, because the thing at the point is wide. `taken`: spots where things will lie.
     """
@@ -125,7 +125,7 @@ def _is_crowding(thing: Thing, spot: XY, held: int | None) -> bool:
 
 
 def line_is_free(facts: HouseFacts, start: XY, point: XY) -> bool:
-    """Is the line from a spot to a point free of furniture, which a carried thing would hit?"""
+    """Whether the line from a spot to a point is free of furniture, which a carried thing would hit."""
     steps = max(int(math.dist(start, point) / SIGHT_SPACING_M), 1)
     line = [
         (start[0] + (point[0] - start[0]) * i / steps, start[1] + (point[1] - start[1]) * i / steps)

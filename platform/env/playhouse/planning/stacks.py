@@ -1,4 +1,4 @@
-"""Stacks: which of several things, in which order and where; the widest at the bottom, with as little to carry as
+"""Plans of stacks: which things, in which order and where; the widest at the bottom, with as little carrying as
 possible."""
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def plan_stack(facts: HouseFacts, role: str, among: Sequence[int], count: int) -
 
 
 def is_stackable(thing: Thing) -> bool:
-    """Can a thing be part of a tower?"""
+    """Whether a thing can be part of a tower."""
     return CATEGORIES[thing.category].shape in FLAT_SHAPES and is_steady(thing)
 
 
 def can_bear(thing: Thing) -> bool:
-    """Can another thing stand on it?"""
+    """Whether another thing can stand on it."""
     wide = _half_width(thing) >= MIN_BEARING_HALF_WIDTH_M
     return is_stackable(thing) and wide and slimness(thing) <= MAX_BEARING_SLIMNESS
 
@@ -136,7 +136,7 @@ def _cost(facts: HouseFacts, stack: Stack) -> float:
 
 
 def _stands_free(facts: HouseFacts, thing: Thing) -> bool:
-    """Is it on the floor, in no hand, with nothing on it?"""
+    """Whether it is on the floor, in no hand, with nothing on it."""
     return predicates.bottom(thing) < ON_FLOOR_M and thing.held_by is None and not predicates.things_on(facts, thing)
 
 

@@ -105,7 +105,7 @@ def _triangle_begun(things: Sequence[Thing], count: int) -> bool:
 
 
 def _square_begun(things: Sequence[Thing], count: int) -> bool:
-    """Two things: a side. Three things: one of the three points that complete a parallelogram completes a square."""
+    """Two things form a side; with three, one of the points that complete a parallelogram completes a square."""
     if len(things) == 2:
         return _sides(things, MAX_SHAPE_SIDE_M)
     (ax, ay), (bx, by), (cx, cy) = (thing.xy for thing in things)
