@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import PlacedThing
-from interplay.env.playhouse.house.rooms import DOOR_WIDTH, WALL_HEIGHT, WALL_THICKNESS
+from interplay.env.playhouse.house.rooms import DOOR_WIDTH_M, WALL_HEIGHT_M, WALL_THICKNESS_M
 from interplay.env.playhouse.physics.model import BOX
 from interplay.env.playhouse.world import FRAMES_PER_STEP, Playhouse
 from interplay.env.world import Action, Movement, Start
@@ -70,8 +70,8 @@ class Watch:
     def __init__(self, world: Playhouse) -> None:
         house, model = world.house, world.simulation.model
         self._simulation = world.simulation
-        self._low = np.array([room.low for room in house.rooms]) - WALL_THICKNESS
-        self._high = np.array([room.high for room in house.rooms]) + WALL_THICKNESS
+        self._low = np.array([room.low for room in house.rooms]) - WALL_THICKNESS_M
+        self._high = np.array([room.high for room in house.rooms]) + WALL_THICKNESS_M
         self._doors = np.array([door.middle for door in house.doorways]).reshape(-1, 2)
         names = [f"{thing.color} {thing.category.name}" for thing in house.objects]
         self._names = (*names, "setter", "solver")
@@ -103,7 +103,7 @@ class Watch:
             "outside": ~inside.any(axis=1),
             "through a wall": ~(inside & self._rooms_before).any(axis=1) & ~self._by_a_door(spots),
             "under the floor": ~(heights > -DIP),
-            "above the ceiling": ~(heights < WALL_HEIGHT),
+            "above the ceiling": ~(heights < WALL_HEIGHT_M),
             "in a wall or in furniture": self._within_for >= STAYS,
             "sunk": self._low_for >= STAYS,
         }
@@ -117,7 +117,7 @@ class Watch:
         near = np.zeros(len(spots), dtype=bool)
         for door in self._doors:
             share = np.clip(((door - self._before) * way).sum(axis=1) / length, 0.0, 1.0)
-            near |= np.linalg.norm(self._before + share[:, None] * way - door, axis=1) < DOOR_WIDTH / 2 + BESIDE
+            near |= np.linalg.norm(self._before + share[:, None] * way - door, axis=1) < DOOR_WIDTH_M / 2 + BESIDE
         return near
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-UNFINISHED = ".tmp"  # suffix of a file that is being written
+TEMPORARY_SUFFIX = ".tmp"  # suffix of a file that is being written
 TAIL_BYTES = (2**16, 2**20, 2**24)  # how much of a file's end `JsonLines.newest` reads, one attempt after another
 
 
@@ -29,7 +29,7 @@ def replacing(path: Path, *, durable: bool = True) -> Iterator[Path]:
     A reader meets the old file or the whole new one. An exception removes the temporary file and leaves the old one.
     With `durable`, the new file also survives a power cut from then on.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
         yield temporary
         if durable:

@@ -21,7 +21,7 @@ from typing import Any
 from interplay.env.settings import build_config, did_you_mean
 from interplay.env.world import World
 
-GROUP = "interplay.worlds"
+ENTRY_POINT_GROUP = "interplay.worlds"
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def factory(name: str) -> Factory:
     loaded = offered[name].load()
     if not callable(loaded):
         raise ValueError(
-            f"the entry point {name!r} of group {GROUP} is {offered[name].value!r}, which is a "
+            f"the entry point {name!r} of group {ENTRY_POINT_GROUP} is {offered[name].value!r}, which is a "
             f"{type(loaded).__name__}; offer a WorldEntry or a callable that returns a World"
         )
     entry: Factory = loaded
@@ -127,4 +127,4 @@ def register(name: str, entry: Factory) -> None:
 
 
 def _entry_points() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}

@@ -80,7 +80,7 @@ class _Problems:
 
 
 # Placeholder for a value that could not be built, so that the search for further violations continues.
-_WRONG: Any = object()
+_INVALID: Any = object()
 
 
 def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: Any = None) -> Any:
@@ -89,7 +89,7 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: 
         return settings
     if not isinstance(settings, Mapping):
         problems.add(where, f"expected the settings of {of.__name__} as a mapping, got {settings!r}")
-        return _WRONG
+        return _INVALID
     known: dict[str, Field[Any]] = {entry.name: entry for entry in fields(of) if entry.init}
     hints = typing.get_type_hints(of)
     before = len(problems.found)
@@ -104,12 +104,12 @@ def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: 
         elif base is None and entry.default is MISSING and entry.default_factory is MISSING:
             problems.add(_join(where, key), f"missing; give it a value of type {_described(hints[key])}")
     if len(problems.found) > before:
-        return _WRONG
+        return _INVALID
     try:
         return of(**values)
     except ValueError as refusal:
         problems.add(where, str(refusal))
-        return _WRONG
+        return _INVALID
 
 
 def _default(entry: Field[Any]) -> Any:
@@ -161,7 +161,7 @@ def _convert_plain(hint: Any, value: Any, where: str, problems: _Problems) -> An
     if hint is type(None) and value is None:
         return None
     problems.add(where, f"expected {_described(hint)}, got {value!r}")
-    return _WRONG
+    return _INVALID
 
 
 def _convert_union(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
@@ -179,7 +179,7 @@ def _convert_union(hint: Any, value: Any, where: str, problems: _Problems) -> An
         if not attempt.found:
             return converted
     problems.add(where, f"expected {_described(hint)}, got {value!r}")
-    return _WRONG
+    return _INVALID
 
 
 def _convert_choice(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
@@ -189,19 +189,19 @@ def _convert_choice(hint: Any, value: Any, where: str, problems: _Problems) -> A
     hint_at = did_you_mean(value, [str(choice) for choice in choices]) if isinstance(value, str) else ""
     old = renamed_value(where, value)
     problems.add(where, old or f"expected {_described(hint)}, got {value!r}.{hint_at}")
-    return _WRONG
+    return _INVALID
 
 
 def _convert_tuple(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
     inner = get_args(hint)
     if not _is_sequence(value):
         problems.add(where, f"expected a list ({_described(hint)}), got {value!r}")
-        return _WRONG
+        return _INVALID
     if len(inner) == 2 and inner[1] is Ellipsis:
         inner = (inner[0],) * len(value)
     elif len(inner) != len(value):
         problems.add(where, f"expected {len(inner)} values ({_described(hint)}), got {len(value)}: {list(value)!r}")
-        return _WRONG
+        return _INVALID
     pairs = zip(inner, value, strict=True)
     return tuple(_convert(of, item, f"{where}[{i}]", problems) for i, (of, item) in enumerate(pairs))
 

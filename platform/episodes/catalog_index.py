@@ -16,8 +16,6 @@ from typing import Any
 from interplay.env.renamed_settings import RENAMED_TASK_KINDS
 from interplay.episodes.episode import EpisodeMeta, Mark
 
-CATALOG_VERSION = 1
-
 INDEX_TABLES = """
 CREATE TABLE episodes (
     id TEXT PRIMARY KEY, path TEXT NOT NULL, sha256 TEXT NOT NULL, created REAL NOT NULL, world TEXT NOT NULL,

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from interplay.core.files import UNFINISHED, write_whole
+from interplay.core.files import TEMPORARY_SUFFIX, write_whole
 from interplay.episodes.encoding import encode
 from interplay.episodes.episode import Episode
 
-SUFFIX = ".npz"
+EPISODE_SUFFIX = ".npz"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class EpisodeFiles:
             ValueError: the arrays and the metadata of the episode disagree.
         """
         data = encode(episode)
-        path = self._root / "episodes" / _day(episode.meta.created) / f"{episode.meta.id}{SUFFIX}"
+        path = self._root / "episodes" / _day(episode.meta.created) / f"{episode.meta.id}{EPISODE_SUFFIX}"
         if path.exists():
             raise FileExistsError(f"{path} exists already; episodes are immutable, give the new one its own id")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,13 +50,13 @@ class EpisodeFiles:
 
     def found(self) -> Iterator[tuple[str, Path]]:
         """Every episode file as (path relative to the root, path)."""
-        for path in sorted((self._root / "episodes").glob(f"*/*{SUFFIX}")):
+        for path in sorted((self._root / "episodes").glob(f"*/*{EPISODE_SUFFIX}")):
             yield str(path.relative_to(self._root)), path
 
     def sweep(self, *, older_than: float) -> int:
         """Removes temporary files of killed writers, untouched for `older_than` seconds; returns their number."""
         swept = 0
-        for path in (self._root / "episodes").glob(f"*/*{UNFINISHED}"):
+        for path in (self._root / "episodes").glob(f"*/*{TEMPORARY_SUFFIX}"):
             if time.time() - path.stat().st_mtime >= older_than:
                 path.unlink()
                 swept += 1

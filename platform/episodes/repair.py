@@ -16,7 +16,7 @@ from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, 
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
 from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
 
-FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm")
+CATALOG_FILES = (CATALOG, f"{CATALOG}-wal", f"{CATALOG}-shm")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:
     try:
         EpisodeCatalog(root, rebuild=True).close()
     except DamagedCatalog:
-        for name in FILES:
+        for name in CATALOG_FILES:
             _move(root / name, moved)
     else:
         return [], []

@@ -15,9 +15,9 @@ from interplay.learner.check_shapes import check_shapes
 Tensors = Mapping[str, Tensor]
 
 # Arrays that only the host reads: marks, row numbers, and the world's truth.
-HOST_ONLY = frozenset({"positive", "negative", "row", "env_reward", "progress", "success", "untouched"})
+HOST_ONLY_ARRAYS = frozenset({"positive", "negative", "row", "env_reward", "progress", "success", "untouched"})
 
-SPECS = {
+ARRAY_SPECS = {
     "first": "bool [T+1, B]",
     "last": "bool [T+1, B]",
     "image": "uint8 [T+1, B, H, W, C]",
@@ -75,10 +75,10 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
         ValueError: an array has another shape or dtype than the table in `interplay.agent.unroll` says.
     """
     host = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
-    check_shapes(**{key: (host[key], spec) for key, spec in SPECS.items() if key in host})
+    check_shapes(**{key: (host[key], spec) for key, spec in ARRAY_SPECS.items() if key in host})
     arrays, state = host, None
     if device.type != "cpu":
-        arrays = {key: _move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY}
+        arrays = {key: _move(tensor, device) for key, tensor in host.items() if key not in HOST_ONLY_ARRAYS}
     if unroll.state is not None:
         state = RecurrentState(*(_move(part, device) for part in unroll.state.to_tensors()))
     return UnrollTensors(host, arrays, state)

@@ -16,7 +16,7 @@ from interplay.agent.network import Agent, AgentOutput, StepFeatures, fold_time
 from interplay.agent.recurrent import RecurrentState, Step, lstm_step
 from interplay.learner.device import check_device_name, find_device
 
-BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
+COMPILE_BACKEND = "inductor"  # of torch.compile: Triton's kernels on a GPU, C++ on the CPU
 
 EncodeSteps = Callable[[dict[str, Tensor]], StepFeatures]
 
@@ -51,8 +51,8 @@ class Forward:
         if config.compile:
             check_compiler(self.device)
             # Graph breaks are errors. The loop over time stays in Python: unrolled, compiling it took minutes.
-            self._encode = torch.compile(agent.encode, backend=BACKEND, fullgraph=True, dynamic=False)
-            self._step = torch.compile(lstm_step, backend=BACKEND, fullgraph=True, dynamic=False)
+            self._encode = torch.compile(agent.encode, backend=COMPILE_BACKEND, fullgraph=True, dynamic=False)
+            self._step = torch.compile(lstm_step, backend=COMPILE_BACKEND, fullgraph=True, dynamic=False)
 
     def __call__(
         self, observations: dict[str, Tensor], state: RecurrentState[Tensor]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MAX_SHARE = 0.9  # of marks that a rater omits
+MAX_OMITTED_SHARE = 0.9  # of the marks of a rater
 
 
 @dataclass(frozen=True)
@@ -49,4 +49,4 @@ def sample_traits(population: RaterPopulation, rng: np.random.Generator) -> Rate
 
 
 def _share(value: float) -> float:
-    return float(np.clip(value, 0.0, MAX_SHARE))
+    return float(np.clip(value, 0.0, MAX_OMITTED_SHARE))

@@ -14,7 +14,7 @@ from interplay.env.world import Action, View, World
 from interplay.players.player import Player, StepRange, sample_steps, step_range_problems
 from interplay.players.task_choice import choose_by_cue, choose_by_kind
 
-DONE, WRONG, GIVEN_UP = "done", "wrong answer", "given up"  # how a task may end, as stored with an episode
+DONE, WRONG_ANSWER, GIVEN_UP = "done", "wrong answer", "given up"  # how a task may end, as stored with an episode
 MIN_PROGRESS_RISE = 0.05  # above the best progress of a task so far, to restart its patience
 MAX_RESAMPLES = 5  # before it repeats an instruction of this episode
 
@@ -124,7 +124,7 @@ class ScriptedSetter(Player):
         self.asked_step: int | None = None  # the step of its instruction
         self.tasks_asked = 0  # count of tasks given
         self.solver_utterances: list[str] = []  # since it heard the task
-        self.ending: str | None = None  # DONE, WRONG or GIVEN_UP; None while the task is open
+        self.ending: str | None = None  # DONE, WRONG_ANSWER or GIVEN_UP; None while the task is open
         self.last_utterance = ""  # of this setter
         self._past_instructions: set[str] = set()  # of this episode
         self._patience_steps = 0  # steps
@@ -177,7 +177,7 @@ class ScriptedSetter(Player):
         if (progress := self.task.progress(facts)) > self._best_progress + MIN_PROGRESS_RISE:
             self._best_progress, self._progress_step = progress, self._step
         if self.task.answer is not None and self.solver_utterances:
-            self.ending = DONE if done else WRONG
+            self.ending = DONE if done else WRONG_ANSWER
         elif self._done_steps >= self._config.confirm_steps:
             self.ending = DONE
         elif self._step >= self._progress_step + self._patience_steps:

@@ -27,7 +27,7 @@ Told = tuple[dict[str, float], torch.Tensor]
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are traced, cut and differentiated as by the real compiler; then they run without a minute of C++."""
     torch._dynamo.reset()
-    monkeypatch.setattr(forward, "BACKEND", "aot_eager")
+    monkeypatch.setattr(forward, "COMPILE_BACKEND", "aot_eager")
 
 
 def update(**switches: Any) -> Told:

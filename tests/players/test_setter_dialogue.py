@@ -10,7 +10,7 @@ from number_line_world import NumberLine
 
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Action, Start, View
-from interplay.players.setter import DONE, GIVEN_UP, WRONG, ScriptedSetter, SetterConfig
+from interplay.players.setter import DONE, GIVEN_UP, WRONG_ANSWER, ScriptedSetter, SetterConfig
 
 WALKS = SetterConfig(kinds={"walk": 1.0}, delay_steps=(1, 1), tasks=3, patience=(12, 12), confirm_steps=2, pause=(3, 3))
 ASKS = replace(WALKS, kinds={"say": 1.0})
@@ -88,7 +88,7 @@ def test_its_last_task_stays_open() -> None:
 def test_right_answers_are_thanked_for_and_wrong_ones_are_not() -> None:
     thankful = replace(ASKS, thanks=("thank you",), thanks_chance=1.0)
     right, wrong = (Talk(thankful).run(20, answers=answer) for answer in ("RIGHT", "no idea"))
-    assert right.ends[0] == (3, DONE) and wrong.ends[0] == (3, WRONG)  # heard in step 2
+    assert right.ends[0] == (3, DONE) and wrong.ends[0] == (3, WRONG_ANSWER)  # heard in step 2
     assert right.said[3] == "thank you" and wrong.said[3] is None
     assert right.asked[:2] == wrong.asked[:2] == [1, 7]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.camera import Camera
 from interplay.env.playhouse.render.scene import Scene, start_poses
@@ -95,7 +95,7 @@ def reference(house: House, camera: Camera, height: int, width: int) -> tuple[ND
     for wall in house.walls:
         see("box", np.array(wall.center), np.diag(wall.half), -1)
     see("box", np.array([0, 0, -0.5]), np.diag([50, 50, 0.5]), -1)
-    see("box", np.array([0, 0, WALL_HEIGHT + 0.5]), np.diag([50, 50, 0.5]), -1)
+    see("box", np.array([0, 0, WALL_HEIGHT_M + 0.5]), np.diag([50, 50, 0.5]), -1)
     for thing in house.things:
         turn = BodyPart("box", (0, 0, 0), (1, 1, 1), yaw=math.degrees(thing.yaw)).rotation()
         for part in thing.category.parts:

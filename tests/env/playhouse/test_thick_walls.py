@@ -7,7 +7,7 @@ import pytest
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import make_house
-from interplay.env.playhouse.house.rooms import OUTER_GROUND_M, WALL_THICKNESS, thick_walls
+from interplay.env.playhouse.house.rooms import OUTER_GROUND_M, WALL_THICKNESS_M, thick_walls
 
 CONFIG = PlayhouseConfig(rooms=(1, 5))
 
@@ -39,7 +39,7 @@ def test_behind_each_place_of_a_wall_is_ground_or_the_share_of_a_room(seed: int)
             place = np.array(wall.center)
             place[1 - along] += share * wall.half[1 - along]
             face = place[along] + outward * wall.half[along]
-            place[along] = face + outward * 0.9 * WALL_THICKNESS
+            place[along] = face + outward * 0.9 * WALL_THICKNESS_M
             assert ((place > low) & (place < high)).all(axis=1).any(), (wall, share)
             place[along] = face + outward * 0.9 * OUTER_GROUND_M
             beyond = ((place > low) & (place < high)).all(axis=1).any()

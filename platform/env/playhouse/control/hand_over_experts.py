@@ -18,7 +18,7 @@ from interplay.env.world import Action, Movement, World
 
 FACING_DISTANCES_M = (1.3, 1.45)  # from the setter to the solver in front of it
 HOLD_OUT_HEIGHT_M = 1.0
-SIDES = 12  # directions from the setter in which the solver may stand
+DIRECTIONS_FROM_SETTER = 12  # directions from the setter in which the solver may stand
 HOLD_OUT_PATIENCE_STEPS = 12  # then the thing is held out from elsewhere
 HOLD_OUT_AIM_RAD = math.radians(8)  # off the setter, at most
 
@@ -45,7 +45,7 @@ class HandOverExpert(PlaceSkill[HandOver]):
         if (movement := self.draw_in(body, thing, CARRY_PITCH_RAD)) is not None:
             return movement
         if self._placement is None or self._waited_steps > HOLD_OUT_PATIENCE_STEPS:
-            angles = [math.tau * k / SIDES for k in range(SIDES)]
+            angles = [math.tau * k / DIRECTIONS_FROM_SETTER for k in range(DIRECTIONS_FROM_SETTER)]
             before = Placement(setter.position, HOLD_OUT_HEIGHT_M, setter.room, stand_distances=FACING_DISTANCES_M)
             sides = [replace(before, approach_angle=angle) for angle in angles]
             options = reachable_placements(facts, self.role, thing, sides)

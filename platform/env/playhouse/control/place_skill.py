@@ -1,9 +1,10 @@
 """Carrying a thing through the house and putting it down exactly where it belongs.
 
-A held thing is on the line of sight, at a distance from the eye that pushing and pulling change by 16 cm a step. So a
-place is met by three numbers: the body's distance from it, the hand's from the eye, and the pitch. A thing is carried
-close, since turning would leave it behind walls and wardrobes otherwise. Standing before its place, the solver looks
-for the distance of the hand and the pitch that bring the thing nearest to the place, and takes a step if none is good.
+A held thing is on the line of sight; pushing and pulling change its distance from the eye by 16 cm per step. Three
+numbers therefore determine its position: the body's distance from the place, the hand's distance from the eye, and the
+pitch. A thing is carried close to the body, because it would otherwise get caught behind walls and wardrobes in a turn.
+Before the place, the solver searches for the hand distance and the pitch that bring the thing nearest to it, and takes
+a step if none is good.
 """
 
 from __future__ import annotations

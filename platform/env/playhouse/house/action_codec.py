@@ -29,26 +29,26 @@ COMPONENTS = (
 
 MAX_YAW_RAD_PER_FRAME = math.radians(6.0)
 MAX_PITCH_RAD_PER_FRAME = math.radians(3.0)
-MU = 20.0  # of the mu-law: bins are finer near zero
+MU_LAW_CURVATURE = 20.0  # of the mu-law: bins are finer near zero
 
 
-def mu_law_bins(bins: int, most: float, mu: float = MU) -> NDArray[np.float64]:
+def mu_law_bins(bins: int, most: float, mu: float = MU_LAW_CURVATURE) -> NDArray[np.float64]:
     """Bin values in -most..most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
     x = np.linspace(-1.0, 1.0, bins)
     return np.sign(x) * ((1.0 + mu) ** np.abs(x) - 1.0) / mu * most
 
 
-_THREE = np.array([-1.0, 0.0, 1.0])
-_TWO = np.array([0.0, 1.0])
+_SIGNED_BINS = np.array([-1.0, 0.0, 1.0])
+_SWITCH_BINS = np.array([0.0, 1.0])
 BIN_VALUES: tuple[NDArray[np.float64], ...] = (
-    _THREE,
-    _THREE,
+    _SIGNED_BINS,
+    _SIGNED_BINS,
     mu_law_bins(11, MAX_YAW_RAD_PER_FRAME),
     mu_law_bins(11, MAX_PITCH_RAD_PER_FRAME),
-    _TWO,
-    _THREE,
-    _THREE,
-    _TWO,
+    _SWITCH_BINS,
+    _SIGNED_BINS,
+    _SIGNED_BINS,
+    _SWITCH_BINS,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interplay.env.playhouse.house.category import XYZ, BodyPart, Category, box, cone, cylinder, ellipsoid
 
-WALL = 0.02  # half thickness of a bin's walls, meters; thinner ones let fast objects through
+BIN_WALL_M = 0.02  # half thickness of a bin's walls; thinner ones let fast objects through
 
 
 def _proxy(shape: str, half: XYZ) -> BodyPart:
@@ -21,11 +21,11 @@ def _open_box(half: XYZ) -> tuple[BodyPart, ...]:
     """A floor and four walls."""
     x, y, z = half
     return (
-        box((0, 0, WALL - z), (x, y, WALL), "dark"),
-        box((x - WALL, 0, WALL), (WALL, y, z - WALL)),
-        box((WALL - x, 0, WALL), (WALL, y, z - WALL)),
-        box((0, y - WALL, WALL), (x - 2 * WALL, WALL, z - WALL)),
-        box((0, WALL - y, WALL), (x - 2 * WALL, WALL, z - WALL)),
+        box((0, 0, BIN_WALL_M - z), (x, y, BIN_WALL_M), "dark"),
+        box((x - BIN_WALL_M, 0, BIN_WALL_M), (BIN_WALL_M, y, z - BIN_WALL_M)),
+        box((BIN_WALL_M - x, 0, BIN_WALL_M), (BIN_WALL_M, y, z - BIN_WALL_M)),
+        box((0, y - BIN_WALL_M, BIN_WALL_M), (x - 2 * BIN_WALL_M, BIN_WALL_M, z - BIN_WALL_M)),
+        box((0, BIN_WALL_M - y, BIN_WALL_M), (x - 2 * BIN_WALL_M, BIN_WALL_M, z - BIN_WALL_M)),
     )
 
 
@@ -35,9 +35,9 @@ def _wheels(x: float, y: float, z: float, radius: float) -> tuple[BodyPart, ...]
 
 def _lining(half: XYZ) -> tuple[BodyPart, ...]:
     """The dark inside of an open box, which shows from afar that it is open."""
-    x, y, z = half[0] - 2 * WALL, half[1] - 2 * WALL, half[2] - WALL - 0.015
+    x, y, z = half[0] - 2 * BIN_WALL_M, half[1] - 2 * BIN_WALL_M, half[2] - BIN_WALL_M - 0.015
     return (
-        box((0, 0, 2 * WALL - half[2] + 0.002), (x, y, 0.002), "black"),
+        box((0, 0, 2 * BIN_WALL_M - half[2] + 0.002), (x, y, 0.002), "black"),
         *(box((side * (x - 0.002), 0, 0.005), (0.002, y, z), "black") for side in (-1, 1)),
         *(box((0, side * (y - 0.002), 0.005), (x, 0.002, z), "black") for side in (-1, 1)),
     )

@@ -11,11 +11,11 @@ from interplay.env.playhouse.house.category import RGB, XYZ
 
 XY = tuple[float, float]
 
-WALL_HEIGHT = 2.6  # meters
-WALL_THICKNESS = 0.05  # of each room's own wall; between two rooms there are two
+WALL_HEIGHT_M = 2.6
+WALL_THICKNESS_M = 0.05  # of each room's own wall; between two rooms there are two
 OUTER_GROUND_M = 0.4  # depth of solid ground behind an outer wall
-DOOR_WIDTH = 1.1
-DOOR_HEIGHT = 2.1
+DOOR_WIDTH_M = 1.1
+DOOR_HEIGHT_M = 2.1
 MIN_WALL_BESIDE_DOOR_M = 0.25  # on each side of a doorway
 
 ROOM_KINDS = ("living room", "bedroom", "playroom", "pantry", "bathroom")
@@ -89,8 +89,8 @@ class DoorPlan:
     rooms: tuple[int, int]
     middle: XY
     axis: str  # "x" or "y": the direction of passage
-    width: float = DOOR_WIDTH
-    height: float = DOOR_HEIGHT
+    width: float = DOOR_WIDTH_M
+    height: float = DOOR_HEIGHT_M
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def _adjacent_corner(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.G
     low, high = neighbor
     along = int(rng.integers(2))  # the axis along which the two rooms are adjacent
     across = 1 - along
-    gap = 2 * WALL_THICKNESS
-    shared = DOOR_WIDTH + 2 * MIN_WALL_BESIDE_DOOR_M
+    gap = 2 * WALL_THICKNESS_M
+    shared = DOOR_WIDTH_M + 2 * MIN_WALL_BESIDE_DOOR_M
     start = [0.0, 0.0]
     start[along] = high[along] + gap if rng.random() < 0.5 else low[along] - gap - float(size[along])
     start[across] = float(rng.uniform(low[across] + shared - size[across], high[across] - shared))
@@ -131,7 +131,7 @@ def _adjacent_corner(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.G
 
 
 def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
-    gap = 2 * WALL_THICKNESS - 1e-6
+    gap = 2 * WALL_THICKNESS_M - 1e-6
     return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
 
 
@@ -168,8 +168,8 @@ def _door(
 ) -> DoorPlan | None:
     first, second = sorted((rooms[i] for i in pair), key=lambda room: room.low[along])
     across = 1 - along
-    touching = abs(second.low[along] - first.high[along] - 2 * WALL_THICKNESS) < 1e-6
-    margin = DOOR_WIDTH / 2 + MIN_WALL_BESIDE_DOOR_M
+    touching = abs(second.low[along] - first.high[along] - 2 * WALL_THICKNESS_M) < 1e-6
+    margin = DOOR_WIDTH_M / 2 + MIN_WALL_BESIDE_DOOR_M
     low = max(first.low[across], second.low[across]) + margin
     high = min(first.high[across], second.high[across]) - margin
     if not touching or low > high + 1e-9:
@@ -194,23 +194,23 @@ def build_walls(rooms: Sequence[RoomPlan], doors: Sequence[DoorPlan]) -> list[Wa
 def _room_side(room: RoomPlan, index: int, along: int, far: bool, doors: Sequence[DoorPlan]) -> Iterator[Wall]:
     """The wall of a room perpendicular to the axis `along`, on its near or far side."""
     across = 1 - along
-    at = room.high[along] + WALL_THICKNESS / 2 if far else room.low[along] - WALL_THICKNESS / 2
+    at = room.high[along] + WALL_THICKNESS_M / 2 if far else room.low[along] - WALL_THICKNESS_M / 2
 
     def slab(start: float, end: float, bottom: float) -> Wall:
         center, half = [0.0, 0.0], [0.0, 0.0]
-        center[along], half[along] = at, WALL_THICKNESS / 2
+        center[along], half[along] = at, WALL_THICKNESS_M / 2
         center[across], half[across] = (start + end) / 2, (end - start) / 2
-        tall = (WALL_HEIGHT - bottom) / 2
+        tall = (WALL_HEIGHT_M - bottom) / 2
         return Wall(index, (center[0], center[1], bottom + tall), (half[0], half[1], tall))
 
-    start = room.low[across] - WALL_THICKNESS
+    start = room.low[across] - WALL_THICKNESS_M
     for door in sorted(doors, key=lambda door: door.middle[across]):
-        if index in door.rooms and "xy".index(door.axis) == along and abs(door.middle[along] - at) < WALL_THICKNESS:
+        if index in door.rooms and "xy".index(door.axis) == along and abs(door.middle[along] - at) < WALL_THICKNESS_M:
             left, right = door.middle[across] - door.width / 2, door.middle[across] + door.width / 2
             yield slab(start, left, 0.0)
             yield slab(left, right, door.height)
             start = right
-    yield slab(start, room.high[across] + WALL_THICKNESS, 0.0)
+    yield slab(start, room.high[across] + WALL_THICKNESS_M, 0.0)
 
 
 def thick_walls(rooms: Sequence[RoomPlan], walls: Sequence[Wall]) -> list[Wall]:
@@ -228,11 +228,11 @@ def _thicken(rooms: Sequence[RoomPlan], wall: Wall) -> Iterator[Wall]:
     start, stop = wall.center[across] - wall.half[across], wall.center[across] + wall.half[across]
     for other in sorted(rooms, key=lambda other: other.low[across]):
         low, high = ([side[k] for k in (along, across)] for side in (other.low, other.high))
-        behind = low[0] - WALL_THICKNESS < ground[1] - 1e-6 and high[0] + WALL_THICKNESS > ground[0] + 1e-6
+        behind = low[0] - WALL_THICKNESS_M < ground[1] - 1e-6 and high[0] + WALL_THICKNESS_M > ground[0] + 1e-6
         if other is not room and behind:
-            near, far = (min(max(end, start), stop) for end in (low[1] - WALL_THICKNESS, high[1] + WALL_THICKNESS))
+            near, far = (min(max(end, start), stop) for end in (low[1] - WALL_THICKNESS_M, high[1] + WALL_THICKNESS_M))
             yield from _thick_piece(wall, along, start, near, outward * OUTER_GROUND_M)
-            yield from _thick_piece(wall, along, near, far, outward * WALL_THICKNESS)
+            yield from _thick_piece(wall, along, near, far, outward * WALL_THICKNESS_M)
             start = far
     yield from _thick_piece(wall, along, start, stop, outward * OUTER_GROUND_M)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from interplay.env.playhouse.house.category import BodyPart
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT, Wall, thick_walls
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, Wall, thick_walls
 
 TIMESTEP_S = 1 / 120
 SUBSTEPS_PER_FRAME = 4
@@ -103,7 +103,7 @@ def _add_planes(spec: mujoco.MjSpec) -> Iterator[mujoco.MjsGeom]:
     """The floor and the ceiling."""
     plane = mujoco.mjtGeom.mjGEOM_PLANE
     yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1))
-    yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1), pos=(0, 0, WALL_HEIGHT), quat=(0, 1, 0, 0))
+    yield spec.worldbody.add_geom(type=plane, size=(0, 0, 1), pos=(0, 0, WALL_HEIGHT_M), quat=(0, 1, 0, 0))
 
 
 def _add_walls(spec: mujoco.MjSpec, walls: Sequence[Wall]) -> Iterator[mujoco.MjsGeom]:

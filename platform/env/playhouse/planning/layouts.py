@@ -33,8 +33,8 @@ LIFTING_COST_M = 4.0  # meters of walking that one more thing to carry costs
 OTHER_ROOM_COST_M = 3.0  # meters of walking that another room costs
 POSE_DIRECTIONS = 12  # in which a pattern is tried
 FLOOR_GRID_M = 0.5  # between the middles that are tried
-MAX_CHECKED = 40  # of the best plans, for spots to stand at
-MIN_SCALE, MAX_SCALE = 0.85, 1.5  # of a pattern, relative to its usual size
+MAX_PLANS_CHECKED = 40  # of the best plans, for spots to stand at
+MIN_PATTERN_SCALE, MAX_PATTERN_SCALE = 0.85, 1.5  # of a pattern, relative to its usual size
 MAX_SIDE_M = 1.7
 ON_FLOOR_M = 0.05  # of the underside of a thing on the floor, at most
 MAX_SLIMNESS = 3.0  # height over width of a thing that stays upright, at most
@@ -105,7 +105,7 @@ def plan_layout(facts: HouseFacts, role: str, among: Sequence[int], count: int, 
             if (plan := _assign(facts, spots, staying, things, shape)) is not None
         ]
         plans.sort(key=lambda plan: _cost(facts, plan))
-        for plan in plans[:MAX_CHECKED]:
+        for plan in plans[:MAX_PLANS_CHECKED]:
             if _makes_shape(facts, plan, shape) and _is_reachable(facts, role, plan):
                 return plan
     return None
@@ -116,7 +116,7 @@ def free_spot(facts: HouseFacts, role: str, thing: Thing) -> XY | None:
     poses = _anywhere(facts, np.zeros((1, 2)))
     spots = [(float(x), float(y)) for ((x, y),), _ in _free_poses(facts, role, poses)]
     spots.sort(key=lambda spot: carrying_cost(facts, thing, spot))
-    return next((spot for spot in spots[:MAX_CHECKED] if standing_spot(facts, role, spot) is not None), None)
+    return next((spot for spot in spots[:MAX_PLANS_CHECKED] if standing_spot(facts, role, spot) is not None), None)
 
 
 def plan_gathering(
@@ -196,7 +196,7 @@ def _through_two(lying: Sequence[Thing], pattern: Points) -> Iterator[Pose]:
             (dx, dy), (px, py) = np.subtract(b.xy, a.xy), pattern[j] - pattern[i]
             scale = math.hypot(dx, dy) / math.hypot(px, py)
             side = scale * float(np.linalg.norm(pattern[1] - pattern[0]))
-            if MIN_SCALE <= scale <= MAX_SCALE and side <= MAX_SIDE_M:
+            if MIN_PATTERN_SCALE <= scale <= MAX_PATTERN_SCALE and side <= MAX_SIDE_M:
                 turn = math.atan2(dy, dx) - math.atan2(py, px)
                 yield _rotated(pattern - pattern[i], turn, scale) + np.asarray(a.xy), {i: a.index, j: b.index}
 

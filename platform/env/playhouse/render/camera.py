@@ -9,7 +9,7 @@ import numpy as np
 
 from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.house.house_layout import House
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def overview_camera(house: House, height: int, width: int) -> Camera:
 def _around(house: House, yaw: float, pitch: float, field_of_view: float, aspect: float) -> Camera:
     """The nearest camera in this direction that has the whole house in its picture."""
     low = np.array([*np.min([room.low for room in house.rooms], axis=0), 0.0])
-    high = np.array([*np.max([room.high for room in house.rooms], axis=0), WALL_HEIGHT])
+    high = np.array([*np.max([room.high for room in house.rooms], axis=0), WALL_HEIGHT_M])
     middle = (low + high) / 2
     corners = np.array([[(low, high)[bit >> k & 1][k] for k in range(3)] for bit in range(8)]) - middle
     forward, right, up = Camera((0, 0, 0), yaw, pitch, field_of_view).basis().astype(np.float64)

@@ -13,7 +13,7 @@ from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, RGB
 from interplay.env.playhouse.house.category import BodyPart, cylinder, ellipsoid
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS, DoorPlan
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M, DoorPlan
 from interplay.env.playhouse.render.raycast import PRIMITIVE_KINDS, ROOM, SHADOW
 
 HOUSE_ID = -1  # id of walls, floors and background
@@ -185,7 +185,7 @@ def _upright(
 
 
 def _rooms(house: House, owner: int) -> _Rows:
-    tall = WALL_HEIGHT / 2
+    tall = WALL_HEIGHT_M / 2
     boxes = [
         (
             ((room.low[0] + room.high[0]) / 2, (room.low[1] + room.high[1]) / 2, tall),
@@ -205,8 +205,8 @@ def _frames(doors: Sequence[DoorPlan], owner: int) -> _Rows:
     """Linings of the doorways, which close the gap between two rooms so that no ray enters the walls."""
     boxes, paints = [], []
     for door in doors:
-        wide, deep, tall = door.width / 2, WALL_THICKNESS, door.height / 2
-        lintel = (WALL_HEIGHT - door.height) / 2
+        wide, deep, tall = door.width / 2, WALL_THICKNESS_M, door.height / 2
+        lintel = (WALL_HEIGHT_M - door.height) / 2
         sides = [(-wide - 0.05, tall, 0.05, tall), (wide + 0.05, tall, 0.05, tall)]
         sides += [(0.0, door.height + lintel, wide + 0.1, lintel), (0.0, -0.05, wide + 0.1, 0.05)]
         for along, height, half, half_height in sides:

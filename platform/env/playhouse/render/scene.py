@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from interplay.env.arrays import Float32Array, Image
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
-from interplay.env.playhouse.house.rooms import WALL_HEIGHT, WALL_THICKNESS
+from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.camera import Camera, map_camera, overview_camera
 from interplay.env.playhouse.render.culling import cull
@@ -148,7 +148,7 @@ class Scene:
             self._radii,
             hidden,
             self._rooms,
-            np.float32(WALL_HEIGHT),
+            np.float32(WALL_HEIGHT_M),
             self._doors,
             self._door_rooms,
             rays.eye,
@@ -249,7 +249,7 @@ def _openings(house: House, count: int) -> tuple[Float32Array, NDArray[np.int32]
             half = (room.high[across] - room.low[across]) / 2
             middle, wide = (door.middle[across] - center[across]) / half, (door.width / 2 - _SLIVER) / half
             side = 1.0 if door.middle[along] > center[along] else -1.0
-            top = 2 * (door.height - _SLIVER) / WALL_HEIGHT - 1
+            top = 2 * (door.height - _SLIVER) / WALL_HEIGHT_M - 1
             rows.append((float(along), side, middle - wide, middle + wide, top))
         spans[number, 1] = len(rows)
     return np.array(rows, np.float32).reshape(-1, 5), spans
@@ -259,7 +259,7 @@ def _doors(house: House) -> tuple[Float32Array, NDArray[np.int32]]:
     """The space inside each doorway, center and half-sizes [D, 6], and the two rooms it joins [D, 2]."""
     rows = []
     for door in house.doorways:
-        wide, deep = door.width / 2, WALL_THICKNESS + 0.05
+        wide, deep = door.width / 2, WALL_THICKNESS_M + 0.05
         x, y = (deep, wide) if door.axis == "x" else (wide, deep)
         rows.append((*door.middle, door.height / 2, x, y, door.height / 2))
     rooms = [door.rooms for door in house.doorways]

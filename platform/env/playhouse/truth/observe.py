@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
-from interplay.env.playhouse.house.rooms import WALL_THICKNESS
+from interplay.env.playhouse.house.rooms import WALL_THICKNESS_M
 from interplay.env.playhouse.physics.contacts import NEVER, PLAYER, TIME, TOOL
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, REACH_M
 from interplay.env.playhouse.physics.simulation import Moment
@@ -78,8 +78,8 @@ class GroundTruth:
         """Name of the room that contains a point, including its half of each doorway. None outside the house."""
         for room in self.rooms:
             if (
-                room.low[0] - WALL_THICKNESS <= x <= room.high[0] + WALL_THICKNESS
-                and room.low[1] - WALL_THICKNESS <= y <= room.high[1] + WALL_THICKNESS
+                room.low[0] - WALL_THICKNESS_M <= x <= room.high[0] + WALL_THICKNESS_M
+                and room.low[1] - WALL_THICKNESS_M <= y <= room.high[1] + WALL_THICKNESS_M
             ):
                 return room.name
         return None
