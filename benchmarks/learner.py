@@ -39,8 +39,9 @@ from interplay.agent.sizes import SIZES
 from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.world import WorldSpec
+from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 
 SPEC = WorldSpec(
     name="random",

@@ -15,8 +15,8 @@ from typing import NoReturn
 import torch
 from rich.console import Console
 
-from interplay.env.renamed_settings import new_value
-from interplay.env.settings import SettingsError, did_you_mean
+from interplay.core.renamed_settings import new_value
+from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.repair import repair
@@ -28,7 +28,6 @@ from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
-from interplay.replay.video import EncoderFailed
 from interplay.runtime.allocator import retain_freed_memory
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
@@ -36,12 +35,13 @@ from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
-from interplay.stages.reward_service import serve_reward
 from interplay.stages.run import Run, open_run
+from interplay.stages.serve_reward_stage import serve_reward
 from interplay.stages.stage_folder import StageConflict
 from interplay.stages.training_loop import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
+from interplay.video.writer import EncoderFailed
 
 # Errors that a user can cause and repair: reported in a line, with the traceback kept in the run's folder. All others
 # are faults of the program and are raised with their traceback.

@@ -15,8 +15,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from interplay.agent.sizes import SIZES
+from interplay.core.settings_validation import SettingsError, build_config, did_you_mean, renamed_value, unknown_setting
 from interplay.env import registry
-from interplay.env.settings import SettingsError, build_config, did_you_mean, renamed_value, unknown_setting
 from interplay.stages.config import Config
 
 GROUPS = ("env", "agent", "runtime", "experiment")

@@ -15,11 +15,11 @@ import torch
 from interplay.agent.network import Agent, fold_time
 from interplay.agent.observation import Layout
 from interplay.agent.unroll import allocate_demonstration, allocate_rollout
+from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
-from interplay.env.settings import SettingsError
 from interplay.launch.machine import total_memory
+from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
-from interplay.learner.learner import LearnerConfig
 from interplay.stages.config import Config
 
 GIGABYTE = 1e9

@@ -12,7 +12,7 @@ from interplay.stages.clone_stage import clone
 from interplay.stages.collect_stage import collect
 from interplay.stages.evaluate_stage import evaluate
 from interplay.stages.mark_stage import mark
-from interplay.stages.placing import run_stage
+from interplay.stages.process_layout import run_stage
 from interplay.stages.reinforce_stage import reinforce
 from interplay.stages.report_stage import report
 from interplay.stages.reward_stage import train_reward

@@ -25,7 +25,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from interplay.env.settings import SettingsError
+from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import KEY, compose
 from interplay.runtime.interruption import INTERRUPTED, StopRequest
 

@@ -18,7 +18,7 @@ LAYERS = (
     {"core"},
     {"env"},
     {"episodes", "tracking"},
-    {"agent", "players", "replay"},
+    {"agent", "players", "video"},
     {"learner"},
     {"reward"},
     {"actors"},
@@ -53,7 +53,7 @@ HOMES = {
     "gymnasium": ("env/gymnasium_world.py", "env/gymnasium_spaces.py", "env/babyai.py"),
     "minigrid": ("env/babyai.py",),
     "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps
-    "av": ("replay/encode.py",),
+    "av": ("video/encode.py",),
     "numba": ("env/playhouse", "launch/doctor.py"),
 }
 

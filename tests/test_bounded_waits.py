@@ -100,4 +100,4 @@ def test_a_bounded_wait_is_allowed(source: str) -> None:
 
 
 def test_the_sources_are_found() -> None:
-    assert {"worker", "supervision", "prefetcher", "cli"} <= {file.stem for file in FILES}
+    assert {"worker", "learner_supervision", "prefetcher", "cli"} <= {file.stem for file in FILES}

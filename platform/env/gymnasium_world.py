@@ -17,10 +17,10 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
+from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
-from interplay.env.settings import did_you_mean
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 

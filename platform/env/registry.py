@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from interplay.env.settings import build_config, did_you_mean
+from interplay.core.settings_validation import build_config, did_you_mean
 from interplay.env.world import World
 
 ENTRY_POINT_GROUP = "interplay.worlds"

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from interplay.env.renamed_settings import RENAMED_TASK_KINDS
+from interplay.core.renamed_settings import RENAMED_TASK_KINDS
 from interplay.episodes.episode import EpisodeMeta, Mark
 
 INDEX_TABLES = """

@@ -11,8 +11,8 @@ from typing import Any
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.sizes import AgentConfig
-from interplay.env.renamed_settings import with_current_names
-from interplay.env.settings import build_config
+from interplay.core.renamed_settings import with_current_names
+from interplay.core.settings_validation import build_config
 from interplay.env.world import WorldSpec
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read

@@ -8,7 +8,6 @@ It is independent of processes and files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,32 +20,11 @@ from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
 from interplay.learner.batch import LearnerBatch, Tensors, to_tensors
-from interplay.learner.forward import Forward, ForwardConfig
+from interplay.learner.config import LearnerConfig
+from interplay.learner.forward import Forward
 from interplay.learner.losses import shuffled_lanes
-from interplay.learner.objective import LossWeights, ObjectiveConfig, Term, demonstration_terms, rollout_terms
+from interplay.learner.objective import LossWeights, Term, demonstration_terms, rollout_terms
 from interplay.learner.process_group import ProcessGroup, SingleProcess
-
-
-@dataclass(frozen=True)
-class LearnerConfig(ForwardConfig):
-    """Settings of the objective, the optimizer and the forward pass. The defaults are the paper's."""
-
-    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
-    learning_rate: float = 1e-4
-    adam_betas: tuple[float, float] = (0.0, 0.999)
-    gradient_clip: float | None = None  # maximum norm of the whole gradient; null: none
-    warm_up: int = 0  # design choice: updates of linear learning-rate warm-up
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
-        if not all(0 <= beta < 1 for beta in self.adam_betas):
-            raise ValueError(f"adam_betas are two numbers from 0 to below 1, got {list(self.adam_betas)}")
-        if self.warm_up < 0:
-            raise ValueError(f"warm_up is at least 0 updates, got {self.warm_up}")
-        if self.gradient_clip is not None and not self.gradient_clip > 0:
-            raise ValueError(f"gradient_clip is above 0, or null for none; got {self.gradient_clip}")
 
 
 class Learner:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.serialization import from_bytes, to_bytes
-from interplay.actors.setter_replay import SetterReplayActor
+from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError

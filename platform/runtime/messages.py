@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interplay.actors.serialization import from_bytes, to_bytes
-from interplay.actors.setter_replay import SetterReplayActor
+from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays
 from interplay.agent.weights import Weights

@@ -15,9 +15,10 @@ from torch import Tensor
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
+from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.distributed import join
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 
 EXIT_DELAY_SECONDS = 2.0  # for a failed rank to return its exception before its process exits
 

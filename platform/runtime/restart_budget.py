@@ -7,17 +7,24 @@ from collections.abc import Callable
 
 
 class RestartBudget:
-    """Counts the failures of one worker, over all its processes."""
+    """Decides whether a failed worker is restarted: counts its failures, over all its processes, against a limit."""
 
-    def __init__(self, window: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limit: int, window: float, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
+            limit: restarts within the window; one failure more exhausts the budget and ends the run.
             window: seconds after which a failure is forgotten.
             clock: seconds since any fixed point.
         """
+        self._limit = limit
         self._window = window
         self._clock = clock
         self._failures: list[tuple[float, int]] = []  # time, and the number of completed items by then
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether more failures count than the limit allows restarts, as of the last recorded one."""
+        return len(self._failures) > self._limit
 
     def record_failure(self, completed: int) -> int:
         """Records a failure; returns how many failures count now, this one included.

@@ -15,11 +15,11 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
+from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.imitation_trainee import ImitationTrainee
-from interplay.stages.parts import PEOPLE
-from interplay.stages.placing import Demonstrations, create_learner, demonstration_source
+from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
 from interplay.stages.run import ReportActivity, Run
-from interplay.stages.stage_snapshot import freeze_once
+from interplay.stages.shared_parts import PEOPLE
 from interplay.stages.training_loop import train_stage
 
 STAGE = "clone"

@@ -18,8 +18,8 @@ from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.config import CollectConfig
-from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.tracking.progress import Progress
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from interplay.actors.augmentation import AugmentationConfig
-from interplay.actors.dataset import DatasetConfig
-from interplay.actors.setter_replay import SetterReplayConfig
+from interplay.actors.dataset_actor import DatasetConfig
+from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
 from interplay.evaluation.probes import ProbesConfig
-from interplay.learner.learner import LearnerConfig
+from interplay.learner.config import LearnerConfig
 from interplay.players.rater import RaterConfig
 from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
-from interplay.replay.config import ReplayConfig
 from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
 from interplay.tracking.wandb_sink import TrackingConfig
+from interplay.video.config import ReplayConfig
 
 
 @dataclass(frozen=True)

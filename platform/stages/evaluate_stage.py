@@ -19,7 +19,6 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
-from interplay.stages.parts import checkpoint_of
 from interplay.stages.probe_files import (
     has_results,
     read_chance,
@@ -29,6 +28,7 @@ from interplay.stages.probe_files import (
     write_results,
 )
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.tracking.progress import Progress
 

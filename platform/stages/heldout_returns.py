@@ -8,17 +8,17 @@ from itertools import count
 
 import numpy as np
 
-from interplay.actors.setter_replay import SetterReplayActor
+from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.weights import Weights
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
 from interplay.reward.reward_functions import LaneState, RewardFunction
-from interplay.stages.parts import checkpoint_of
-from interplay.stages.playing import SETTERS, local_policy, replay_actor
 from interplay.stages.reward_source import RewardSource
+from interplay.stages.rollout_parts import SETTERS, local_policy, replay_actor
 from interplay.stages.run import ReportActivity, Run
+from interplay.stages.shared_parts import checkpoint_of
 
 MEASURES = "measures"
 

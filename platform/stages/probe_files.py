@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from interplay.core.files import replacing, write_whole
-from interplay.env.settings import build_config
+from interplay.core.settings_validation import build_config
 from interplay.evaluation.probes import Film, Probe, ProbeResult
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.stage_folder import StageFolder, damaged, read_json

@@ -8,15 +8,15 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
+from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.heldout_returns import heldout_returns
-from interplay.stages.parts import PEOPLE, checkpoint_of, start_from
-from interplay.stages.placing import Demonstrations, create_learner, demonstration_source
-from interplay.stages.playing import SETTERS, STAGE, rollout_source
+from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
 from interplay.stages.reinforcement_trainee import ReinforcementTrainee
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
+from interplay.stages.rollout_parts import SETTERS, STAGE, rollout_source
 from interplay.stages.run import Run
-from interplay.stages.stage_snapshot import freeze_once
+from interplay.stages.shared_parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.training_loop import train_stage
 
 

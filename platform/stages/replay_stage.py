@@ -12,25 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.actors.row_writer import RowWriter
+from interplay.core.renamed_settings import with_current_names
 from interplay.env.arrays import Image
-from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import latest
-from interplay.replay.config import REWARD_AUTO, REWARD_NONE
-from interplay.replay.encoder_job import EncoderJob
-from interplay.replay.pictures import pictures, side_views
-from interplay.replay.screen import ReplayScreen
-from interplay.replay.timeline import EpisodeTimeline, build_timeline
-from interplay.replay.video import rate, require_encoder, write_video
 from interplay.reward.diagnostics import utilities
 from interplay.stages.config import Config
 from interplay.stages.episode_lookup import find_episode
-from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
 from interplay.tracking.progress import Progress
+from interplay.video.config import REWARD_AUTO, REWARD_NONE
+from interplay.video.encoder_job import EncoderJob
+from interplay.video.pictures import pictures, side_views
+from interplay.video.screen import ReplayScreen
+from interplay.video.timeline import EpisodeTimeline, build_timeline
+from interplay.video.writer import rate, require_encoder, write_video
 
 logger = logging.getLogger(__name__)
 

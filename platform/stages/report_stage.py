@@ -31,7 +31,7 @@ from interplay.evaluation.report_data import (
 from interplay.stages import evaluate_stage
 from interplay.stages.probe_files import read_chance, read_films, read_results
 from interplay.stages.returns_ledger import read_returns
-from interplay.stages.reward_examination import Examination, examine
+from interplay.stages.reward_evaluation import Examination, examine
 from interplay.stages.run import Run
 
 RECORDED_STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")

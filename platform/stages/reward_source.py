@@ -17,8 +17,8 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.learner.device import find_device
 from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction
-from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
 
 logger = logging.getLogger(__name__)
 

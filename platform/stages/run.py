@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interplay.core.renamed_settings import with_current_names
 from interplay.env import registry
-from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash

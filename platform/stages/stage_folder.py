@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from interplay.core.files import write_whole
-from interplay.env.renamed_settings import with_current_names
+from interplay.core.renamed_settings import with_current_names
 from interplay.runtime.ledger import Ledger
 
 # Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and

@@ -15,7 +15,7 @@ import torch
 from fake_world import TINY, WORDS, LineWorld, assert_same_arrays, make_snapshot, record_episode, with_number
 
 from interplay.actors.augmentation import AugmentationConfig
-from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.inputs import LaneInputs
 from interplay.agent.observation import Arrays, Layout

@@ -28,7 +28,7 @@ from fake_world import (
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.seats import ScriptedSeat
-from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
+from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll, allocate_demonstration
@@ -38,7 +38,8 @@ from interplay.env.world import Action, Start, World
 from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.config import LearnerConfig
+from interplay.learner.learner import Learner
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import SolverConfig
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
 from interplay.env.registry import WorldEntry
-from interplay.env.settings import SettingsError
 
 
 @dataclass(frozen=True)

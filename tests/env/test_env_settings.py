@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interplay.env.settings import SettingsError, build_config
+from interplay.core.settings_validation import SettingsError, build_config
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import pytest
 
 import interplay.conf
 from interplay.agent.sizes import SIZES
+from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
-from interplay.env.settings import SettingsError
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.stages.config import Config

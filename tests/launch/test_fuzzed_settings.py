@@ -8,7 +8,7 @@ from dataclasses import asdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interplay.env.settings import SettingsError
+from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 
 

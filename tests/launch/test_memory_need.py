@@ -13,7 +13,7 @@ from tiny_runs import refused, tiny
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
-from interplay.env.settings import SettingsError
+from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.launch.machine import total_memory

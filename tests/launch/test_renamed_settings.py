@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tiny_runs import copied, interplay, opened, refused, tiny
 
-from interplay.env import renamed_settings
-from interplay.env.renamed_settings import RENAMED_SETTINGS, new_name, with_current_names
-from interplay.env.settings import SettingsError
+from interplay.core import renamed_settings
+from interplay.core.renamed_settings import RENAMED_SETTINGS, new_name, with_current_names
+from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import VERBS
 from interplay.launch.compose import compose
 from interplay.stages.stage_folder import StageConflict, StageFolder

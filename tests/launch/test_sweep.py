@@ -14,7 +14,7 @@ import yaml
 from signalled_run import AfterCall, run_and_signal
 
 import interplay.conf
-from interplay.env.settings import SettingsError
+from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import main
 from interplay.launch.sweep import _folder, _forward_stop, combinations, sweep
 

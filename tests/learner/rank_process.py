@@ -16,8 +16,9 @@ from test_learner import demonstrated, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
+from interplay.learner.config import LearnerConfig
 from interplay.learner.distributed import RankLost, join
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 from interplay.learner.process_group import ProcessGroup
 
 LANES, UPDATES = 4, 3  # of all ranks

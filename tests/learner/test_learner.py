@@ -15,7 +15,8 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.config import LearnerConfig
+from interplay.learner.learner import Learner
 from interplay.learner.objective import LossWeights, ObjectiveConfig
 
 STEPS, LANES = 6, 3

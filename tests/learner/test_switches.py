@@ -16,9 +16,10 @@ from test_learner import LANES, demonstrated, learner_of, rollout
 from interplay.agent.network import Agent
 from interplay.agent.policy import tensors
 from interplay.learner import forward
+from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.forward import Forward, ForwardConfig, check_compiler
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 
 Told = tuple[dict[str, float], torch.Tensor]
 

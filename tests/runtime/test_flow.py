@@ -12,7 +12,7 @@ import torch
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.recurrent import RecurrentState
-from interplay.env.settings import SettingsError
+from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState

@@ -11,8 +11,8 @@ import pytest
 from interplay.learner import checkpoint
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
-from interplay.runtime.ray import supervision
-from interplay.runtime.ray.supervision import LearnerDied, SupervisedStage
+from interplay.runtime.ray import learner_supervision
+from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage
 from interplay.runtime.ray.worker_handle import LOST_BEFORE_START_TEXTS
 
 RESTART_WINDOW_SECONDS = 1e-6  # shorter than the time between any two failures
@@ -40,12 +40,12 @@ def supervised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[lis
             def end(self) -> None:
                 pass
 
-        monkeypatch.setattr(supervision, "_LearnerProcess", FakeProcess)
+        monkeypatch.setattr(learner_supervision, "_LearnerProcess", FakeProcess)
         config = RuntimeConfig("ray", restarts=1, restart_window=RESTART_WINDOW_SECONDS)
         crashes = CrashReports(tmp_path / "crashes", seed=1, config="abc", limit=1, window=RESTART_WINDOW_SECONDS)
         none: Any = None
         work = SupervisedStage("reinforce", tmp_path, none, (), config, crashes)
-        supervision._run_with_restarts(work, none, none, none)
+        learner_supervision._run_with_restarts(work, none, none, none)
         return restart_counts
 
     return run

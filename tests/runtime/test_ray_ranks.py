@@ -15,8 +15,9 @@ from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
 from interplay.launch.compose import compose
 from interplay.learner import checkpoint
+from interplay.learner.config import LearnerConfig
 from interplay.learner.distributed import RankLost
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ledger import read_ledger

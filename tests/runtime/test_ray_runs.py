@@ -31,9 +31,9 @@ from interplay.reward.reward_functions import LaneState
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
 from interplay.runtime.worker_log import MAX_LOG_BYTES
-from interplay.stages import reward_service
-from interplay.stages.reward_service import serve_reward
+from interplay.stages import serve_reward_stage
 from interplay.stages.reward_source import newer_reward_models
+from interplay.stages.serve_reward_stage import serve_reward
 
 LOCKSTEP = ("runtime.max_lag=0", "reinforce.updates_per_batch=2")
 SELDOM = ("reinforce.heldout_every=30", "reinforce.training.checkpoint_every=6")
@@ -281,7 +281,7 @@ def test_a_service_without_replicas_says_why_and_ends(
     ports: queue.Queue[int] = queue.Queue()
     codes: queue.Queue[int] = queue.Queue()
     ray.cloudpickle.register_pickle_by_value(fake_workers)  # the replicas' processes cannot import the tests' modules
-    monkeypatch.setattr(reward_service, "_scoring_replica", fake_workers.exit_at_start)
+    monkeypatch.setattr(serve_reward_stage, "_scoring_replica", fake_workers.exit_at_start)
     monkeypatch.setattr(
         cli, "serve_reward", lambda run, call_worker: serve_reward(run, lambda host, port: ports.put(port))
     )

@@ -35,10 +35,10 @@ from interplay.runtime.interruption import Interrupted
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import ClusterError, check_reachable
 from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
 from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.supervision import LearnerDied, stage_error
 from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")

@@ -17,15 +17,16 @@ class Clock:
 
 def test_frequent_restarts_are_counted() -> None:
     clock = Clock()
-    budget = RestartBudget(3600.0, clock)
+    budget = RestartBudget(5, 3600.0, clock)
     for number in range(1, 7):
         assert budget.record_failure(completed=number) == number
+        assert budget.exhausted == (number > 5)
         clock.now += 500
 
 
 def test_daily_restarts_do_not_accumulate() -> None:
     clock = Clock()
-    budget = RestartBudget(3600.0, clock)
+    budget = RestartBudget(5, 3600.0, clock)
     for day in range(30):
         assert budget.record_failure(completed=1000 * day) == 1
         clock.now += 24 * 3600
@@ -33,7 +34,7 @@ def test_daily_restarts_do_not_accumulate() -> None:
 
 def test_a_death_is_forgotten_only_after_the_window() -> None:
     clock = Clock()
-    budget = RestartBudget(3600.0, clock)
+    budget = RestartBudget(5, 3600.0, clock)
     assert budget.record_failure(completed=1) == 1
     clock.now += 3600
     assert budget.record_failure(completed=2) == 2
@@ -43,7 +44,7 @@ def test_a_death_is_forgotten_only_after_the_window() -> None:
 
 def test_restarts_without_progress_are_counted_however_slow() -> None:
     clock = Clock()
-    budget = RestartBudget(3600.0, clock)
+    budget = RestartBudget(5, 3600.0, clock)
     assert budget.record_failure(completed=5) == 1
     for number in (2, 3, 4):
         clock.now += 7200

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interplay.learner.learner import LearnerConfig
+from interplay.learner.config import LearnerConfig
 from interplay.stages.stage_folder import StageConflict, StageFolder
 
 

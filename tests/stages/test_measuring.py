@@ -13,7 +13,7 @@ from fake_world import LineWorld, make_runner, make_snapshot, record_episode, ti
 from tiny_runs import copied, opened, tiny
 
 from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
+from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.unroll import Unroll
@@ -30,16 +30,16 @@ from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker_placement import WorkerPlacement
 from interplay.stages.clone_stage import _vocabulary
 from interplay.stages.clone_stage import build as clone_of
+from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.heldout_episodes import read_heldout
 from interplay.stages.heldout_returns import first_episode_returns, heldout_returns
-from interplay.stages.parts import start_from
-from interplay.stages.playing import STAGE
 from interplay.stages.reinforce_stage import build
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.reward_stage import _measured
+from interplay.stages.rollout_parts import STAGE
 from interplay.stages.run import Run
-from interplay.stages.stage_snapshot import freeze_once
+from interplay.stages.shared_parts import start_from
 
 EPISODE = 7
 FOLLOWS = ("runtime=ray", "runtime.reward.follow=true")

@@ -17,7 +17,7 @@ from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES
 from interplay.stages.evaluate_stage import stages_of
-from interplay.stages.parts import checkpoint_of, start_from
+from interplay.stages.shared_parts import checkpoint_of, start_from
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)

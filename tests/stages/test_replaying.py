@@ -18,8 +18,8 @@ from interplay.env import registry
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.launch.cli import main
-from interplay.replay import palette
-from interplay.replay.timeline import build_timeline
+from interplay.video import palette
+from interplay.video.timeline import build_timeline
 
 SHORT = ("replay.height=240", "replay.width=320")
 

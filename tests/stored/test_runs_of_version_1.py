@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from tiny_runs import copied, interplay, opened, rows, tiny
 
+from interplay.core.renamed_settings import with_current_names
 from interplay.env import registry
-from interplay.env.renamed_settings import with_current_names
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import decode_for_role

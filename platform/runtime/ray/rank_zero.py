@@ -23,9 +23,10 @@ from ray.exceptions import RayError
 
 from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll
+from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 from interplay.runtime.rank_worker import RankWorker
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY

@@ -74,7 +74,7 @@ class WorkerHandle:
         self._placement = placement
         self._crashes = crashes
         self._config = config
-        self._restart_budget = RestartBudget(config.restart_window)
+        self._restart_budget = RestartBudget(crashes.limit, config.restart_window)
         self._worker_class, self._groups = worker_class, groups
         self._start_call: tuple[str, tuple[Any, ...]] | None = None
         self._completed_before = 0  # by the processes before the present one
@@ -151,9 +151,9 @@ class WorkerHandle:
         number = self._restart_budget.record_failure(self.completed)
         file = self._crashes.record_failure(self.name, number, text, episodes)
         self.kill()
-        limit = self._crashes.limit
-        if number > limit:
+        if self._restart_budget.exhausted:
             raise self._crashes.restarts_exhausted(self.name, text, file)
+        limit = self._crashes.limit
         logger.warning("%s went down and is restarted, %d of at most %d times (see %s)", self.name, number, limit, file)
 
     def kill(self) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from interplay.core.renamed_settings import RENAMED_TASK_KINDS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.tasks.kinds import KINDS, load_task
 from interplay.env.playhouse.tasks.stored_tasks import migrated
 from interplay.env.playhouse.world import Playhouse
-from interplay.env.renamed_settings import RENAMED_TASK_KINDS
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start
 from interplay.launch.compose import compose

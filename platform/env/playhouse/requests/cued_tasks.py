@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from interplay.env.playhouse.language.referring.expressions import ReferringExpressions, referring_expressions
-from interplay.env.playhouse.language.referring.styles import EVERYDAY
+from interplay.env.playhouse.language.referring.generation import EVERYDAY
 from interplay.env.playhouse.requests.cues import Cue
 from interplay.env.playhouse.requests.modifiers import Modifier
 from interplay.env.playhouse.tasks.context import TaskContext

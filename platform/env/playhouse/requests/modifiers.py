@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from interplay.env.playhouse.house.catalog import COLORS
-from interplay.env.playhouse.language.referring import styles
-from interplay.env.playhouse.language.referring.styles import ReferringStyle
+from interplay.env.playhouse.language.referring import generation
+from interplay.env.playhouse.language.referring.generation import ReferringStyle
 from interplay.env.task import words
 
 
@@ -49,47 +49,47 @@ QUANTIFIER_WORDS = ("some", "all", "most", "many", "none", "every", "both")
 SHUNNED_WORDS = ("bed", "beds", "door", "doors", "window", "windows")
 
 _MODIFIERS = (
-    Modifier("by_color", "Refer to objects by color.", styles.COLOR, contains_any(*COLOR_WORDS)),
-    Modifier("location_by_color", "Refer to location by color.", styles.COLORED_PLACE, counts_destinations=True),
-    Modifier("by_location", "Refer to objects by location.", styles.PLACE),
+    Modifier("by_color", "Refer to objects by color.", generation.COLOR, contains_any(*COLOR_WORDS)),
+    Modifier("location_by_color", "Refer to location by color.", generation.COLORED_PLACE, counts_destinations=True),
+    Modifier("by_location", "Refer to objects by location.", generation.PLACE),
     Modifier(
         "shape_words",
         "Use shape words. Try to use shape words like: circular, rectangular, round, pointy, long.",
-        styles.SHAPE,
+        generation.SHAPE,
         contains_any(*SHAPE_WORDS),
     ),
     Modifier(
         "proximity_words",
         "Use proximity words. Try to use words like: near, far, close to, next to.",
-        styles.PROXIMITY,
+        generation.PROXIMITY,
         contains_any(*PROXIMITY_WORDS),
     ),
     Modifier(
         "horizontal_words",
         "Use horizontal position words. Try to use words like: in front, behind, left of, right of, between.",
-        styles.SIDES,
+        generation.SIDES,
         contains_any(*SIDE_WORDS),
     ),
     Modifier(
         "vertical_words",
         "Use vertical position words. Try to use words like: on top, beneath, above, below.",
-        styles.HEIGHT,
+        generation.HEIGHT,
         contains_any(*HEIGHT_WORDS),
     ),
     Modifier(
         "negation_words",
         "Use negation words. Try to use words like: not, isn't.",
-        styles.NEGATION,
+        generation.NEGATION,
         contains_any(*NEGATION_WORDS),
     ),
     Modifier(
         "quantifier_words",
         "Use quantifier words. Try to use words like: some, all, most, many, none.",
-        styles.QUANTITY,
+        generation.QUANTITY,
         contains_any(*QUANTIFIER_WORDS),
     ),
     Modifier(
-        "shunned_words", "Do not use the words: bed, door, window.", styles.EVERYDAY, contains_none(*SHUNNED_WORDS)
+        "shunned_words", "Do not use the words: bed, door, window.", generation.EVERYDAY, contains_none(*SHUNNED_WORDS)
     ),
 )
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in _MODIFIERS}

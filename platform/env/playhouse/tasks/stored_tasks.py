@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interplay.env.renamed_settings import RENAMED_TASK_KINDS
+from interplay.core.renamed_settings import RENAMED_TASK_KINDS
 
 RENAMED_MODIFIERS = {"by_colour": "by_color", "location_by_colour": "location_by_color"}
 RENAMED_FIELDS = {"things": "candidates", "among": "candidates", "wanted": "count", "beside": "furniture"}

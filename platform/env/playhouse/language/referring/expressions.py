@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.language.naming import Naming
+from interplay.env.playhouse.language.referring.naming import Naming
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing

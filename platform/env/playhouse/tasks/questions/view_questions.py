@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import COLORS
+from interplay.env.playhouse.language.referring.generation import EVERYDAY
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
-from interplay.env.playhouse.language.referring.styles import EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.questions.question import Answers, Question, question, without_articles

@@ -13,12 +13,12 @@ from PIL import Image, ImageDraw
 from test_replay_timeline import make_timeline
 
 from interplay.episodes.episode import Mark
-from interplay.replay import palette
-from interplay.replay.pictures import side_views
-from interplay.replay.screen import ReplayScreen
-from interplay.replay.text import font, wrap
-from interplay.replay.timeline import EpisodeTimeline
-from interplay.replay.utility_curve import UtilityCurve
+from interplay.video import palette
+from interplay.video.pictures import side_views
+from interplay.video.screen import ReplayScreen
+from interplay.video.text import font, wrap
+from interplay.video.timeline import EpisodeTimeline
+from interplay.video.utility_curve import UtilityCurve
 
 HEIGHT, WIDTH = 480, 640
 BLUE, RED = (1, 2, 250), (250, 2, 1)

@@ -78,7 +78,7 @@ def supervise(work: SupervisedStage, watch: Callable[[RunStatus], None] = lambda
 def _run_with_restarts(
     work: SupervisedStage, placement: WorkerPlacement, stop: StopRequest, watch: Callable[[RunStatus], None]
 ) -> None:
-    budget, counted_restarts = RestartBudget(work.config.restart_window), 0
+    budget, counted_restarts = RestartBudget(work.crashes.limit, work.config.restart_window), 0
     for restarts in itertools.count():
         process = _LearnerProcess(work, placement, restarts, counted_restarts, watch)
         try:
@@ -91,7 +91,7 @@ def _run_with_restarts(
                 continue
             counted_restarts = budget.record_failure(_saved_updates(work.folder))
             file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
-            if counted_restarts > work.crashes.limit:
+            if budget.exhausted:
                 raise work.crashes.restarts_exhausted(LEARNER, text, file) from died
             logger.warning("the learner died (see %s) and goes on from its newest checkpoint", file)
         finally:

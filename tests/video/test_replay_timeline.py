@@ -9,7 +9,7 @@ from typing import Any
 from fake_world import FRAMES, LineWorld, record_episode
 
 from interplay.episodes.episode import Mark, Utterance
-from interplay.replay.timeline import EpisodeTimeline, build_timeline
+from interplay.video.timeline import EpisodeTimeline, build_timeline
 
 A_ROW = FRAMES / 30.0  # seconds
 

@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from interplay.env.renamed_settings import new_name, new_value
+from interplay.core.renamed_settings import new_name, new_value
 
 ConfigT = TypeVar("ConfigT")
 

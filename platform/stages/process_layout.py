@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interplay.actors.augmentation import AugmentationConfig
-from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
-from interplay.learner.learner import Learner, LearnerConfig
+from interplay.learner.learner import Learner
 from interplay.runtime.batch_sources import DemonstrationSource
 from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.inline import InlineDemonstrations
 from interplay.runtime.messages import DatasetWorker
 from interplay.runtime.seeding import torch_generator
-from interplay.stages.parts import ALONE, Share, dataset_actor
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import ALONE, Share, dataset_actor
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
@@ -58,7 +59,10 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
             stage(run)
         return
     set_cluster_token(config.address)
-    from interplay.runtime.ray.supervision import SupervisedStage, supervise  # importing Ray takes half a second
+    from interplay.runtime.ray.learner_supervision import (  # importing Ray takes half a second
+        SupervisedStage,
+        supervise,
+    )
     from interplay.runtime.ray.worker_placement import resource_requests
 
     plays = name == "reinforce"

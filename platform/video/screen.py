@@ -22,10 +22,10 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from interplay.env.arrays import Image
-from interplay.replay import palette
-from interplay.replay.text import LINE_HEIGHT, font, wrap
-from interplay.replay.timeline import Caption, EpisodeTimeline, ShownMark
-from interplay.replay.utility_curve import UtilityCurve, arrow
+from interplay.video import palette
+from interplay.video.text import LINE_HEIGHT, font, wrap
+from interplay.video.timeline import Caption, EpisodeTimeline, ShownMark
+from interplay.video.utility_curve import UtilityCurve, arrow
 
 # Sizes as fractions of the solver's picture: side views of both its sides, the others of its height.
 SIDE_VIEW_SIZE = 3 / 8

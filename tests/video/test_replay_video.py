@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from interplay.replay import video
-from interplay.replay.encode import InputEnded, encode
-from interplay.replay.encoder_job import EncoderJob, partial_path
-from interplay.replay.video import EncoderFailed, rate, require_encoder, write_video
+from interplay.video import writer
+from interplay.video.encode import InputEnded, encode
+from interplay.video.encoder_job import EncoderJob, partial_path
+from interplay.video.writer import EncoderFailed, rate, require_encoder, write_video
 
 SMALL = EncoderJob(height=48, width=64, rate=Fraction(15, 4), frames=9)
 LONG = replace(SMALL, frames=120)  # so long that the file has begun before all pictures have come
@@ -101,8 +101,8 @@ def test_a_killed_encoder_is_told_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_an_encoder_that_takes_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped by a signal, it neither takes pictures nor dies by itself."""
-    monkeypatch.setattr(video, "STALLED_SECONDS", 0.2)
-    monkeypatch.setattr(video, "CLEANUP_SECONDS", 0.1)
+    monkeypatch.setattr(writer, "STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(writer, "CLEANUP_SECONDS", 0.1)
     before = children()
     large = EncoderJob(height=480, width=640, rate=Fraction(4), frames=4)  # more than a pipe holds
 

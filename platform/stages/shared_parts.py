@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from interplay.actors.augmentation import AugmentationConfig
-from interplay.actors.dataset import DatasetActor, DatasetConfig
+from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter

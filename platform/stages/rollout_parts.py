@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.setter_replay import SetterReplayActor, SetterReplayConfig
+from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy, Policy
@@ -31,10 +31,10 @@ from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlineRollouts
 from interplay.runtime.messages import RolloutWorker, ScoringReplica
 from interplay.runtime.seeding import derive_seed, torch_generator
-from interplay.stages.parts import ALONE, Share, checkpoint_of, start_from
-from interplay.stages.placing import pinned
+from interplay.stages.process_layout import pinned
 from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import ALONE, Share, checkpoint_of, start_from
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.inference_server import InferenceServer

@@ -21,8 +21,8 @@ from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.messages import ScoringReplica
-from interplay.stages.parts import checkpoint_of
 from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
 
 SHUTDOWN_TIMEOUT_S = 10.0
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PIL import ImageDraw
 
-from interplay.replay import palette
-from interplay.replay.text import Font
-from interplay.replay.timeline import EpisodeTimeline, ShownMark
+from interplay.video import palette
+from interplay.video.text import Font
+from interplay.video.timeline import EpisodeTimeline, ShownMark
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 ARROW_HALF_HEIGHT = 0.5  # of a mark's arrow, as a multiple of the text height

@@ -22,7 +22,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.replay.encoder_job import EncoderJob, partial_path
+from interplay.video.encoder_job import EncoderJob, partial_path
 
 STALLED_SECONDS = 60.0  # an encoder that reads nothing for this long is considered hung
 CLEANUP_SECONDS = 5.0  # given to a stopped encoder to delete its partial file
@@ -49,7 +49,7 @@ def write_video(path: Path, pictures: Iterable[NDArray[np.uint8]], job: EncoderJ
         EncoderFailed: the encoder did not accept every picture. No file is left, nor is one if drawing fails.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "interplay.replay.encode", str(path), *job.to_arguments()]
+    command = [sys.executable, "-m", "interplay.video.encode", str(path), *job.to_arguments()]
     with tempfile.TemporaryFile() as stderr:
         # In its own session the encoder does not receive Ctrl-C; it ends when its input ends.
         encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, bufsize=0, start_new_session=True)

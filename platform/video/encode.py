@@ -1,6 +1,6 @@
 """The encoder process: turns raw pictures on its standard input into an MP4 (H.264).
 
-`interplay.replay.video` starts it as `python -m interplay.replay.encode`. It imports little but the encoder, so it
+`interplay.video.writer` starts it as `python -m interplay.video.encode`. It imports little but the encoder, so it
 starts quickly, and a crash of the encoder does not end the drawing process. If the input ends early, for example
 because the drawing process was stopped, no file is left.
 """
@@ -16,7 +16,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.replay.encoder_job import EncoderJob, partial_path
+from interplay.video.encoder_job import EncoderJob, partial_path
 
 CODEC, PIXELS = "libx264", "yuv420p"  # supported by every player and browser
 QUALITY = {"crf": "20", "preset": "veryfast"}
