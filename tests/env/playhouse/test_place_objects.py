@@ -13,10 +13,9 @@ from house_scenes import SPEC, StillHouse, house, tasks_of, thing
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions.bring import Bring
+from interplay.env.playhouse.tasks.instructions.bring import Bring, HandOver
 from interplay.env.playhouse.tasks.instructions.fill import Fill
-from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
-from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
+from interplay.env.playhouse.tasks.instructions.lift import LiftContainer
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
 from interplay.env.playhouse.tasks.instructions.put import Put

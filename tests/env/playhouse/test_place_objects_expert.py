@@ -12,7 +12,7 @@ from interplay.env.playhouse.control.position_expert import PositionExpert
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.reach import hand_distance
 from interplay.env.playhouse.tasks.instructions.fill import Fill
-from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
+from interplay.env.playhouse.tasks.instructions.lift import LiftContainer
 from interplay.env.playhouse.tasks.instructions.position import Position
 from interplay.env.playhouse.tasks.instructions.put import Put
 from interplay.env.playhouse.truth import predicates

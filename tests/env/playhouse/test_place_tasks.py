@@ -13,12 +13,12 @@ from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions import go_room
-from interplay.env.playhouse.tasks.instructions.go_room import GoRoom
 from interplay.env.playhouse.tasks.instructions.stand import (
+    GO_ROOM_WORDINGS,
     MISREAD_RELATIONS,
     STAND_BETWEEN_WORDINGS,
     STAND_WORDINGS,
+    GoRoom,
     Stand,
     StandBetween,
 )
@@ -127,7 +127,7 @@ def test_a_room_is_entered_past_its_doorway() -> None:
 
 
 def test_every_relation_has_six_wordings_of_its_own() -> None:
-    said = [*STAND_WORDINGS.values(), STAND_BETWEEN_WORDINGS, go_room.WORDINGS]
+    said = [*STAND_WORDINGS.values(), STAND_BETWEEN_WORDINGS, GO_ROOM_WORDINGS]
     assert all(len(set(phrases)) >= 6 for phrases in said)
     assert len({phrase for phrases in said for phrase in phrases}) == sum(len(phrases) for phrases in said)
     facts = scene(yaw=0.0)

@@ -11,7 +11,7 @@ from interplay.env.playhouse.physics import contacts
 from interplay.env.playhouse.requests.cues import CUES
 from interplay.env.playhouse.requests.modifiers import MODIFIERS
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions import bring, go_room, lift, reposition, stand
+from interplay.env.playhouse.tasks.instructions import bring, lift, reposition, stand
 from interplay.env.playhouse.tasks.questions import location_questions, size_questions
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.predicates import arrangements, contact_events, descriptions, relations, sides
@@ -19,7 +19,7 @@ from interplay.env.playhouse.truth.predicates import arrangements, contact_event
 PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
 MODULES = (
     relations, sides, arrangements, contact_events, descriptions, location_questions, size_questions, contacts, stand,
-    go_room, reposition, lift, bring,
+    reposition, lift, bring,
 )  # fmt: skip
 MEASURES = {"geometry", "passages"}  # modules of measurements, which judge nothing by themselves
 

@@ -10,8 +10,7 @@ from interplay.env.playhouse.control.tolerances import APPROACH_AIM_RAD, START_R
 from interplay.env.playhouse.planning.navigation import distance_in_room
 from interplay.env.playhouse.planning.pushes import PUSH_RUN_UP_M, PushPath, best_push_path, push_path_is_free
 from interplay.env.playhouse.tasks.instructions.go import Go
-from interplay.env.playhouse.tasks.instructions.lift import Lift
-from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
+from interplay.env.playhouse.tasks.instructions.lift import Lift, LiftContainer
 from interplay.env.playhouse.tasks.instructions.push import Push
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
 from interplay.env.playhouse.tasks.instructions.stand_at import StandAt

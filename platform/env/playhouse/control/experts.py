@@ -22,19 +22,16 @@ from interplay.env.playhouse.control.steering import Steering
 from interplay.env.playhouse.control.throw_experts import ThrowExpert, ThrowOutExpert
 from interplay.env.playhouse.control.tool_experts import HitExpert, PushWithExpert, TouchWithExpert
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
+from interplay.env.playhouse.tasks.instructions.bring import HandOver
 from interplay.env.playhouse.tasks.instructions.go import Go
-from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
-from interplay.env.playhouse.tasks.instructions.hit import Hit
-from interplay.env.playhouse.tasks.instructions.lift import Lift
-from interplay.env.playhouse.tasks.instructions.lift_container import LiftContainer
+from interplay.env.playhouse.tasks.instructions.lift import Lift, LiftContainer
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
 from interplay.env.playhouse.tasks.instructions.position import Position
 from interplay.env.playhouse.tasks.instructions.push import Push
-from interplay.env.playhouse.tasks.instructions.push_with import PushWith
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
 from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
 from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
-from interplay.env.playhouse.tasks.instructions.touch_with import TouchWith
+from interplay.env.playhouse.tasks.instructions.use_tool import Hit, PushWith, TouchWith
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.task import Expert, Task
 from interplay.env.world import World

@@ -10,7 +10,7 @@ from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
 from interplay.env.playhouse.control.tolerances import CARRY_PITCH_RAD
 from interplay.env.playhouse.physics.hand import is_offered
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements
-from interplay.env.playhouse.tasks.instructions.hand_over import HandOver
+from interplay.env.playhouse.tasks.instructions.bring import HandOver
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.task import Expert

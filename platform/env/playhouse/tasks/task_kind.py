@@ -10,14 +10,16 @@ import numpy as np
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 
+Sampler = Callable[[TaskContext, np.random.Generator], PlayhouseTask]  # raises InfeasibleTask
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaskKind:
-    """One kind of task. Each is defined in the module of its task and listed in `tasks/kinds.py`."""
+    """One kind of task. Defined in the module of its task and listed in `tasks/kinds.py`."""
 
     name: str
     task: type[PlayhouseTask]
-    sample: Callable[[TaskContext, np.random.Generator], PlayhouseTask]  # raises InfeasibleTask
+    sample: Sampler
     wordings: tuple[str, ...] = ()  # all templates of its instruction
     probe_steps: int = 0  # time limit of a probe if a competent solver often needs more steps than for most kinds
     usual: bool = False  # sampled by default; other kinds only if the configuration names them

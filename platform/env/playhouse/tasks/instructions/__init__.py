@@ -1,1 +1,1 @@
-"""Instructions to act: one module for each kind, with its success test, progress and sampler."""
+"""Instructions to act: their success tests, progress and samplers, in one module for each family."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.layouts import ArrangementPlan, plan_gathering, plan_layout
 from interplay.env.playhouse.planning.stacks import Stack, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext
@@ -113,25 +114,28 @@ def sample_arrangement(
     rng: np.random.Generator,
     kind: str,
     shape: str,
-    choices: Sequence[tuple[str, ObjectGroup]],
-    furniture: int | None = None,
+    groups: Sequence[ObjectGroup],
+    wordings: Sequence[str],
+    furniture: Thing | None = None,
 ) -> Arrangement:
-    """Draws a feasible arrangement, not yet done, of one of these groups of objects, each with its instruction.
+    """Draws a feasible arrangement, not yet done, of one of these groups of objects, gathered at `furniture` if given.
 
     Raises:
         InfeasibleTask: there is none, or the world lacks a movement.
     """
+    names = {"other": context.name(furniture, rng)} if furniture is not None else {}
+    texts = [fill_template(wordings, rng, things=group.words, **names) for group in groups]
     context.require_movement(kind, "push", "strafe")
-    for number in rng.permutation(len(choices))[:MAX_GROUPS_TRIED].tolist():
-        text, group = choices[number]
+    for number in rng.permutation(len(groups))[:MAX_GROUPS_TRIED].tolist():
+        group = groups[number]
         task = Arrangement(
             kind=kind,
-            instruction=text,
+            instruction=texts[number],
             solver=context.solver,
             shape=shape,
             candidates=group.candidates,
             count=group.count,
-            furniture=furniture,
+            furniture=None if furniture is None else furniture.index,
         )
         if len(task.objects_in_place(context.facts)) < group.count and task.plan(context.facts) is not None:
             return task

@@ -1,4 +1,4 @@
-"""Bring the setter an object, or several of a description."""
+"""Bring the setter an object, or several of a description, or hand it one."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ BRING_SEVERAL_WORDINGS = (
     "bring me {things}", "fetch me {things}", "get {things} for me", "carry {things} over to me",
     "collect {things} and bring them here", "i would like to have {things} here",
 )  # fmt: skip
-
 REACH_M = 1.5  # from the setter to what is within its reach
 MIN_DISTANCE_M = REACH_M + 0.5  # from the setter to an object that it asks for
 SEVERAL_PROBABILITY = 0.5  # of several objects, if there are enough of a description
+HAND_OVER_WORDINGS = (
+    "hand me the {thing}", "give me the {thing}", "pass me the {thing}", "hand the {thing} over to me",
+    "put the {thing} in my hand", "let me take the {thing} from you",
+)  # fmt: skip
+OFFER_DISTANCE_M = 1.0  # from the setter to an object that is held out to it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,4 +102,32 @@ def _is_far(context: TaskContext, thing: Thing) -> bool:
     return math.dist(context.facts.bodies[context.setter].position, thing.xy) > MIN_DISTANCE_M
 
 
-KIND = TaskKind(name="bring", task=Bring, sample=sample_bring, wordings=(*BRING_WORDINGS, *BRING_SEVERAL_WORDINGS))
+@dataclass(frozen=True, kw_only=True)
+class HandOver(PlaceObjects):
+    """Give an object into the setter's hand. It takes two players: the setter has to take what is held out to it."""
+
+    setter: str  # role of the player to hand it to
+
+    def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
+        return thing.held_by == self.setter
+
+    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
+        return max(predicates.walk(facts, thing.xy, facts.bodies[self.setter].position) - OFFER_DISTANCE_M, 0.0)
+
+    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
+        return placements_around(facts, thing, facts.bodies[self.setter])
+
+
+def sample_hand_over(context: TaskContext, rng: np.random.Generator) -> HandOver:
+    """Draws an object to hand over."""
+    context.require_movement("hand_over", "push", "strafe")
+    context.require_setter("hand_over")
+    thing = sample_one(context.carriable_objects(), rng, "hand_over", "no loose thing can be named")
+    text = fill_template(HAND_OVER_WORDINGS, rng, thing=context.name(thing, rng))
+    return HandOver.of(context, "hand_over", text, [thing], setter=context.setter)
+
+
+BRING_KIND = TaskKind(
+    name="bring", task=Bring, sample=sample_bring, wordings=(*BRING_WORDINGS, *BRING_SEVERAL_WORDINGS)
+)
+HAND_OVER_KIND = TaskKind(name="hand_over", task=HandOver, sample=sample_hand_over, wordings=HAND_OVER_WORDINGS)

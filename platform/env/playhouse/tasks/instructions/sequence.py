@@ -10,7 +10,7 @@ import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions import go, go_room, lift, position, push, put, reposition, throw
+from interplay.env.playhouse.tasks.instructions import go, lift, position, push, put, reposition, stand, throw
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -23,7 +23,7 @@ WORDINGS = (
 )  # fmt: skip
 # Kinds that stay done while another instruction is carried out, and kinds that can follow.
 FIRST_KINDS = (*put.KINDS, position.KIND, reposition.KIND, throw.THROW_KIND, push.KIND)
-SECOND_KINDS = (go.KIND, lift.KIND, *put.KINDS, position.KIND, throw.THROW_KIND, go_room.KIND)
+SECOND_KINDS = (go.KIND, lift.LIFT_KIND, *put.KINDS, position.KIND, throw.THROW_KIND, stand.GO_ROOM_KIND)
 PART_KINDS = {kind.name: kind for kind in (*FIRST_KINDS, *SECOND_KINDS)}
 MAX_DRAWS = 12  # of the two parts, until neither interferes with the other
 # First words of instructions that are not imperatives, which another instruction cannot follow.

@@ -1,4 +1,4 @@
-"""Stand in a relation to the setter (in front, behind, left, right, next to, far, opposite), or between two things."""
+"""Stand in a relation to the setter, or between two things; go into another room."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.stand_at import StandAt, T, draw_feasible
-from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.tasks.sampling import room_of_player, sample_one
+from interplay.env.playhouse.tasks.task_kind import Sampler, TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask
 
 AT_SIDE_M = 1.5  # between the middles of two players, one in front of the other, behind it, or at a side of it
 NEXT_TO_M = 1.0  # between the middles of two players next to each other: an arm's length between them
-
 STAND_WORDINGS: Mapping[str, tuple[str, ...]] = {
     "front": (
         "stand in front of me", "come and stand in front of me", "go in front of me", "place yourself in front of me",
@@ -65,6 +65,11 @@ MISREAD_RELATIONS = {  # relations that each one is mistaken for
     "far": ("next",),
     "opposite": ("next", "behind"),
 }
+INSIDE_MARGIN_M = 0.4  # from the walls, and so from a doorway's sill, at which a player is in a room
+GO_ROOM_WORDINGS = (
+    "go to the {room}", "go into the {room}", "walk to the {room}", "walk into the {room}", "enter the {room}",
+    "move over to the {room}", "visit the {room}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,19 +148,39 @@ def _sample_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Gener
     return task
 
 
+@dataclass(frozen=True, kw_only=True)
+class GoRoom(StandAt):
+    """Walk into a room, past its doorway."""
+
+    room: str  # its name in `HouseFacts`
+
+    def holds(self, facts: HouseFacts, body: Body) -> bool:
+        room = next(room for room in facts.rooms if room.name == self.room)
+        return predicates.outside(room, body.position) <= -INSIDE_MARGIN_M
+
+    def misreadings(self, facts: HouseFacts) -> Sequence[Self]:
+        """Any other room, except the one that the solver is in."""
+        here = room_of_player(facts, self.solver)
+        return [replace(self, room=room.name) for room in facts.rooms if room.name not in (self.room, here)]
+
+
+def sample_go_room(context: TaskContext, rng: np.random.Generator) -> GoRoom:
+    """Draws a room that the solver is not in and that is the only one of its kind."""
+    facts = context.facts
+    here, kinds = room_of_player(facts, context.solver), [room.kind for room in facts.rooms]
+    others = [room for room in facts.rooms if room.name != here and kinds.count(room.kind) == 1]
+    room = sample_one(others, rng, "go_room", "there is no other room that can be named")
+    text = fill_template(GO_ROOM_WORDINGS, rng, room=room.kind)
+    return GoRoom(kind="go_room", instruction=text, solver=context.solver, room=room.name)
+
+
+def _kind(name: str, task: type[StandAt], sample: Sampler, wordings: tuple[str, ...]) -> TaskKind:
+    return TaskKind(name=name, task=task, sample=sample, wordings=wordings, probe_steps=60)
+
+
+GO_ROOM_KIND = _kind("go_room", GoRoom, sample_go_room, GO_ROOM_WORDINGS)
 KINDS = (
-    TaskKind(
-        name="stand",
-        task=Stand,
-        sample=sample_stand,
-        wordings=tuple(text for wordings in STAND_WORDINGS.values() for text in wordings),
-        probe_steps=60,
-    ),
-    TaskKind(
-        name="stand_between",
-        task=StandBetween,
-        sample=sample_stand_between,
-        wordings=STAND_BETWEEN_WORDINGS,
-        probe_steps=60,
-    ),
+    _kind("stand", Stand, sample_stand, tuple(text for texts in STAND_WORDINGS.values() for text in texts)),
+    _kind("stand_between", StandBetween, sample_stand_between, STAND_BETWEEN_WORDINGS),
+    GO_ROOM_KIND,
 )

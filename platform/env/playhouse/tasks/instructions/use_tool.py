@@ -1,4 +1,4 @@
-"""Base of instructions to take one object and use it on another thing.
+"""Take one object and use it on another thing: touch, hit or push that with it.
 
 The target is the tool; `other` is the thing it is used on.
 """
@@ -6,29 +6,46 @@ The target is the tool; `other` is the thing it is used on.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
+from interplay.env.playhouse.planning.pushes import TOOL_RUN_UP_M
+from interplay.env.playhouse.planning.strikes import striking_spots
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
+from interplay.env.playhouse.tasks.instructions.push import is_pushable
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.tasks.potential import Potential, fraction_covered
 from interplay.env.playhouse.tasks.sampling import sample_one
+from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.playhouse.truth.predicates.contact_events import MIN_PUSH_DISTANCE_M
 
 MIN_GAP_M = 0.5  # from edge to edge, between a tool and the thing it is to be used on
 AT_OTHER_M = 0.2  # from edge to edge, where the tool has been brought to the other thing
 MAX_HEIGHT_M = 1.2  # of the underside of a thing within reach of a hand, above the floor
-
 WEIGHTS = Potential(look=0.1, approach=0.1, hold=0.4, carry=0.3)
 USE_WEIGHTS = (0.7, 0.29)  # once the use has begun: at its begin, and for how far it has come
-
-T = TypeVar("T", bound="UseTool")
+TOUCH_WITH_WORDINGS = (
+    "touch the {thing} with the {tool}", "take the {tool} and touch the {thing} with it",
+    "use the {tool} to touch the {thing}", "tap the {thing} with the {tool}", "hold the {tool} against the {thing}",
+    "let the {tool} touch the {thing}",
+)  # fmt: skip
+HIT_WORDINGS = (
+    "hit the {thing} with the {tool}", "take the {tool} and hit the {thing} with it",
+    "use the {tool} to hit the {thing}", "strike the {thing} with the {tool}", "knock the {tool} against the {thing}",
+    "bang the {tool} into the {thing}",
+)  # fmt: skip
+TOUCH_WEIGHT = 0.5  # of a touch that was too slow to be a hit
+PUSH_WITH_WORDINGS = (
+    "push the {thing} with the {tool}", "take the {tool} and push the {thing} with it",
+    "use the {tool} to push the {thing}", "shove the {thing} with the {tool}",
+    "move the {thing} by pushing it with the {tool}", "push against the {thing} with the {tool}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,21 +108,75 @@ def can_use(tool: Thing, other: Thing, facts: HouseFacts) -> bool:
     return not in_bin and (not predicates.same_room(tool.room, other.room) or predicates.gap(tool, other) >= MIN_GAP_M)
 
 
-def sample_use_tool(
-    task: type[T],
-    kind: str,
-    wordings: Sequence[str],
-    others: Sequence[Thing],
-    context: TaskContext,
-    rng: np.random.Generator,
-) -> T:
-    """Draws an instruction about two nameable things; `others`: what the tool may be used on."""
-    context.require_contact_log(kind)
-    facts = context.facts
-    pairs = [(tool, other) for tool in context.nameable_objects() for other in others if can_use(tool, other, facts)]
-    for tool, other in [pairs[i] for i in rng.permutation(len(pairs))]:
-        found = task(kind=kind, instruction="", solver=context.solver, target=tool.index, other=other.index)
-        if found.is_plausible_object(other, facts):
-            text = fill_template(wordings, rng, thing=context.name(other, rng), tool=context.name(tool, rng))
-            return replace(found, instruction=text)
-    return sample_one([], rng, kind, "there are no two things apart that can be named, with a way to do it")
+@dataclass(frozen=True, kw_only=True)
+class TouchWith(UseTool):
+    """Hold an object against a thing, loose or furniture, if only for a moment."""
+
+    def is_done(self, facts: HouseFacts) -> bool:
+        return predicates.touched(facts, self.other, self.target, self.solver, self.since)
+
+    def begun(self, facts: HouseFacts) -> float:
+        return 0.0
+
+    def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit(UseTool):
+    """Strike a thing, loose or furniture, with an object, faster than to touch it."""
+
+    def is_done(self, facts: HouseFacts) -> bool:
+        return predicates.hit(facts, self.other, self.target, self.solver, self.since)
+
+    def begun(self, facts: HouseFacts) -> float:
+        return TOUCH_WEIGHT * predicates.touched(facts, self.other, self.target, self.solver, self.since)
+
+    def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
+        """Tests whether there is a spot from which the solver can strike it."""
+        return bool(striking_spots(facts, self.solver, self.thing(facts), thing))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushWith(UseTool):
+    """Push a loose object along the floor with another one that is held."""
+
+    def is_done(self, facts: HouseFacts) -> bool:
+        return predicates.pushed_with(facts, self.other, self.target, self.solver, self.since)
+
+    def begun(self, facts: HouseFacts) -> float:
+        """Returns how far the object has been pushed, 1 at `MIN_PUSH_DISTANCE_M`."""
+        if not predicates.touched(facts, self.other, self.target, self.solver, self.since):
+            return 0.0
+        return min(predicates.driven(facts, self.other, facts.things[self.other].touched) / MIN_PUSH_DISTANCE_M, 1.0)
+
+    def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
+        return not thing.furniture and is_pushable(thing, facts, self.solver, TOOL_RUN_UP_M, self.target)
+
+
+def _kind(
+    name: str, task: type[UseTool], wordings: tuple[str, ...], probe_steps: int, *, loose_only: bool = False
+) -> TaskKind:
+    """Returns the kind of one use; `loose_only`: of tools on loose objects, not on furniture."""
+
+    def sample(context: TaskContext, rng: np.random.Generator) -> UseTool:
+        context.require_contact_log(name)
+        facts, others = context.facts, context.nameable_objects() if loose_only else context.nameable_things()
+        pairs = [
+            (tool, other) for tool in context.nameable_objects() for other in others if can_use(tool, other, facts)
+        ]
+        for tool, other in [pairs[i] for i in rng.permutation(len(pairs))]:
+            found = task(kind=name, instruction="", solver=context.solver, target=tool.index, other=other.index)
+            if found.is_plausible_object(other, facts):
+                text = fill_template(wordings, rng, thing=context.name(other, rng), tool=context.name(tool, rng))
+                return replace(found, instruction=text)
+        return sample_one([], rng, name, "there are no two things apart that can be named, with a way to do it")
+
+    return TaskKind(name=name, task=task, sample=sample, wordings=wordings, probe_steps=probe_steps)
+
+
+KINDS = (
+    _kind("push_with", PushWith, PUSH_WITH_WORDINGS, 80, loose_only=True),
+    _kind("touch_with", TouchWith, TOUCH_WITH_WORDINGS, 80),
+    _kind("hit", Hit, HIT_WORDINGS, 100),
+)
