@@ -1,4 +1,4 @@
-"""What a swap changes, and what it must leave alone."""
+"""Swaps of language augmentation: what they change and what they leave unchanged."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def window(rows: int, lanes: int, length: int = 3) -> MarkedWindow:
 
 
 def told(rows: int = 6) -> MarkedWindow:
-    """Three lanes with an instruction each from row 1 on; lane 0 holds two episodes, cut at row 3."""
+    """Three lanes, each with an instruction from row 1 on; lane 0 has two episodes, split at row 3."""
     w = window(rows, 3)
     w.first[[0, 3], 0] = True
     w.heard[1:3, 0] = [10, 3, 0]
@@ -37,7 +37,7 @@ def told(rows: int = 6) -> MarkedWindow:
 
 
 def speaking() -> MarkedWindow:
-    """Lane 0 says 20 at row 1 and 21 at row 4, lane 1 says 22 at row 2; each is seen as said from the next row on."""
+    """Lane 0 says 20 at row 1 and 21 at row 4, lane 1 says 22 at row 2; `said` has each from the next row on."""
     w = window(7, 2)
     for step, until, lane, word in ((1, 5, 0, 20), (4, 7, 0, 21), (2, 7, 1, 22)):
         w.spoke[step, lane] = True
@@ -60,7 +60,7 @@ def test_a_swapped_instruction_is_anothers_and_turns_the_marks(seed: int) -> Non
     before = told()
     result = run(before, ALWAYS_INSTRUCTION, seed)
     after = result.window
-    # Lane 2 has no marks, so nothing would be learned from a swap there; and nobody spoke.
+    # Lane 2 has no marks, so a swap there would teach nothing; and no utterance.
     assert result.instructions == (Segment(0, 0, 3), Segment(0, 3, 6), Segment(1, 0, 6)) and not result.utterances
     known = {tuple(row) for row in before.heard.reshape(-1, 3)} - {(0, 0, 0)}
     for lane, start, stop in result.instructions:
@@ -79,7 +79,7 @@ def test_a_swapped_instruction_is_anothers_and_turns_the_marks(seed: int) -> Non
     np.testing.assert_array_equal(after.tokens, before.tokens)
 
 
-def test_donors_come_from_several_episodes() -> None:
+def test_donors_are_from_several_episodes() -> None:
     heard = {tuple(run(told(), ALWAYS_INSTRUCTION, seed).window.heard[5, 1]) for seed in range(40)}
     assert heard == {(10, 3, 0), (11, 3, 0), (14, 3, 0)}
 
@@ -94,7 +94,7 @@ def test_an_identical_text_is_no_swap() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_swapped_utterance_is_one_mistake_and_nothing_else_is_judged(seed: int) -> None:
+def test_a_swapped_utterance_is_the_only_mark_of_its_episode(seed: int) -> None:
     before = speaking()
     result = run(before, ALWAYS_UTTERANCE, seed)
     assert result.utterances == (Segment(0, 0, 7), Segment(1, 0, 7)) and not result.untouched.any()
@@ -126,14 +126,14 @@ def test_an_utterance_whose_effect_the_window_does_not_show_is_not_swapped() -> 
     assert run(w, ALWAYS_UTTERANCE).utterances == ()
 
 
-def test_the_other_swap_is_made_where_the_drawn_one_is_not_possible() -> None:
-    w = speaking()  # nobody heard anything
+def test_the_other_swap_is_made_if_the_drawn_one_is_impossible() -> None:
+    w = speaking()  # no instruction was heard
     result = run(w, ALWAYS_INSTRUCTION)
     assert len(result.utterances) == 2 and not result.instructions
-    assert len(run(told(), ALWAYS_UTTERANCE).instructions) == 3  # nobody spoke
+    assert len(run(told(), ALWAYS_UTTERANCE).instructions) == 3  # no utterance
 
 
-def test_the_arrays_given_are_left_as_they_are() -> None:
+def test_the_input_arrays_are_not_changed() -> None:
     for make, config in ((told, ALWAYS_INSTRUCTION), (speaking, ALWAYS_UTTERANCE)):
         given, kept = make(), make()
         run(given, config)
@@ -170,7 +170,7 @@ def pictured(rows: int, lanes: int) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (rows, lanes, 2, 3, 3), np.uint8)
 
 
-def test_a_mirror_exchanges_left_and_right_of_whole_episodes() -> None:
+def test_mirroring_exchanges_left_and_right_of_complete_episodes() -> None:
     image, first = pictured(8, 40), np.zeros((8, 40), bool)
     first[3] = True
     before = np.arange(40) % 2 == 0

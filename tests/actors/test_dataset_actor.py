@@ -1,4 +1,4 @@
-"""The dataset actor: its rows are what an agent in the seat would have been given, and marks and masks fit them."""
+"""The dataset actor: its rows equal the inputs of an agent in the seat, with matching marks and masks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def name(number: int) -> str:
 
 
 def episodes() -> list[Episode]:
-    """Five; in the third an agent plays, and from its step 5 on a person steers."""
+    """Five episodes; an agent plays the third, and a person takes over at its step 5."""
     made = [with_number(record_episode(LineWorld(), seed, steps)[0], seed) for seed, steps in enumerate(STEPS)]
     control = {"setter": [(0, "scripted")], "solver": [(0, "agent"), (10, "human")]}
     made[2] = replace(made[2], meta=replace(made[2].meta, control=control))
@@ -68,7 +68,7 @@ def lanes_rows(actor: DatasetActor, unrolls: int) -> Iterator[Arrays]:
 
 
 def as_seen(number: int) -> list[Arrays]:
-    """The observations of each row as `LaneInputs` makes them of the views, the recorded actions carried out."""
+    """The observations of each row by `LaneInputs`, from the views and the recorded actions."""
     episode, views = record_episode(LineWorld(), number, STEPS[number])
     inputs = LaneInputs(LAYOUT, WORDS, 1)
     inputs.reset(0)
@@ -83,7 +83,7 @@ def as_seen(number: int) -> list[Arrays]:
 
 
 def split(rows: Arrays) -> Iterator[tuple[int, Arrays]]:
-    """(number of the episode, its rows) of every whole episode of a lane; told by its setter's place and length."""
+    """(number, rows) of every complete episode of a lane, identified by the setter's position and the length."""
     cuts = [*np.flatnonzero(rows["first"]), len(rows["first"])]
     for start, stop in pairwise(cuts):
         part = {key: array[start:stop] for key, array in rows.items()}
@@ -91,7 +91,7 @@ def split(rows: Arrays) -> Iterator[tuple[int, Arrays]]:
             yield STEPS.index(stop - start - 1), part
 
 
-def test_rows_are_what_an_agent_in_the_seat_would_have_been_given(snapshot: Snapshot) -> None:
+def test_rows_equal_the_inputs_of_an_agent_in_the_seat(snapshot: Snapshot) -> None:
     met = set()
     for rows in lanes_rows(actor_of(snapshot), 10):
         for number, part in split(rows):
@@ -103,7 +103,7 @@ def test_rows_are_what_an_agent_in_the_seat_would_have_been_given(snapshot: Snap
     assert met == set(range(len(STEPS)))
 
 
-def test_targets_are_what_was_done_and_said(snapshot: Snapshot) -> None:
+def test_targets_are_the_recorded_movements_and_utterances(snapshot: Snapshot) -> None:
     for rows in lanes_rows(actor_of(snapshot), 6):
         for number, part in split(rows):
             episode, steps = episodes()[number], STEPS[number]
@@ -134,14 +134,14 @@ def test_marks_lie_a_row_after_their_step_one_rater_a_passage(snapshot: Snapshot
     assert 0 < sum(seen) < len(seen)
 
 
-def test_only_what_no_agent_steered_is_cloned(snapshot: Snapshot) -> None:
+def test_steps_steered_by_an_agent_are_not_cloned(snapshot: Snapshot) -> None:
     for rows in lanes_rows(actor_of(snapshot), 12):
         for number, part in split(rows):
             expected = np.arange(STEPS[number] + 1) >= 5 if number == 2 else np.ones(STEPS[number] + 1, bool)
             np.testing.assert_array_equal(part["cloned"], expected)
 
 
-def test_a_whole_episode_is_written_as_its_windows_are(snapshot: Snapshot) -> None:
+def test_a_complete_episode_is_written_like_its_windows(snapshot: Snapshot) -> None:
     episode = decode_for_role(
         snapshot.read(name(0)), "solver", marks=[m for m in MARKS if m.rater == "ann"], world=LineWorld()
     )
@@ -180,7 +180,7 @@ def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> Non
     assert actor.unroll().arrays is first
 
 
-def test_augmented_rows_are_neither_cloned_nor_contrasted_from(snapshot: Snapshot) -> None:
+def test_augmented_rows_are_excluded_from_cloning_and_contrast(snapshot: Snapshot) -> None:
     plain, changed = actor_of(snapshot), actor_of(snapshot, augmentation=AugmentationConfig(probability=0.7))
     touched = 0
     for _ in range(20):
@@ -196,7 +196,7 @@ def test_augmented_rows_are_neither_cloned_nor_contrasted_from(snapshot: Snapsho
     assert touched > 20
 
 
-def test_mirrored_episodes_are_not_cloned_and_nothing_else_of_them_changes(snapshot: Snapshot) -> None:
+def test_mirrored_episodes_are_not_cloned_but_otherwise_unchanged(snapshot: Snapshot) -> None:
     plain, shown = actor_of(snapshot), actor_of(snapshot, augmentation=AugmentationConfig(probability=0.0, mirror=0.5))
     seen = 0
     for _ in range(20):
@@ -210,13 +210,13 @@ def test_mirrored_episodes_are_not_cloned_and_nothing_else_of_them_changes(snaps
     assert 0 < seen < 20 * before["first"].size
 
 
-def test_windows_around_marks_stand_for_themselves(snapshot: Snapshot) -> None:
+def test_windows_around_marks_start_with_an_empty_memory(snapshot: Snapshot) -> None:
     reader = MarkedWindowReader(snapshot, 3, world=LineWorld())
     rng = np.random.default_rng(0)
     actor = DatasetActor(reader=reader, layout=LAYOUT, vocabulary=WORDS, config=CONFIG, rng=rng)
     for _ in range(12):
         arrays = actor.unroll().arrays
-        assert arrays["first"][0].all()  # so that nothing is remembered from the window before
+        assert arrays["first"][0].all()  # so that the memory of the previous window is dropped
         assert (arrays["positive"] + arrays["negative"])[1:].any(0).all()
 
 
@@ -242,6 +242,6 @@ def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
         )
 
 
-def test_one_lane_is_too_few_for_contrast() -> None:
+def test_contrast_needs_more_than_one_lane() -> None:
     with pytest.raises(ValueError, match=r"lanes is at least 2.*got 1"):
         DatasetConfig(lanes=1)

@@ -1,4 +1,4 @@
-"""Episodes recorded side by side: each request once, grace steps, recordings that can be lived through again."""
+"""Episodes recorded in parallel lanes: each request once, grace steps, recordings that can be resimulated."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def agent_seat(lanes: int) -> AgentSeat:
     return AgentSeat(make_runner(tiny_agent(LineWorld()), lanes), checkpoint="runs/x")
 
 
-def assert_lived_through_again(episode: Episode, world: World | None = None) -> None:
-    """By its actions the same moments come as its poses show, and the same is heard and said."""
+def assert_resimulates(episode: Episode, world: World | None = None) -> None:
+    """Asserts that the actions reproduce the recorded poses and utterances."""
     world = world or LineWorld()
     solver = world.spec.solver
     by_pose = [views[solver] for _, views, _ in resimulate(world, episode, (solver,))]
@@ -62,7 +62,7 @@ def assert_lived_through_again(episode: Episode, world: World | None = None) -> 
 
 
 def asked(episode: Episode) -> tuple[int, LineTask]:
-    """The step in which the task was asked, and the task."""
+    """The step in which the task was set, and the task."""
     frame, fields = episode.meta.tasks[0]
     return frame // 2, LineTask(**fields)
 
@@ -77,7 +77,7 @@ def test_each_request_is_recorded_once(lanes: int) -> None:
         assert episode.meta.world_config == {"ends_at": None}
         assert len(episode.meta.tasks) == 1
         assert episode.meta.players["solver"] == {"kind": "scripted", "skill": "1"}
-        assert_lived_through_again(episode)
+        assert_resimulates(episode)
 
 
 def test_an_episode_starts_from_its_request_in_whatever_lane() -> None:
@@ -103,11 +103,11 @@ def test_a_question_ends_some_steps_after_its_answer() -> None:
         step, _ = asked(episode)
         answers = [u for u in episode.meta.utterances if u.role == "solver"]
         assert [u.text for u in answers] == ["two"]
-        assert answers[0].frame == 2 * (step + 1)  # heard after the asking step, answered in the next
+        assert answers[0].frame == 2 * (step + 1)  # heard after the step of the request, answered in the next
         assert episode.meta.steps == step + 2 + CONFIG.grace_steps
 
 
-def test_what_takes_too_long_is_cut() -> None:
+def test_long_episodes_are_truncated() -> None:
     assert {episode.meta.steps for _, episode in made(requests(5), config=RecordingConfig(4, 30))} == {4}
 
 
@@ -122,13 +122,13 @@ def test_agents_are_recorded_as_agents() -> None:
     for _, episode in found:
         assert episode.meta.players["solver"] == {"kind": "agent", "checkpoint": "runs/x"}
         assert episode.meta.control["solver"] == [(0, "agent")]
-        assert_lived_through_again(episode)
+        assert_resimulates(episode)
         spoken += [u.text for u in episode.meta.utterances if u.role == "solver"]
     assert spoken and all(word in WORDS for text in spoken for word in text.split())
 
 
 def test_an_agent_sees_each_episode_from_its_start() -> None:
-    """Recorded one after another in one lane, or each alone with the same random state: the first step is the same."""
+    """Consecutive episodes of one lane and each alone with the same random state have the same first step."""
     seat = agent_seat(1)
     seat._runner.policy.greedy = True
     together = {b.seed: e for b, e in made(requests(4), lanes=1, seat=seat)}
@@ -154,7 +154,7 @@ def test_several_tasks_are_recorded_with_their_ends() -> None:
     for _, episode in made(requests(5, tasks=30, pause=(2, 2), thanks=("hello",)), config=TALK):
         found = dialogue(episode.meta)
         assert len(found) > 5 and episode.meta.steps == TALK.steps
-        assert_lived_through_again(episode)
+        assert_resimulates(episode)
         assert [task.how for task in found[:-1]] == ["done"] * (len(found) - 1)
         heard = [(u.frame // 2, u.text) for u in episode.meta.utterances if u.role == "setter"]
         assert [step for step, text in heard if text != "hello"] == [task.step for task in found]
@@ -165,7 +165,7 @@ def test_several_tasks_are_recorded_with_their_ends() -> None:
 
 
 def assert_done_when_ended(episode: Episode) -> None:
-    """Walkers stand where they were asked to when the setter is content, and had stood there for a row."""
+    """The solver is at its goal for a row before the setter ends the task."""
     assert episode.poses is not None
     said = episode.said("solver")
     for task in dialogue(episode.meta):
@@ -175,7 +175,7 @@ def assert_done_when_ended(episode: Episode) -> None:
             assert (places == errand.goal).all() if errand.answer is None else task.answers(said) == ["two"]
 
 
-def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
+def test_an_overdue_task_is_abandoned_and_the_next_is_set() -> None:
     seat = ScriptedSeat(SolverConfig(skill=0.0, give_up_chance=1.0, give_up_steps=(0, 0), misread_chance=0.0), 3,
                         np.random.default_rng(0))  # fmt: skip
     for _, episode in made(requests(4, {"walk": 1.0}, tasks=30, patience=(20, 20)), seat=seat, config=TALK):
@@ -190,7 +190,7 @@ def test_what_is_not_done_in_time_is_given_up_and_the_next_asked() -> None:
 def test_an_episode_ends_after_the_last_of_its_tasks() -> None:
     for _, episode in made(requests(6, {"count": 1.0}, tasks=2, pause=(1, 1)), config=TALK):
         first, last = dialogue(episode.meta)
-        # Heard after the asking step, answered in the next; the setter hears it in the one after that.
+        # Heard after the step of the request, answered in the next; the setter hears it a step later.
         assert (first.ended, last.step) == (first.step + 2, first.step + 4)
         assert last.ended is None and episode.meta.steps == last.step + 2 + TALK.grace_steps
 

@@ -1,4 +1,4 @@
-"""Returns of episodes against a slow loop."""
+"""Episode returns against a slow loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
     for number, unroll in enumerate(made):
         if number == saved_after:
             state = returns.state()
-            returns.add(unroll)  # what goes on after a save leaves it alone
+            returns.add(unroll)  # later updates do not change the saved state
             returns = EpisodeReturns(LANES)
             returns.load_state(state)
         ended = returns.add(unroll)

@@ -1,4 +1,4 @@
-"""Setter-replay: starts rebuilt exactly, setters heard on time, rows counted, and the learner sees the same policy."""
+"""Setter replay: exact starts, utterances on time, complete rows, and log-probabilities that match the learner."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_episodes_start_as_recorded_and_their_setters_are_heard_on_time(snapshot
         for lane, name in enumerate(unroll.episodes):
             recorded, views = record_episode(LineWorld(), int(name, 16), steps=9)
             setter = [u for u in recorded.meta.utterances if u.role == "setter"]
-            heard = ["", "", *[setter[0].text] * 3, *["hello"] * 3]  # said in steps 1 and 4, heard a row later
+            heard = ["", "", *[setter[0].text] * 3, *["hello"] * 3]  # uttered in steps 1 and 4, heard a row later
             # Only rows of the episode that the lane is in at row 0.
             until = int(np.flatnonzero(np.append(unroll.arrays["first"][1:, lane], True))[0]) + 1
             for t in range(until):
@@ -123,7 +123,7 @@ def test_the_setters_avatar_moves_as_recorded(snapshot: Snapshot) -> None:
         np.testing.assert_array_equal(setter[: CONFIG.steps], 10 * recorded.poses[: CONFIG.steps, 1])
 
 
-def test_previous_and_said_are_what_the_agent_did(snapshot: Snapshot) -> None:
+def test_previous_actions_and_utterances_are_the_agents_own(snapshot: Snapshot) -> None:
     rows = stream(actor_of(snapshot), 6)
     inside = ~rows["first"][1:]
     np.testing.assert_array_equal(rows["previous"][1:][inside], rows["movement"][:-1][inside])
@@ -136,7 +136,7 @@ def test_previous_and_said_are_what_the_agent_did(snapshot: Snapshot) -> None:
 
 
 def assert_on_policy(agent: Agent, unroll: Unroll) -> None:
-    """The learner's forward over the whole unroll gives the log-probabilities that the actor noted."""
+    """The learner's forward over the complete unroll gives the log-probabilities that the actor recorded."""
     arrays = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
     observations = {key: arrays[key] for key in agent.layout.observations(0, 0)}
     with torch.no_grad():
@@ -168,7 +168,7 @@ def test_new_weights_act_from_the_next_unroll_on(snapshot: Snapshot) -> None:
 
 
 def through_a_file(state: Any) -> Any:
-    """As a checkpoint does it."""
+    """Saves and restores the state as a checkpoint does."""
     file = io.BytesIO()
     torch.save(state, file)
     file.seek(0)
@@ -224,7 +224,7 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
                 successes.append(success)
             else:
                 assert np.isnan(rows["success"][t, lane])
-            # Asked in step 1: what is said before the setter was heard answers nothing.
+            # Requested in step 1: an utterance before the solver hears it is no answer.
             text = WORDS.decode(rows["tokens"][t, lane])
             if rows["spoke"][t, lane] and text and rows["row"][t, lane] > 1:
                 said[lane].append(text)
@@ -243,7 +243,7 @@ def long_dialogues(folder: Path) -> Snapshot:
 
 
 def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
-    """Progress and success by the definition, from where the agent was at each row and what it said in which step."""
+    """Progress and success by definition, from the agent's position at each row and its utterances by step."""
     row, progress, done = len(places) - 1, 0.0, []
     for number, task in enumerate(tasks):
         if task.step > row:
@@ -257,8 +257,8 @@ def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int
     return progress, sum(done) / len(done) if done else 0.0
 
 
-def test_several_tasks_are_told_apart(tmp_path: Path) -> None:
-    """Asked by a scripted setter, tried by an agent: progress counts for what is wanted, success for what was done."""
+def test_consecutive_tasks_are_scored_separately(tmp_path: Path) -> None:
+    """A scripted setter and an agent: progress is that of the current task, success that of the ended one."""
     snapshot = long_dialogues(tmp_path)
     rows = stream(actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=36)), 45)
     order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
@@ -285,7 +285,7 @@ def test_several_tasks_are_told_apart(tmp_path: Path) -> None:
     assert len(shares) > 12 and len(set(shares)) > 2
 
 
-def test_a_dialogue_goes_on_bit_for_bit_from_what_was_saved(tmp_path: Path) -> None:
+def test_a_dialogue_resumes_bit_for_bit(tmp_path: Path) -> None:
     snapshot, config = long_dialogues(tmp_path), dataclasses.replace(CONFIG, episode_steps=36)
     straight, resumed = actor_of(snapshot, config), actor_of(snapshot, config)
     for _ in range(4):
@@ -295,7 +295,7 @@ def test_a_dialogue_goes_on_bit_for_bit_from_what_was_saved(tmp_path: Path) -> N
         assert_same_arrays(straight.unroll().arrays, resumed.unroll().arrays)
 
 
-def test_nobody_reads_the_truth_unasked(snapshot: Snapshot) -> None:
+def test_facts_are_not_read_without_need(snapshot: Snapshot) -> None:
     assert np.isnan(stream(actor_of(snapshot, dataclasses.replace(CONFIG, progress=False)), 3)["progress"]).all()
 
 
@@ -329,7 +329,7 @@ def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
         assert metrics.get(f"{head}_ratio", 1.0) == pytest.approx(1.0, rel=1e-4)
 
 
-def test_every_episode_comes_once_an_epoch(snapshot: Snapshot) -> None:
+def test_every_episode_appears_once_per_epoch(snapshot: Snapshot) -> None:
     walk = EpisodeSampler(snapshot, snapshot.ids, seed=1)
     epochs = [[walk.sample().meta.id for _ in range(EPISODES)] for _ in range(6)]
     assert all(sorted(epoch) == list(snapshot.ids) for epoch in epochs)
@@ -361,8 +361,8 @@ def house_episode(world: World, seed: int) -> Any:
     return recorder.finish()
 
 
-def test_a_house_goes_on_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
-    """Physics and pictures: the lanes saved in the middle of episodes, held objects and all."""
+def test_a_house_resumes_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
+    """Physics and images: lanes saved in the middle of episodes, including held objects."""
     world = registry.make("playhouse", **HOUSE)
     snapshot = make_snapshot(tmp_path, [with_number(house_episode(world, seed), seed) for seed in range(3)])
     config = SetterReplayConfig(lanes=2, steps=6, episode_steps=8, progress=True)

@@ -1,4 +1,4 @@
-"""Which recorded task is wanted while an agent acts, and what is true of all of them."""
+"""The recorded task that is current while an agent acts, and the success of every task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAR, NEAR, QUESTION = LineTask("walk", "", 8), LineTask("walk", "", 4), LineTask
 
 
 def tracker(*asked: tuple[LineTask, int, int | None], progresses: bool = True) -> TaskTracker:
-    """Tasks by the step in which each was asked and the row at which it was ended."""
+    """Tasks by the step in which each was set and the row at which it ended."""
     times = [DialogueTask({}, step, ended, None if ended is None else "done", 99 if ended is None else ended)
              for _, step, ended in asked]  # fmt: skip
     return TaskTracker(times, [task for task, _, _ in asked], progresses=progresses)
@@ -27,7 +27,7 @@ def facts(place: int) -> dict[str, int]:
 
 
 def follow(tracker: TaskTracker, path: Sequence[int], said: dict[int, str] | None = None) -> list[float]:
-    """The progress at every row of a path; what was said, by the row at which the step began."""
+    """The progress at every row of a path; utterances by the row at which their step began."""
     levels = []
     for row, place in enumerate(path):
         if row > 0 and (said or {}).get(row - 1):
@@ -38,7 +38,7 @@ def follow(tracker: TaskTracker, path: Sequence[int], said: dict[int, str] | Non
 
 
 def changes(levels: list[float]) -> list[int]:
-    """In places walked."""
+    """The progress in places of the line."""
     return [round((after - before) * LENGTH) for before, after in pairwise(levels)]
 
 
@@ -48,18 +48,18 @@ def test_one_task_is_followed_from_the_start_to_the_end() -> None:
     assert one.success(facts(8)) == 1.0 and one.success(facts(7)) == 0.0
 
 
-def test_progress_changes_with_what_is_wanted_and_never_jumps() -> None:
-    # Asked in step 0, ended at row 4; between two tasks nothing counts; from row 6 on another place is wanted.
+def test_progress_follows_the_current_task_without_jumps() -> None:
+    # Set in step 0, ended at row 4; no progress between two tasks; from row 6 on another place is the goal.
     two = tracker((FAR, 0, 4), (NEAR, 6, None))
     path = [0, 2, 4, 6, 8, 10, 10, 8, 6, 4, 2]
     assert changes(follow(two, path)) == [2, 2, 2, 2, 0, 0, 2, 2, 2, -2]
     assert two.success(facts(2)) == 0.5 and two.success(facts(4)) == 1.0
 
 
-def test_a_task_is_judged_where_it_was_ended() -> None:
+def test_the_success_of_a_task_is_taken_at_its_end() -> None:
     late = tracker((FAR, 0, 2), (FAR, 3, None))
     follow(late, [0, 4, 6, 7, 8])
-    assert late.success(facts(8)) == 0.5  # the first was not done when the recorded setter put an end to it
+    assert late.success(facts(8)) == 0.5  # the first was not done when the recorded setter ended it
 
 
 def test_answers_count_once_and_only_while_their_question_is_wanted() -> None:
@@ -70,13 +70,13 @@ def test_answers_count_once_and_only_while_their_question_is_wanted() -> None:
     assert [round(level, 3) for level in right[:9]] == [0, 0, 0, 1, 1, 1, 1, 1, 0]
     early = asked()
     follow(early, [0] * 12, {1: "two", 4: "two", 5: "two", 6: "two", 9: "two"})
-    assert early.success(facts(0)) == 0.0  # said with the setter, or after the question had ended
+    assert early.success(facts(0)) == 0.0  # uttered together with the setter, or after the question ended
     once = asked()
     assert max(follow(once, [0] * 5, {2: "one", 3: "two"})) == 0.0
     assert once.success(facts(0)) == 0.0
 
 
-def test_nobody_reads_the_truth_where_it_is_not_judged() -> None:
+def test_facts_are_not_read_outside_tasks() -> None:
     rows = []
     cheap = tracker((FAR, 0, 4), (NEAR, 6, None), progresses=False)
 
@@ -109,7 +109,7 @@ def test_it_goes_on_from_what_was_saved() -> None:
         assert after.success(facts(4)) == straight.success(facts(4)) == 1.0
 
 
-def test_where_nothing_was_asked_there_is_no_agenda() -> None:
+def test_an_episode_without_tasks_has_no_tracker() -> None:
     nothing = tracker()
     nothing.on_utterance(0, "two")
     nothing.advance(1, lambda: facts(0))

@@ -1,4 +1,4 @@
-"""Damaged files of a store: a clear error, no hang, no episode touched, and a repair that finds what was recorded."""
+"""Damaged files of a store: a clear error, no hang, unchanged episodes, and a repair that restores the records."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_the_catalog_alone_is_enough(sound: Path, tmp_path: Path, damage: Callab
     assert state(root) == before
 
 
-def test_without_a_journal_what_the_damaged_catalog_yields_is_kept(sound: Path, tmp_path: Path) -> None:
+def test_without_a_journal_the_readable_rows_of_the_catalog_are_kept(sound: Path, tmp_path: Path) -> None:
     root = copy(sound, tmp_path)
     _, marks = state(root)
     missing(root / "marks.jsonl")
@@ -158,7 +158,7 @@ def test_a_damaged_snapshot_and_episode_are_named(
     assert "skipped" in caplog.text
 
 
-def test_a_store_that_can_not_be_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_store_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused("reindex", [f"run.dir={tmp_path}", "run.name=none"], capsys)
     assert "is no episode store" in said
     (tmp_path / "file").write_text("")
@@ -213,7 +213,7 @@ def test_no_damage_is_a_traceback_or_touches_an_episode(
 
 
 def used(root: Path) -> None:
-    """Reads all there is, as the stages do: only errors for users come out of it."""
+    """Reads everything as the stages do; it raises only errors for users."""
     with contextlib.suppress(ValueError), EpisodeStore(root) as store:
         list(iter_readable(store, store.ids()))
         store.entries()

@@ -15,7 +15,7 @@ from interplay.episodes.recorder import REPLACED, EpisodeRecorder
 
 
 def recorded(events: dict[int, list[str | dict[str, str]]], steps: int = 8) -> Episode:
-    """An episode in which, before a step, tasks (fields) are asked and ended (words)."""
+    """An episode in which tasks (fields) are set and ended (words) before given steps."""
     world = LineWorld()
     recorder = EpisodeRecorder(world, players={})
     recorder.begin(seed=0, views=world.reset(Start(seed=0)))
@@ -44,13 +44,13 @@ def test_each_task_has_its_time() -> None:
     ]
 
 
-def test_a_task_that_is_open_when_the_next_is_asked_gives_way_to_it() -> None:
+def test_an_open_task_ends_when_the_next_is_set() -> None:
     first, second = dialogue(recorded({1: [A], 5: [B]}).meta)
     assert (first.ended, first.how, first.judged) == (5, REPLACED, 5)
     assert (second.ended, second.judged) == (None, 8)
 
 
-def test_only_what_is_said_while_a_task_is_wanted_answers_it() -> None:
+def test_only_utterances_during_a_task_answer_it() -> None:
     said = ["0", "1", "2", None, "4", "5", "6", "7"]
     assert [task.answers(said) for task in dialogue(recorded(SEVERAL).meta)] == [["2"], ["5"], ["7"]]
 
@@ -65,7 +65,7 @@ def test_ends_are_stored_and_older_episodes_have_none() -> None:
     assert (task.step, task.ended, task.judged) == (1, None, 6)
 
 
-def test_no_more_can_end_than_was_asked() -> None:
+def test_a_task_cannot_end_before_it_is_set() -> None:
     with pytest.raises(ValueError, match="no task is open"):
         recorded({2: ["done"]})
     with pytest.raises(ValueError, match="no task is open"):

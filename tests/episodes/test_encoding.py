@@ -20,7 +20,7 @@ BYTES = encode(EPISODE)
 
 @pytest.mark.parametrize("poses", [True, False])
 @pytest.mark.parametrize("steps", [1, 99, 100, 101])
-def test_what_is_decoded_is_what_was_encoded(poses: bool, steps: int) -> None:
+def test_decoding_inverts_encoding(poses: bool, steps: int) -> None:
     episode = record_episode(Corridor(poses=poses), seed=1, steps=steps)[0]
     assert_same_episode(decode(encode(episode), source="here"), episode)
 
@@ -84,7 +84,7 @@ def test_an_episode_that_contradicts_itself_is_not_written() -> None:
         encode(short)
 
 
-def test_what_stands_still_costs_next_to_nothing() -> None:
+def test_still_images_take_almost_no_space() -> None:
     episode = record_episode(Corridor(), seed=1, steps=400)[0]
     assert episode.poses is not None
     rng = np.random.default_rng(0)

@@ -57,7 +57,7 @@ def test_epochs_are_shuffled_each_in_its_own_way() -> None:
     assert [EpisodeOrder(50, seed=2).at(place) for place in range(50)] != first
 
 
-def test_a_lane_goes_through_whole_episodes_in_order(snapshot: Snapshot) -> None:
+def test_a_lane_reads_complete_episodes_in_order(snapshot: Snapshot) -> None:
     reader = LaneReader(snapshot, lanes=1, seed=0, world=Corridor())
     total = sum(STEPS) + len(STEPS)
     delivered = [row for _ in range(total // 3) for row in rows(reader.next(0, 3))]
@@ -120,7 +120,7 @@ def test_lanes_share_one_order(snapshot: Snapshot) -> None:
     assert {piece.episode.meta.id for piece in firsts} == set(snapshot.ids)
 
 
-def test_only_what_satisfies_the_condition_is_streamed(snapshot: Snapshot) -> None:
+def test_only_episodes_that_satisfy_the_condition_are_streamed(snapshot: Snapshot) -> None:
     reader = LaneReader(snapshot, lanes=1, seed=1, where=EpisodeFilter(marked=True), world=Corridor())
     assert {episode for _, episode, _ in rows(reader.next(0, 50))} == {f"{3:028x}"}
     with pytest.raises(ValueError, match="no episode to stream"):
@@ -158,7 +158,7 @@ def test_a_snapshot_without_a_readable_file_ends_the_run(snapshot: Snapshot) -> 
 
 @pytest.mark.parametrize("poses", [True, False])
 @pytest.mark.parametrize("role", ["setter", "solver"])
-def test_an_episode_is_decoded_as_the_role_lived_it(poses: bool, role: str) -> None:
+def test_an_episode_is_decoded_from_the_roles_point_of_view(poses: bool, role: str) -> None:
     episode, views, _ = record_episode(Corridor(poses=poses), seed=4, steps=12)
     marks = [
         Mark(episode.meta.id, "ann", 21, 1),
@@ -186,7 +186,7 @@ def test_pictures_that_cannot_be_had_are_an_error() -> None:
         decode_for_role(episode, "judge")
 
 
-def test_the_cache_keeps_what_was_used_last_within_its_budget() -> None:
+def test_the_cache_keeps_the_most_recently_used_within_its_budget() -> None:
     world = Corridor(poses=False)
     episodes = {str(seed): decode_for_role(record_episode(world, seed=seed)[0], "solver") for seed in range(4)}
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""Windows around marks: each holds its mark after its first row, every mark comes up, and a cursor goes on exactly."""
+"""Windows around marks: each has its mark after its first row, every mark is drawn, and a cursor resumes exactly."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_window_shows_a_mark_of_its_rater_after_its_first_row(snapshot: Sn
         assert first.episode.meta.id != name(3)
 
 
-def test_marks_come_up_equally_often_and_at_every_place(snapshot: Snapshot) -> None:
+def test_marks_are_drawn_equally_often_and_at_every_position(snapshot: Snapshot) -> None:
     windows = [pieces[0] for pieces in drawn(MarkedWindowReader(snapshot, 1, world=Corridor()), 400)]
     counts = Counter(piece.episode.meta.id for piece in windows)
     assert counts[name(0)] > 1.5 * counts[name(1)] > 0
@@ -66,7 +66,7 @@ def test_short_episodes_are_followed_by_another_window(snapshot: Snapshot) -> No
         pytest.fail("the short episode never came up")
 
 
-def test_a_cursor_goes_on_exactly(snapshot: Snapshot) -> None:
+def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
     reader = MarkedWindowReader(snapshot, 5, world=Corridor())
     drawn(reader, 7)
     state = json.loads(json.dumps(reader.state()))
@@ -83,7 +83,7 @@ def test_a_cursor_of_other_windows_is_refused(snapshot: Snapshot) -> None:
         )
 
 
-def test_without_marks_there_is_nothing_to_draw(tmp_path: Path) -> None:
+def test_without_marks_there_are_no_windows(tmp_path: Path) -> None:
     store = EpisodeStore(tmp_path)
     store.append(record_episode(Corridor(), seed=0, steps=4)[0])
     with pytest.raises(ValueError, match="mark some first: interplay mark"):

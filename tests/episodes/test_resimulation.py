@@ -11,7 +11,7 @@ from interplay.episodes.resimulation import resimulate
 
 
 @pytest.mark.parametrize("poses", [True, False])
-def test_every_row_comes_back_as_it_was_seen(poses: bool) -> None:
+def test_every_row_is_resimulated_exactly(poses: bool) -> None:
     episode, views, facts = record_episode(Corridor(poses=poses), seed=5, steps=30)
     other = Corridor(poses=poses)
     rows = 0
@@ -41,13 +41,13 @@ def test_another_world_is_refused() -> None:
         next(resimulate(world, episode, observers=()))
 
 
-def test_a_mission_that_nobody_said_is_kept() -> None:
+def test_a_mission_without_an_utterance_is_kept() -> None:
     episode, views, _ = record_episode(Corridor(mission="reach the end"), seed=2, steps=20)
     assert views[0]["solver"].heard == "reach the end"
     assert transcript.heard(episode.meta, "solver") == [seen["solver"].heard for seen in views]
 
 
-def test_who_steers_is_kept_as_runs() -> None:
+def test_controllers_are_stored_as_runs() -> None:
     world = Corridor()
     recorder = EpisodeRecorder(world, players={"solver": {"kind": "agent"}})
     views = world.reset(Start(seed=1))
@@ -60,7 +60,7 @@ def test_who_steers_is_kept_as_runs() -> None:
     assert (episode.actions["setter"] == 1).all()  # no entry among the actions: at rest
 
 
-def test_a_recorder_says_what_it_misses() -> None:
+def test_a_recorder_reports_missing_fields() -> None:
     world = Corridor(poses=False)
     recorder = EpisodeRecorder(world, players={})
     with pytest.raises(ValueError, match="call begin"):

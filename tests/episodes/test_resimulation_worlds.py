@@ -1,4 +1,4 @@
-"""What is recorded in the worlds of this package comes back through the store, pixel for pixel."""
+"""Episodes of this package's worlds are resimulated from the store pixel for pixel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORLDS: list[tuple[str, dict[str, Any]]] = [("playhouse", {}), ("gymnasium", {"i
 
 
 def act(world: World, rng: np.random.Generator) -> dict[str, Action]:
-    """Random actions, each held for the step, and now and then a word."""
+    """Random actions, each held for the step, and occasional words."""
     bins = [component.bins for component in world.spec.movement]
     return {
         role: Action(

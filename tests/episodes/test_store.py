@@ -46,7 +46,7 @@ def test_an_appended_episode_is_read_back(tmp_path: Path) -> None:
         store.read("x")
 
 
-def test_episodes_are_found_by_what_they_are(tmp_path: Path) -> None:
+def test_episodes_are_found_by_their_metadata(tmp_path: Path) -> None:
     store, ids = filled(tmp_path)
     store.add_marks([Mark(ids[2], "ann", 4, 1)])
     assert store.ids() == sorted(ids)
@@ -61,7 +61,7 @@ def test_episodes_are_found_by_what_they_are(tmp_path: Path) -> None:
     assert [entry.steps for entry in store.entries(EpisodeFilter(rounds_before=1))] == [6, 6]
 
 
-def test_who_steered_for_a_while_is_found_too(tmp_path: Path) -> None:
+def test_a_temporary_controller_is_found_too(tmp_path: Path) -> None:
     plain = episode(1)
     control = {**plain.meta.control, "solver": [(0, "agent"), (8, "human")]}
     store = EpisodeStore(tmp_path)
@@ -83,7 +83,7 @@ def test_reindex_rebuilds_the_index_and_loses_no_mark(tmp_path: Path) -> None:
     assert store.reindex().added == ()
 
 
-def test_reindex_takes_in_what_others_put_there(tmp_path: Path) -> None:
+def test_reindex_adds_files_of_other_processes(tmp_path: Path) -> None:
     store, _ids = filled(tmp_path)
     other = episode(9)
     EpisodeFiles(tmp_path).place(other)
@@ -199,7 +199,7 @@ def test_a_snapshot_notices_another_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attempt", range(4))
-def test_kill_loses_nothing_that_was_appended(tmp_path: Path, attempt: int) -> None:
+def test_a_kill_loses_no_appended_episode(tmp_path: Path, attempt: int) -> None:
     """SIGKILL at a random point of a random append, several times over the same store."""
     rng = np.random.default_rng(attempt)
     said: list[str] = []
@@ -223,7 +223,7 @@ def test_kill_loses_nothing_that_was_appended(tmp_path: Path, attempt: int) -> N
     assert not list(tmp_path.glob("episodes/*/*.tmp"))
 
 
-def test_old_leftovers_are_swept_and_young_ones_left_alone(tmp_path: Path) -> None:
+def test_old_temporary_files_are_removed_and_recent_ones_kept(tmp_path: Path) -> None:
     store, _ = filled(tmp_path)
     folder = next((tmp_path / "episodes").iterdir())
     (folder / "half.npz.17.tmp").write_bytes(b"half")
@@ -232,7 +232,7 @@ def test_old_leftovers_are_swept_and_young_ones_left_alone(tmp_path: Path) -> No
     assert len(store.ids()) == 4
 
 
-def test_reading_goes_on_while_another_process_appends(tmp_path: Path) -> None:
+def test_reading_works_while_another_process_appends(tmp_path: Path) -> None:
     store, ids = filled(tmp_path)
     snapshot = store.snapshot("first")
     store.close()

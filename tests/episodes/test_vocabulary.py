@@ -8,7 +8,7 @@ from interplay.episodes.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary
 TEXTS = ["Lift the red ball!", "go to the bed", "the ball"]
 
 
-def test_words_come_by_frequency_then_alphabet() -> None:
+def test_words_are_ordered_by_frequency_then_alphabet() -> None:
     assert Vocabulary.build(TEXTS).words == ("the", "ball", "bed", "go", "lift", "red", "to")
     assert Vocabulary.build(reversed(TEXTS)) == Vocabulary.build(TEXTS)
     assert Vocabulary.build(TEXTS, limit=3).words == ("the", "ball", "bed")
@@ -35,7 +35,7 @@ def test_silence_is_all_padding() -> None:
 
 
 @given(st.lists(st.sampled_from(["the", "ball", "bed", "go", "lift", "red", "to"]), max_size=7))
-def test_what_is_encoded_is_decoded(said: list[str]) -> None:
+def test_encoding_and_decoding_are_inverse(said: list[str]) -> None:
     vocabulary = Vocabulary.build(TEXTS)
     assert vocabulary.decode(vocabulary.encode(" ".join(said), 8)) == " ".join(said)
 

@@ -1,4 +1,4 @@
-"""The sentence about answers follows from the intervals, and not from the means alone."""
+"""The sentence about answers follows from the intervals, not only from the means."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interplay.evaluation.report_data import ReportData
         ([5.1, -4.9, 0.1, 1.1], [5.0, -5.0, 0.0, 1.0], "The correct one earns most"),  # the same questions
     ],
 )
-def test_an_order_is_claimed_where_intervals_are_apart(right: list[float], wrong: list[float], says: str) -> None:
+def test_an_order_is_claimed_if_intervals_do_not_overlap(right: list[float], wrong: list[float], says: str) -> None:
     found = headlines(ReportData(answer_rewards={"correct": right, "incoherent": wrong}))
     (answers,) = [finding for finding in found if finding.label == "Reward of an answer"]
     assert says in answers.sentence

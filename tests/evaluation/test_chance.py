@@ -1,4 +1,4 @@
-"""What probes yield to those who did not listen: counted by hand for questions, played for instructions."""
+"""Probe scores without listening: counted by hand for questions, simulated for instructions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_answer_drawn_from_the_right_ones_is_right_as_often_as_they_are() -> 
     assert level.most_common_answer == ("red", 0.75) and level.best_guess == 0.75 and level.resting == 0.0
 
 
-def test_where_several_answers_are_right_each_counts() -> None:
+def test_every_correct_answer_counts() -> None:
     first = replace(question("red ball"), accepted=("red ball", "blue duck"))
     second = replace(question("blue duck"), accepted=("blue duck",))
     level = chance_of_answers([first, second])
@@ -48,21 +48,21 @@ def test_the_balance_is_that_of_the_drawn_probes(worlds: list[World]) -> None:
         assert found[kind].random == pytest.approx(sum((times / 12) ** 2 for times in answers.values()))
 
 
-def test_who_moves_at_random_may_come_upon_a_thing_and_who_rests_does_not(worlds: list[World]) -> None:
+def test_a_random_player_may_find_an_object_and_a_resting_one_does_not(worlds: list[World]) -> None:
     probes = draw_probes(worlds[0], ProbesConfig(episodes=12, kinds=("go",), steps=60))
     found = measure_chance(worlds, probes, np.random.default_rng(1))["go"]
     assert found.resting == 0.0 and 0.0 < found.random < 1.0 and found.most_common_answer is None
     assert found == measure_chance(worlds, probes, np.random.default_rng(1))["go"], "the same draws, the same chance"
 
 
-def test_who_rests_solves_what_is_as_asked_already(worlds: list[World]) -> None:
+def test_a_resting_player_solves_tasks_that_are_done_at_the_start(worlds: list[World]) -> None:
     probes = draw_probes(worlds[0], ProbesConfig(episodes=4, kinds=("group",), limits={"group": 3}))
     done = [replace(probe, task={**probe.task, "count": 1}) for probe in probes[:3]]  # one thing alone is together
     found = measure_chance(worlds, [*done, probes[3]], np.random.default_rng(1))["group"]
     assert (found.resting, found.random) == (0.75, 0.75)
 
 
-def test_what_is_stopped_is_left_out(worlds: list[World]) -> None:
+def test_interrupted_probes_are_left_out(worlds: list[World]) -> None:
     probes = draw_probes(worlds[0], ProbesConfig(episodes=2, kinds=("exist", "go"), steps=4))
     found = measure_chance(worlds, probes, np.random.default_rng(1), stopped=lambda: True)
     assert set(found) == {"exist"}

@@ -1,4 +1,4 @@
-"""Which probes are drawn where a configuration names kinds, and where it does not."""
+"""The probes that are sampled with and without kinds in the configuration."""
 
 from __future__ import annotations
 

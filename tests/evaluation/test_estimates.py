@@ -36,7 +36,7 @@ def test_wilson_mirrors_and_contains_its_share(trials: int, data: st.DataObject)
     assert share.low == pytest.approx(1 - mirrored.high)
 
 
-def test_wilson_without_trials_knows_nothing() -> None:
+def test_wilson_without_trials_is_the_unit_interval() -> None:
     share = estimates.wilson(0, 0)
     assert math.isnan(share.value)
     assert (share.low, share.high, share.n) == (0, 1, 0)
@@ -56,7 +56,7 @@ def test_paired_difference_of_equal_agents_is_exactly_zero() -> None:
 def test_paired_difference_has_the_normal_width_for_many_episodes() -> None:
     source = rng()
     gaps = source.normal(0.3, 1.0, 900)
-    theirs = source.normal(0, 10, 900)  # what the agents share must not widen the interval
+    theirs = source.normal(0, 10, 900)  # variation that the agents share must not widen the interval
     found = estimates.paired_bootstrap(theirs + gaps, theirs, rng())
     error = gaps.std() / 30
     assert found.value == pytest.approx(gaps.mean())
@@ -101,7 +101,7 @@ def test_strata_keep_the_number_of_episodes_of_each_task() -> None:
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [([1, 0], [1]), ([], []), ([[1]], [[1]])])
-def test_a_comparison_refuses_what_is_not_paired(ours: list[int], theirs: list[int]) -> None:
+def test_a_comparison_refuses_unpaired_results(ours: list[int], theirs: list[int]) -> None:
     with pytest.raises(ValueError, match="same episodes"):
         estimates.paired_bootstrap(ours, theirs, rng())
 

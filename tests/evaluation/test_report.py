@@ -1,4 +1,4 @@
-"""The report: what it says follows from the results, and the page needs nothing but itself."""
+"""The report: its statements follow from the results, and the page is self-contained."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def material() -> ReportData:
 
 
 class Balance(HTMLParser):
-    """Keeps the open tags, and everything that would make a browser ask the network."""
+    """Records the open tags and everything that would make a browser load from the network."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def whole() -> str:
     return render_page(material())
 
 
-def test_the_page_is_balanced_and_asks_nothing_of_the_network(whole: str) -> None:
+def test_the_page_is_balanced_and_loads_nothing_from_the_network(whole: str) -> None:
     reader = Balance()
     reader.feed(whole)
     assert reader.open == []
@@ -128,7 +128,7 @@ def test_the_page_is_balanced_and_asks_nothing_of_the_network(whole: str) -> Non
     assert "@import" not in whole
 
 
-def test_what_people_said_can_not_become_markup(whole: str) -> None:
+def test_utterances_are_escaped(whole: str) -> None:
     assert "lift the &lt;b&gt;ball&lt;/b&gt;" in whole
     assert "<b>ball" not in whole
     assert "A &lt;run&gt; &amp; more" in whole
@@ -166,14 +166,14 @@ def test_figures_take_their_ink_from_the_page(whole: str) -> None:
     assert "#c0d0e0" not in whole
 
 
-def test_nothing_run_is_said_section_by_section() -> None:
+def test_every_section_of_an_empty_report_says_so() -> None:
     empty = render_page(ReportData())
     assert empty.count("Not run.") == 9
     assert empty.count('class="card missing"') == 5
     assert all(found.verdict is None for found in orderings.orderings(ReportData()))
 
 
-def test_a_full_report_misses_nothing(whole: str) -> None:
+def test_a_full_report_has_every_section(whole: str) -> None:
     assert "Not run." not in whole
     assert "not run" not in whole
 
@@ -201,7 +201,7 @@ def test_three_lucky_episodes_are_no_evidence() -> None:
     assert comparison.verdict == 0
 
 
-def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
+def test_a_degenerate_interval_is_explained() -> None:
     few = ReportData(probes=replace(probes(0.25, 1.0, n=4), joint=("go",)))
     for finding in headlines(few)[:2]:  # three differ: a coin lands thrice alike in 2 of 8
         assert "no clear difference, as too few episodes differ for the sign test (p = 0.25)" in finding.sentence
@@ -211,7 +211,7 @@ def test_an_interval_that_looks_certain_is_explained_where_it_is_not() -> None:
     assert "too few" not in headlines(even)[0].sentence
 
 
-def test_nothing_against_nothing_has_no_ratio() -> None:
+def test_zero_against_zero_has_no_ratio() -> None:
     none = ReportData(probes=probes(0.0, 0.0))
     assert "no clear difference (95% interval of the ratio –)" in headlines(none)[0].sentence
     assert "1.00 to 1.00" not in render_page(none)
@@ -299,7 +299,7 @@ def test_the_summary_refuses_a_key_it_computes_itself(tmp_path: Path) -> None:
         write_report(tmp_path, {"results": 1}, ReportData())
 
 
-def test_plain_refuses_what_json_can_not_say() -> None:
+def test_plain_refuses_values_without_json() -> None:
     with pytest.raises(ValueError, match="got set"):
         to_json({"tags": {1}})
 
@@ -345,7 +345,7 @@ def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
     assert (curve.values[0], curve.values[-1]) == (49.5, 949.5)
 
 
-def test_the_report_shows_what_each_task_yields_without_listening() -> None:
+def test_the_report_shows_each_tasks_score_without_listening() -> None:
     levels = {"go": ChanceLevel(0.02, 0.31), "lift": ChanceLevel(0.0, 0.4, {"yes": 0.55, "no": 0.45})}
     results = replace(probes(0.4, 0.8), chance=levels, limits={"lift": 24})
     shown = render_page(ReportData(probes=results))

@@ -1,4 +1,4 @@
-"""An agent out of its checkpoint: the same network, the same words, and clear words about another one."""
+"""An agent restored from its checkpoint: the same network and vocabulary, and a clear refusal of another agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def saved(root: Path, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("utility", [False, True])
-def test_an_agent_comes_back_as_it_was(tmp_path: Path, utility: bool) -> None:
+def test_a_restored_agent_equals_the_saved_one(tmp_path: Path, utility: bool) -> None:
     agent = tiny_agent(LineWorld(), utility=utility)
     saved(tmp_path, agent)
     loaded, words = load_agent(tmp_path)
@@ -34,13 +34,13 @@ def test_an_agent_comes_back_as_it_was(tmp_path: Path, utility: bool) -> None:
     check_same_agent(checkpoint.read(tmp_path), describe_agent(loaded, words))
 
 
-def test_a_reward_model_is_built_from_what_a_policy_says() -> None:
+def test_a_reward_model_is_built_from_a_policys_checkpoint() -> None:
     described = describe_agent(tiny_agent(LineWorld()), WORDS)
     assert build_agent(described, utility=True)[0].utility is not None
     assert build_agent(described)[0].utility is None
 
 
-def test_another_agent_is_refused_with_what_differs(tmp_path: Path) -> None:
+def test_another_agent_is_refused_with_the_differences(tmp_path: Path) -> None:
     saved(tmp_path, tiny_agent(LineWorld()))
     found = checkpoint.read(tmp_path)
     wider = tiny_agent(LineWorld(), config=replace(TINY, width=32))

@@ -1,4 +1,4 @@
-"""Every public loss refuses a tensor of another shape or dtype by its name, and takes the right one."""
+"""Every public loss refuses a tensor of a wrong shape or dtype by its name, and accepts the right one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ LOSSES: list[tuple[Loss, dict[str, Any]]] = [
 
 
 def wrong(tensor: Tensor) -> Iterator[Tensor]:
-    """The same values with an axis more, an axis less, and of another dtype; [T, 1] where there are lanes."""
+    """The same values with an extra axis, a missing axis and another dtype; [T, 1] for inputs with lanes."""
     yield tensor[..., None]
     yield tensor[0]
     yield (~tensor).int() if tensor.dtype == torch.bool else tensor > 0
@@ -84,7 +84,7 @@ def test_vtrace_broadcasts_nothing(name: str, shape: tuple[int, ...]) -> None:
         vtrace(**{**arguments, name: bad})
 
 
-def test_all_problems_are_told_at_once_with_the_sizes_that_the_letters_have() -> None:
+def test_all_problems_are_reported_together_with_the_sizes_of_the_letters() -> None:
     with pytest.raises(ValueError) as error:
         check_shapes(
             value=(torch.rand(4, 2), "float [T, B]"),

@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not there, and clear about what they refuse."""
+"""Checkpoints: complete or absent, and explicit about what they refuse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def save(root: Path, step: int, **changes: Any) -> Path:
     return checkpoint.save(root, step=step, **settings)
 
 
-def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+def test_a_saved_checkpoint_is_read_back(tmp_path: Path) -> None:
     path = save(tmp_path, 400)
     assert path == tmp_path / "000000400"
     assert sorted(file.name for file in path.iterdir()) == ["agent.pt", "checkpoint.json", "training.pt"]
@@ -60,7 +60,7 @@ def test_the_same_step_may_be_saved_again(tmp_path: Path) -> None:
 
 
 def test_a_half_written_checkpoint_is_as_if_it_were_not_there(tmp_path: Path) -> None:
-    """What a kill in the middle of `save` leaves behind."""
+    """The files that a kill during `save` leaves behind."""
     assert checkpoint.latest(tmp_path) is None
     assert checkpoint.latest(tmp_path / "nowhere") is None
     half = tmp_path / ".tmp-000000002"
@@ -70,30 +70,28 @@ def test_a_half_written_checkpoint_is_as_if_it_were_not_there(tmp_path: Path) ->
     save(tmp_path, 1)
     newest = checkpoint.latest(tmp_path)
     assert newest is not None and newest.step == 1
-    save(tmp_path, 2)  # and the next attempt is not in its way
+    save(tmp_path, 2)  # and the next attempt succeeds
     assert checkpoint.read(tmp_path).step == 2
     assert torch.equal(checkpoint.read(tmp_path).weights()["steps"], WEIGHTS["steps"])
 
 
 class Unsaveable:
-    """What `torch.save` refuses, as if the process were killed there."""
+    """An object that `torch.save` refuses, as if the process were killed there."""
 
     def __reduce__(self) -> str:
         raise OSError("the disk is full")
 
 
-def test_a_save_that_fails_leaves_the_one_before(tmp_path: Path) -> None:
-    """Also where it was to replace a checkpoint of the same step."""
+def test_a_failed_save_keeps_the_previous_checkpoint(tmp_path: Path) -> None:
+    """Also if it was to replace a checkpoint of the same step."""
     save(tmp_path, 5)
     with pytest.raises(OSError, match="the disk is full"):
         save(tmp_path, 5, training={"world": Unsaveable()})
     assert checkpoint.read(tmp_path).training()["world"] == TRAINING["world"]
 
 
-def test_a_checkpoint_of_the_same_step_is_replaced_in_one_piece(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A kill while the old one's files are removed must not leave a folder that looks whole and is not."""
+def test_a_checkpoint_of_the_same_step_is_replaced_atomically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill while the old files are removed must not leave an incomplete folder that looks complete."""
     save(tmp_path, 5)
     gone: list[Path] = []
 
@@ -112,7 +110,7 @@ def test_a_checkpoint_of_the_same_step_is_replaced_in_one_piece(
     assert found.training() == {"updates": 7}
 
 
-def test_nothing_there(tmp_path: Path) -> None:
+def test_a_missing_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no checkpoint at .*expected a folder with checkpoint\.json"):
         checkpoint.read(tmp_path)
 

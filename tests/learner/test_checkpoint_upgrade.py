@@ -1,4 +1,4 @@
-"""A checkpoint of format 2 goes on as one of format 3, whether one actor played or several did."""
+"""A checkpoint of format 2 is read as one of format 3, for one actor and for several."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_lanes_become_records(old: dict[str, Any], actors: int) -> None:
     assert (new["rollout"]["reference"] is None) == (old is PLAIN)
 
 
-def test_a_stage_without_rollouts_keeps_its_parts() -> None:
+def test_a_stage_without_rollouts_keeps_its_fields() -> None:
     assert upgrade_training(training({})) == {
         "steps": 7,
         "learner": {"optimizer": {"state": {}}, "updates": 4},
@@ -68,7 +68,7 @@ def test_a_stage_without_rollouts_keeps_its_parts() -> None:
     }
 
 
-def test_what_is_read_from_disk_depends_on_its_format(tmp_path: Path) -> None:
+def test_the_format_decides_how_a_checkpoint_is_read(tmp_path: Path) -> None:
     path = checkpoint.save(tmp_path, step=5, description={}, weights={}, training=training(ONE))
     assert "actor" in checkpoint.read(path).training()
     (path / "checkpoint.json").write_text(json.dumps({"format": 2, "step": 5}))

@@ -1,4 +1,4 @@
-"""Two ranks, each a process with half of the lanes, learn what one learner with all lanes does."""
+"""Two ranks, each a process with half of the lanes, equal one learner with all lanes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def free_address() -> str:
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], str]:
-    """What each rank wrote down, and what the first said once the other was gone."""
+    """The results of each rank, and the first rank's error after the other ended."""
     folder, address = tmp_path_factory.mktemp("ranks"), free_address()
     places = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     started = [
@@ -61,14 +61,14 @@ def alone() -> tuple[Learner, list[dict[str, float]], dict[str, torch.Tensor]]:
 
 
 def test_the_halves_count_unlike(alone: Any) -> None:
-    """Otherwise the average of the ranks' means would do."""
+    """Otherwise an average of the ranks' means would be correct."""
     agent: Agent = alone[0].agent
     arrays, half = demonstrated_rows(agent, 0).arrays, slice(0, LANES // 2)
     for counts in (arrays["cloned"], arrays["spoke"], arrays["positive"], (arrays["heard"] != 0).any(-1)):
         assert counts[:, half].sum() != counts.sum() / 2
 
 
-def test_gradients_are_those_of_all_lanes_at_once(ranks: Any, alone: Any) -> None:
+def test_gradients_equal_those_of_all_lanes_together(ranks: Any, alone: Any) -> None:
     for told in ranks[0]:
         assert told["gradients"].keys() == alone[2].keys()
         for name, gradient in alone[2].items():
@@ -80,7 +80,7 @@ def test_metrics_are_those_of_all_lanes(ranks: Any, alone: Any) -> None:
         one, other = (told[f"metrics {number}"] for told in ranks[0])
         assert one == other
         assert one.keys() == alone[1][number].keys()
-        # Adam divides by the gradient's size, so a rounding grows from one update to the next.
+        # Adam divides by the gradient's magnitude, so rounding errors grow with each update.
         tolerance = (2e-5, 5e-3, 2e-2)[number]
         for name, value in alone[1][number].items():
             assert one[name] == pytest.approx(value, rel=tolerance, abs=tolerance / 10), (number, name)
@@ -94,8 +94,8 @@ def test_ranks_stay_the_same_bit_for_bit(ranks: Any) -> None:
         assert torch.equal(mine, theirs)
 
 
-def test_what_ranks_saved_goes_on_alone(ranks: Any, alone: Any) -> None:
-    """Every rank's state holds the lanes of all, so a run may go on with another number of ranks."""
+def test_the_state_of_ranks_resumes_in_one_learner(ranks: Any, alone: Any) -> None:
+    """The state of every rank has the lanes of all, so a run may resume with another number of ranks."""
     saved = ranks[0][1]["state"]
     for of_ranks, of_one in zip(saved["dataset_state"], alone[0].state()["dataset_state"], strict=True):
         assert of_ranks.shape == of_one.shape
@@ -110,7 +110,7 @@ def test_what_ranks_saved_goes_on_alone(ranks: Any, alone: Any) -> None:
         make_learner(agent, 3).load_state(saved)
 
 
-def test_ranks_that_start_apart_are_refused(ranks: Any) -> None:
+def test_ranks_with_different_initial_weights_are_refused(ranks: Any) -> None:
     assert all("of the agent are not the same on all 2 ranks" in results["other"] for results in ranks[0])
 
 
@@ -119,7 +119,7 @@ def test_a_rank_that_died_ends_the_others(ranks: Any) -> None:
     assert "another rank has ended or is stuck" in ranks[1]
 
 
-def test_a_rank_that_never_comes_is_not_waited_for_forever() -> None:
+def test_a_missing_rank_times_out() -> None:
     with pytest.raises(RankLost, match=r"waited 1 s at .* and the others did not come"):
         join(rank=0, size=2, address=free_address(), patience=1)
 

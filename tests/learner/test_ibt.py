@@ -55,7 +55,7 @@ def test_three_plain_loops_agree() -> None:
 
 @given(seed=st.integers(0, 1000), constant=st.floats(-1e3, 1e3))
 @settings(max_examples=30, deadline=None)
-def test_a_constant_added_to_the_utility_changes_nothing(seed: int, constant: float) -> None:
+def test_the_loss_is_invariant_to_a_constant_added_to_the_utility(seed: int, constant: float) -> None:
     inputs = draw(seed)
     shifted = {**inputs, "utility": inputs["utility"] + constant}
     torch.testing.assert_close(ibt_loss(**shifted).loss, ibt_loss(**inputs).loss)
@@ -84,18 +84,18 @@ def column(utility: list[float], marks: dict[int, int], first: tuple[int, ...] =
     )
 
 
-def test_a_mark_orders_what_came_before_it_and_what_it_ends() -> None:
+def test_a_mark_orders_the_steps_before_it() -> None:
     result = column([0.0, 0.0, 5.0, 5.0], {2: 1})
     assert int(result.pairs) == 4  # (0,2) (0,3) (1,2) (1,3), but neither (0,1) nor (2,3)
     assert float(result.margin) == 5
     assert float(column([0.0, 0.0, 5.0, 5.0], {2: -1}).margin) == -5
 
 
-def test_a_mark_on_the_first_row_has_nothing_before_it() -> None:
+def test_a_mark_on_the_first_row_orders_no_pair() -> None:
     assert int(column([1.0, 2.0, 3.0], {0: 1}).pairs) == 0
 
 
-def test_a_pair_with_both_signs_between_says_nothing() -> None:
+def test_a_pair_with_both_signs_between_is_ignored() -> None:
     result = column([0.0, 1.0, 10.0], {1: 1, 2: -1})
     assert int(result.pairs) == 2  # (0,1) better, (1,2) worse; (0,2) is mixed
     assert float(result.margin) == pytest.approx((1 - 9) / 2)
@@ -119,7 +119,7 @@ def test_raters_who_disagree_do_not_cancel_out() -> None:
     assert float(both.loss) == pytest.approx((float(alone.loss) + math.log1p(math.exp(2))) / 2)
 
 
-def test_no_marks_cost_nothing_and_still_have_a_gradient() -> None:
+def test_without_marks_the_loss_is_zero_and_has_a_gradient() -> None:
     inputs = draw(0, rate=0.0)
     inputs["utility"].requires_grad_()
     result = ibt_loss(**inputs)
@@ -136,7 +136,7 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
 
 @given(lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), seed=st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
-def test_the_rewards_of_an_episode_sum_to_what_its_utility_gained(lengths: list[int], seed: int) -> None:
+def test_the_rewards_of_an_episode_sum_to_its_gain_in_utility(lengths: list[int], seed: int) -> None:
     rows = sum(n + 1 for n in lengths)
     utility = torch.randn(rows, 1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     last = torch.zeros(rows, 1, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""The learner: which terms apply, that all lanes share one forward, and that it goes on exactly where it stopped."""
+"""The learner: its loss terms, one forward for all lanes, and exact resumption."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAYING = {"movement_policy", "language_policy", "value", "gate_kl"}
 
 
 def fill(arrays: Arrays, agent: Agent, rng: np.random.Generator) -> None:
-    """Random rows of episodes of four or five rows."""
+    """Random rows of episodes with four or five rows."""
     lead = arrays["first"].shape
     arrays["row"][:] = (np.arange(lead[0])[:, None] + np.arange(lead[1])) % 5
     arrays["first"][:], arrays["last"][:] = arrays["row"] == 0, arrays["row"] == 4
@@ -110,7 +110,7 @@ def test_one_update_changes_every_weight_that_has_a_term() -> None:
     agent = tiny_agent(LineWorld(), utility=True)
     before, learner = weights_of(agent), learner_of(agent)
     learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
-    # IBT sees differences of utility only, so a constant added to it has no gradient but rounding.
+    # IBT depends on differences of utility only, so a constant added to it has a gradient of rounding errors only.
     constant = {"utility.layers.2.bias"}
     assert changed(agent, before) - constant == {name for name, _ in agent.named_parameters()} - constant
     assert learner.updates == 1
@@ -129,7 +129,7 @@ def test_a_term_of_weight_0_is_left_out() -> None:
         LossWeights(**dict.fromkeys(vars(LossWeights()), 0.0))
 
 
-def test_weights_for_nothing_that_is_learned_are_refused() -> None:
+def test_weights_of_absent_terms_are_refused() -> None:
     agent = tiny_agent(LineWorld())
     learner = learner_of(agent, weighing(movement_cloning=0, language_cloning=0, css=0))
     with pytest.raises(ValueError, match=r"none of the losses .*value=1.* is shown episodes and does not play"):
@@ -182,13 +182,13 @@ def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
     assert resumed.updates == straight.updates == 6
 
 
-def test_dataset_lanes_remember_from_one_unroll_to_the_next() -> None:
-    """With a learning rate of next to nothing, three unrolls one after another are one long forward."""
+def test_dataset_lanes_carry_their_memory_across_unrolls() -> None:
+    """With a tiny learning rate, three consecutive unrolls equal one long forward."""
     agent = tiny_agent(LineWorld())
     config = LearnerConfig(ObjectiveConfig(LossWeights(css=0)), learning_rate=1e-30)
     made = [demonstrated(agent, seed) for seed in range(3)]
     long = {key: np.concatenate([unroll.arrays[key] for unroll in made]) for key in made[0].arrays}
-    long["first"][STEPS + 1 :] = False  # so that what was remembered matters in every later row
+    long["first"][STEPS + 1 :] = False  # so that the memory affects every later row
     for number, unroll in enumerate(made):
         unroll.arrays["first"][:] = long["first"][number * (STEPS + 1) :][: STEPS + 1]
     learner = learner_of(agent, config)
@@ -201,7 +201,7 @@ def test_dataset_lanes_remember_from_one_unroll_to_the_next() -> None:
 
 
 def test_joined_lanes_learn_as_separate_ones_do() -> None:
-    """The terms of rollout and demonstrated lanes in one forward are those of each alone, and their state, too."""
+    """Rollout and demonstrated lanes in one forward have the same terms and states as each alone."""
     agent = tiny_agent(LineWorld())
     config = LearnerConfig(learning_rate=1e-30)
     rows, earned = demonstrated(agent), rollout(agent)
@@ -227,7 +227,7 @@ def test_the_learning_rate_warms_up() -> None:
     assert rates == pytest.approx([2e-4, 4e-4, 6e-4, 8e-4, 8e-4, 8e-4])
 
 
-def test_the_gradient_is_clipped_where_asked() -> None:
+def test_the_gradient_is_clipped_if_configured() -> None:
     norms = []
     for clip in (None, 0.01):
         agent = tiny_agent(LineWorld())
@@ -263,7 +263,7 @@ def test_weights_are_a_copy() -> None:
     assert not np.array_equal(learner.weights()["memory.recurrent"], kept["memory.recurrent"])
 
 
-def test_without_demonstrations_only_what_was_played_is_learned_from() -> None:
+def test_without_demonstrations_only_rollouts_are_learned_from() -> None:
     weights = LossWeights(movement_cloning=0, language_cloning=0, css=0)
     config = LearnerConfig(learning_rate=1e-3, objective=ObjectiveConfig(weights=weights))
     told = []

@@ -64,7 +64,7 @@ def test_gate_cloning_is_the_bernoulli_log_likelihood() -> None:
     assert float(result.spoke_share) == pytest.approx(sum(bool(spoke[c]) for c in cells) / len(cells))
 
 
-def test_the_gate_is_right_where_its_likelier_side_is_what_was_done() -> None:
+def test_gate_accuracy_counts_the_likelier_side() -> None:
     logits, mask = torch.tensor([[0.1, 0.1, 0.1, -0.1, 9.0]]), torch.tensor([[True, True, True, True, False]])
     spoke = torch.tensor([[True, True, False, False, True]])
     assert gate_cloning(logits=logits, spoke=spoke, mask=mask).accuracy.item() == 0.75
@@ -109,7 +109,7 @@ def test_shuffled_lanes_leave_none_in_place(lanes: int, seed: int) -> None:
     assert all(int(order[b]) != b for b in range(lanes))
 
 
-def test_one_lane_has_no_other() -> None:
+def test_one_lane_has_no_negative() -> None:
     with pytest.raises(ValueError, match="at least 2 cloning lanes"):
         shuffled_lanes(1, torch.Generator())
 
@@ -142,7 +142,7 @@ def test_css_is_the_slow_cross_entropy_of_pairs() -> None:
     assert float(result.accuracy) == pytest.approx(accuracy / 2)
 
 
-def test_css_learns_nothing_where_every_lane_was_told_the_same() -> None:
+def test_css_has_no_gradient_if_every_lane_has_the_same_instruction() -> None:
     vision, language = normal(T, B, E, seed=3).requires_grad_(), normal(T, B, E, seed=4)
     text = torch.ones(T, B, 2, dtype=torch.int64)
     arguments = {"vision": vision, "language": language, "mask": some(T, B), "permutation": torch.tensor([1, 2, 3, 0])}

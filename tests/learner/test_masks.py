@@ -1,4 +1,4 @@
-"""Which steps count, and what the next row is worth at each."""
+"""The masks of the steps, and the value of the next row at each step."""
 
 import torch
 from hypothesis import given, settings

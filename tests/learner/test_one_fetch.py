@@ -1,4 +1,4 @@
-"""What stands between a host and its GPU, on a device that has shapes and no values: asked for one, it raises."""
+"""Transfers between host and GPU, on the "meta" device, which has shapes only and raises on every read of a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ META = torch.device("meta")
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, torch.Tensor]]:
-    """Learners compute on "meta"; returns what they fetch, for which 1 is told each time."""
+    """Learners compute on "meta"; returns the list of their fetches, each of which yields 1."""
     fetched: list[Mapping[str, torch.Tensor]] = []
 
     def fetch(values: Mapping[str, torch.Tensor]) -> dict[str, float]:
@@ -33,7 +33,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, torch.Tensor
 
 @pytest.mark.parametrize("parts", [{}, {"image": False}, {"utterances": False}, {"movement": False}], ids=str)
 def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
-    """Neither does it mix tensors of host and device, which raises, too."""
+    """It does not mix tensors of host and device, which raises as well."""
     plain = tiny_agent(LineWorld(**parts), utility=True)
     one = learner_of(plain)
     for _ in range(2):
@@ -45,7 +45,7 @@ def test_an_update_asks_its_device_once(parts: dict[str, Any], elsewhere: list[M
     assert {parameter.grad.device for parameter in plain.parameters() if parameter.grad is not None} == {META}
 
 
-def test_marks_and_what_only_the_host_reads_stay_there(elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
+def test_marks_and_host_only_arrays_stay_on_the_host(elsewhere: list[Mapping[str, torch.Tensor]]) -> None:
     agent = tiny_agent(LineWorld(), utility=True)
     batch = learner_of(agent).load(demonstrated=demonstrated(agent), rollout=rollout(agent))
     assert batch.rollout is not None

@@ -1,4 +1,4 @@
-"""Where and how a learner computes changes what it costs, and what it learns by a rounding only."""
+"""Settings of the computation change a learner's cost, and its results by rounding only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Told = tuple[dict[str, float], torch.Tensor]
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Graphs are traced, cut and differentiated as by the real compiler; then they run without a minute of C++."""
+    """Graphs are traced, split and differentiated as by the real compiler, but not compiled to C++."""
     torch._dynamo.reset()
     monkeypatch.setattr(forward, "COMPILE_BACKEND", "aot_eager")
 
@@ -53,7 +53,7 @@ def assert_near(told: Told, plain: Told, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("switch", [{"channels_last": True}, {"recompute": 3}], ids=str)
-def test_a_switch_that_only_moves_the_work_changes_nothing(switch: dict[str, Any], plain: Told) -> None:
+def test_a_setting_that_only_moves_the_computation_keeps_the_results(switch: dict[str, Any], plain: Told) -> None:
     assert_near(update(**switch), plain, 1e-5)
 
 
@@ -72,14 +72,16 @@ def test_bf16_is_near_and_not_the_same(plain: Told) -> None:
 
 
 def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
-    """Episodes start in the midst of these unrolls, so the memory is reset inside the loop."""
+    """Episodes start within these unrolls, so the memory is reset inside the loop."""
     assert_near(update(compile=True), plain, 1e-5)
     assert not torch._dynamo.utils.counters["graph_break"]
     # Whatever T: what a step holds, the memory's first step, whose state carries no gradient, and its others.
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 3
 
 
-def test_all_at_once_is_near(uncompiled: None, plain: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_settings_together_agree_up_to_rounding(
+    uncompiled: None, plain: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("interplay.agent.image_tower.MAX_STEM_PRODUCTS", 1)  # the stem sees one picture at a time
     assert_near(update(compile=True, precision="bf16", channels_last=True, recompute=5), plain, 0.05)
 
@@ -96,7 +98,7 @@ def test_in_bf16_weights_heads_and_memory_stay_float32() -> None:
     assert torch.equal(rounded, rounded.bfloat16().float()), "nothing was computed in bfloat16"
 
 
-def test_weights_for_actors_and_what_is_saved_do_not_know_the_layout() -> None:
+def test_exported_and_saved_weights_do_not_depend_on_the_layout() -> None:
     agent = tiny_agent(LineWorld())
     learner = learner_of(agent, LearnerConfig(channels_last=True))
     assert agent.encoder.tower is not None
@@ -113,8 +115,8 @@ def test_weights_for_actors_and_what_is_saved_do_not_know_the_layout() -> None:
         assert np.array_equal(array, other.weights()[name]), name
 
 
-def test_it_goes_on_from_another_devices_optimizer() -> None:
-    """A GPU's Adam is fused and keeps its clock on the GPU; that must not follow the run to a CPU."""
+def test_it_resumes_from_another_devices_optimizer() -> None:
+    """Adam on a GPU is fused and keeps its step count there; a run that moves to a CPU must not keep that."""
     agent = tiny_agent(LineWorld())
     learner = learner_of(agent)
     learner.update(demonstrated=demonstrated(agent))
@@ -131,7 +133,7 @@ def test_it_goes_on_from_another_devices_optimizer() -> None:
     assert all(torch.equal(tensor, twin.state_dict()[name]) for name, tensor in agent.state_dict().items())
 
 
-def test_what_was_loaded_ahead_is_learned_as_it_is_otherwise() -> None:
+def test_prefetched_batches_give_the_same_update() -> None:
     ahead, at_once = (tiny_agent(LineWorld()) for _ in range(2))
     one, other = learner_of(ahead), learner_of(at_once)
     batches = [one.load(demonstrated=demonstrated(ahead, n), rollout=rollout(ahead, n)) for n in range(3)]
@@ -167,7 +169,7 @@ def test_switches_that_cannot_be_are_refused(setting: dict[str, Any], message: s
         LearnerConfig(**setting)
 
 
-def test_a_missing_compiler_is_told_before_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_compiler_is_reported_before_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(ValueError, match=r"needs a compiler, .*g\+\+.*learner.compile=false"):

@@ -1,4 +1,4 @@
-"""V-trace against a slow transcription of the paper's equation, and against what it is for."""
+"""V-trace against a slow transcription of the paper's equation, and in its purpose."""
 
 import math
 
@@ -83,7 +83,7 @@ def test_on_policy_the_targets_are_n_step_returns(seed: int) -> None:
     assert result.mean_ratio == 1 and result.clipped_share == 0
 
 
-def test_nothing_that_stands_at_a_masked_step_matters() -> None:
+def test_values_at_masked_steps_have_no_effect() -> None:
     inputs = draw(3)
     garbage = {key: value.clone() for key, value in inputs.items()}
     for key in ("log_ratio", "reward", "discount"):
@@ -138,7 +138,7 @@ def test_policy_gradient_is_the_slow_sum_and_reaches_the_log_probability_alone()
 def evaluate_lagged_chain(*, corrected: bool) -> float:
     """The error of a value function of a 4-state ring, learned from the unrolls of a policy that lags behind.
 
-    Going on pays 1, staying pays nothing. The learner goes on with 0.9, the policy that acted with 0.4."""
+    Moving on has reward 1, staying 0. The learner moves on with probability 0.9, the policy that acted with 0.4."""
     going, acted, gamma, states = 0.9, 0.4, 0.8, 4
     rng = np.random.default_rng(0)
     value = torch.zeros(states, dtype=torch.float64)

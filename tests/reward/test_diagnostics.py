@@ -1,4 +1,4 @@
-"""How good a reward model is: moments ordered as raters did, returns, and instructions swapped."""
+"""Quality of a reward model: agreement with raters, returns, and swapped instructions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def episode(steps: int, seed: int = 0, heard: int = 4) -> Arrays:
 
 
 def test_utilities_are_those_of_each_episode_alone() -> None:
-    """Side by side and padded, in batches of two, as one by one."""
+    """Padded batches of two give the same results as single episodes."""
     model = tiny_agent(LineWorld(), utility=True)
     episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
     found = utilities(model, episodes, at_once=2)
@@ -40,7 +40,7 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
 
 @pytest.mark.parametrize("rows", [1, 4, 5, 16])
 def test_utilities_in_pieces_are_those_in_one(rows: int) -> None:
-    """However long the episodes are, no forward holds more rows than it may, and each is told of before."""
+    """For episodes of any length no forward has more rows than allowed, and each is reported before it starts."""
     model, told, seen = tiny_agent(LineWorld(), utility=True), list[str](), list[int]()
     episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
     expected = utilities(model, episodes, rows=100)
@@ -88,7 +88,7 @@ def test_a_return_is_the_rise_of_utility() -> None:
     assert returns([np.array([1, 5, 3], np.float32), np.array([0.5], np.float32)]).tolist() == [2.0, 0.0]
 
 
-def test_another_instruction_is_heard_where_one_was_heard() -> None:
+def test_a_swapped_instruction_is_heard_in_the_same_rows() -> None:
     arrays = episode(5)
     kept = {key: array.copy() for key, array in arrays.items()}
     other = np.array([7, 8, 3, 0, 0], np.int16)

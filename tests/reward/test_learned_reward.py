@@ -1,4 +1,4 @@
-"""The reward function: unroll after unroll it says what one long forward would, and an episode earns its rise."""
+"""The reward function: consecutive unrolls equal one long forward, and an episode's reward is its gain in utility."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def model() -> Agent:
 
 
 def long_rows(model: Agent, seed: int = 0) -> Arrays:
-    """Rows of episodes of seven rows, in lanes that are not in step."""
+    """Rows of episodes of seven rows, which start at different rows in each lane."""
     rng = np.random.default_rng(seed)
     arrays = allocate_rollout(model.layout, UNROLLS * STEPS, LANES)
     row = (np.arange(UNROLLS * STEPS + 1)[:, None] + 2 * np.arange(LANES)) % 7
@@ -38,11 +38,11 @@ def long_rows(model: Agent, seed: int = 0) -> Arrays:
 
 
 def cut(arrays: Arrays) -> list[Arrays]:
-    """Unrolls, the last row of each being the first of the next."""
+    """Unrolls in which the last row of each is the first of the next."""
     return [{key: array[n * STEPS : (n + 1) * STEPS + 1] for key, array in arrays.items()} for n in range(UNROLLS)]
 
 
-def test_unroll_after_unroll_is_one_long_forward(model: Agent) -> None:
+def test_consecutive_unrolls_equal_one_long_forward(model: Agent) -> None:
     function, rows = LearnedReward(model, 0), long_rows(model)
     whole = function.score(rows, LaneState())
     state = LaneState()
@@ -84,7 +84,7 @@ def test_an_episode_earns_its_rise_of_utility(model: Agent) -> None:
     assert (scored.reward[rows["last"][:-1]] == 0).all()
 
 
-def test_a_request_can_be_repeated_and_asked_of_another_replica(model: Agent) -> None:
+def test_a_request_can_be_repeated_at_another_replica(model: Agent) -> None:
     replicas = [LearnedReward(model, 0), LearnedReward(copy.deepcopy(model), 0)]
     first, second, *_ = cut(long_rows(model))
     state = replicas[0].score(first, LaneState()).lane_state
@@ -109,7 +109,7 @@ def test_a_policy_is_no_reward_model() -> None:
         LearnedReward(tiny_agent(LineWorld()), 0)
 
 
-def test_the_reference_gate_follows_its_lanes_and_keeps_nothing_itself() -> None:
+def test_the_reference_gate_keeps_its_memory_in_the_lane_state() -> None:
     agent = tiny_agent(LineWorld())
     rows = long_rows(agent)
     functions = [WithReferenceGate(EnvironmentReward(), tiny_agent(LineWorld())) for _ in range(2)]

@@ -40,9 +40,9 @@ def test_the_progress_reward_needs_the_truth() -> None:
         ProgressReward().score(unrolls_of(1)[0].arrays, LaneState())
 
 
-def test_the_environment_reward_is_what_the_world_paid_and_nothing_for_terminal_rows() -> None:
+def test_the_environment_reward_is_the_worlds_and_zero_for_terminal_rows() -> None:
     (unroll,) = unrolls_of(1)
-    unroll.arrays["env_reward"][:, 0] = [1.0, 0.0, -1.0, 2.0, 9.0]  # row T is paid for in the next unroll
+    unroll.arrays["env_reward"][:, 0] = [1.0, 0.0, -1.0, 2.0, 9.0]  # row T has its reward in the next unroll
     unroll.arrays["env_reward"][:, 1] = 0.5
     unroll.arrays["last"][1, 1] = True
     expected = np.array([[1.0, 0.5], [0.0, 0.0], [-1.0, 0.5], [2.0, 0.5]], np.float32)
@@ -50,7 +50,7 @@ def test_the_environment_reward_is_what_the_world_paid_and_nothing_for_terminal_
 
 
 @pytest.mark.parametrize("function", [ProgressReward(), EnvironmentReward()])
-def test_without_a_reward_model_none_can_be_replaced_and_nothing_is_remembered(function: RewardFunction) -> None:
+def test_without_a_reward_model_there_is_no_version_and_no_memory(function: RewardFunction) -> None:
     (unroll,) = unrolls_of(1)
     unroll.arrays["progress"][:] = 0.5
     scored = function.score({key: frozen(array) for key, array in unroll.arrays.items()}, LaneState())
@@ -61,6 +61,6 @@ def test_without_a_reward_model_none_can_be_replaced_and_nothing_is_remembered(f
 
 
 def frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """As it comes from another process."""
+    """A copy as received from another process."""
     array.flags.writeable = False
     return array

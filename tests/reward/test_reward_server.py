@@ -1,4 +1,4 @@
-"""The reward service over HTTP: it answers what the model says, and tells every wrong request what is wrong."""
+"""The reward service over HTTP: it returns the model's rewards, and explains what is wrong with a bad request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(path: str) -> tuple[dict[str, Any], int]:
 
 @dataclass(frozen=True)
 class Client:
-    """Asks the server."""
+    """Sends a request to the server."""
 
     port: int
 
@@ -89,7 +89,7 @@ def packed(arrays: Arrays) -> bytes:
 
 
 def states(lanes: int, width: int) -> Arrays:
-    """The state of so many lanes, of a model of this width."""
+    """The state of `lanes` lanes of a model of this width."""
     return {name: np.zeros((lanes, width), np.float32) for name in STATE_KEYS}
 
 
@@ -101,7 +101,7 @@ def unroll(seed: int = 0) -> Arrays:
     return {name: arrays[name] for name in [*LAYOUT.observations(0, 0), "last"]}
 
 
-def test_it_answers_what_the_model_says_and_goes_on_with_its_lanes(client: Client) -> None:
+def test_it_returns_the_models_rewards_and_continues_with_the_lane_states(client: Client) -> None:
     function = LearnedReward(tiny_agent(LineWorld(), utility=True), version=3)
     first = function.score(unroll(0), LaneState())
     second = function.score(unroll(1), first.lane_state)
@@ -126,7 +126,7 @@ def test_another_version_pays_from_the_next_request_on(client: Client) -> None:
     assert json.loads(client.ask("GET", "/about")[1])["version"] == 17
 
 
-def test_it_says_what_it_wants(client: Client) -> None:
+def test_it_describes_its_inputs(client: Client) -> None:
     status, body, _ = client.ask("GET", "/about")
     about = json.loads(body)
     assert status == 200 and about["version"] == 3
@@ -183,7 +183,7 @@ def test_objects_are_never_unpickled(client: Client) -> None:
 
 
 class Gone:
-    """A scorer whose last replica has been given up."""
+    """A scorer whose last replica has failed for good."""
 
     version = 3
 
@@ -194,7 +194,7 @@ class Gone:
         raise AssertionError(checkpoint)
 
 
-def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> None:
+def test_the_service_ends_with_an_error_if_no_replica_is_left() -> None:
     with running(Gone()) as (server, asks):
         assert server.ended_by is None
         for _ in range(2):  # until it has ended
@@ -206,7 +206,7 @@ def test_where_nobody_is_left_who_scores_that_is_told_and_the_service_ends() -> 
     assert str(server.ended_by) == said
 
 
-def test_a_reward_function_keeps_nothing_between_requests() -> None:
+def test_a_reward_function_is_stateless_between_requests() -> None:
     function = WithReferenceGate(LearnedReward(tiny_agent(LineWorld(), utility=True), 1), tiny_agent(LineWorld()))
     first = function.score(unroll(0), LaneState())
     function.score(unroll(1), first.lane_state)
@@ -227,7 +227,7 @@ def test_the_request_that_the_page_about_clusters_shows_is_answered(client: Clie
     assert names["scored"]["reward"].shape == (8, 2)
 
 
-def test_a_length_below_nothing_is_refused(client: Client) -> None:
+def test_a_negative_length_is_refused(client: Client) -> None:
     connection = HTTPConnection("127.0.0.1", client.port, timeout=20)
     connection.putrequest("POST", "/score")
     connection.putheader("Content-Length", "-1")

@@ -1,4 +1,4 @@
-"""Collecting and marking: killed, stopped or run twice, no episode and no mark is there twice, and none is lost."""
+"""Collecting and marking: after a kill, a stop or a second run, no episode or mark is duplicated or lost."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from interplay.stages.probe_files import read_films, read_results
 from interplay.stages.stage_folder import WORK_LOCK
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
-PLACED = "interplay.episodes.episode_files:EpisodeFiles.place"  # the file is there, the catalog does not know it
-MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks are there, the list of the watched is not
+PLACED = "interplay.episodes.episode_files:EpisodeFiles.place"  # the file exists, the catalog has no entry
+MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks exist, the list of watched episodes does not
 PLAYED = "interplay.evaluation.probes:ProbePlayer._step"
 
 
@@ -41,7 +41,7 @@ def marks(settings: list[str]) -> list[tuple[int, str, int, int]]:
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The settings of a run that was collected and marked without any mishap."""
+    """The settings of a run that was collected and marked without interruption."""
     settings = tiny(tmp_path_factory.mktemp("straight"))
     interplay("collect", settings)
     interplay("mark", settings)
@@ -49,7 +49,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 @pytest.mark.parametrize("moment", [AfterCall(APPENDED, 2), AfterCall(PLACED, 3)], ids=["stored", "placed"])
-def test_a_killed_recording_goes_on(straight: list[str], tmp_path: Path, moment: AfterCall) -> None:
+def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, moment: AfterCall) -> None:
     settings = tiny(tmp_path)
     result = run_and_signal(["collect", *settings], signal.SIGKILL, moment, tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
@@ -65,7 +65,7 @@ def test_a_stopped_recording_keeps_every_episode_that_had_begun(straight: list[s
     result = run_and_signal(["collect", *settings], signal.SIGINT, AfterCall(APPENDED, 1), tmp_path / "log")
     assert result.code == 130
     stored = starts(settings)
-    # One had ended, the other lane's was under way and ends; how many lanes still begin one is a matter of the moment.
+    # One episode had ended and the other lane's ends; how many more lanes begin one depends on timing.
     assert 2 <= len(stored) < 6
     assert f"stopped with {len(stored)} of 6 episodes stored; the same command continues" in result.output
     assert "Traceback" not in result.output
@@ -109,7 +109,7 @@ def test_what_is_recorded_later_is_marked_too(straight: list[str], tmp_path: Pat
 
 
 def test_raters_never_share_their_draws(straight: list[str]) -> None:
-    """Two raters of one episode watch with mistakes of their own, each the same whenever asked."""
+    """Two raters of one episode make different mistakes, each the same ones every time."""
     run = opened(straight)
     world = run.make_world()
     config = RaterConfig()
@@ -138,14 +138,14 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
     monkeypatch.setattr(EpisodeCollector, "_step", asks)
     assert main(["collect", *settings]) == 130
     assert taken == [0, 1, 0, 1, 0, 1] and starts(settings) == []
-    assert not opened(settings).stage("collect").record()  # other settings may begin it
+    assert not opened(settings).stage("collect").record()  # other settings may start it
     monkeypatch.undo()
     interplay("collect", settings)
     assert starts(settings) == starts(straight)
 
 
 @pytest.mark.parametrize("verb", ["collect", "mark"])
-def test_two_processes_can_not_record_or_mark_the_same(
+def test_two_processes_cannot_record_or_mark_the_same_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     settings = tiny(tmp_path)
@@ -185,4 +185,4 @@ def test_episodes_of_two_worlds_never_share_a_store(straight: list[str], capsys:
     assert "env.image: [16, 24] -> [24, 32]" in said
     assert "env.objects: [2, 3] -> [2, 2]" in said
     assert "run.name=" in said
-    interplay("collect", straight)  # and the refused words have not become the run's configuration
+    interplay("collect", straight)  # and the refused settings are not in the run's configuration

@@ -1,4 +1,4 @@
-"""A stage goes on with other hardware, and not with other settings of what it learns."""
+"""A stage continues on other hardware, and refuses other settings of what it learns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""experiment=house, small: episodes of several tasks go through every stage, and raters mark each of them."""
+"""experiment=house, small: episodes of several tasks pass every stage, and raters mark each of the tasks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def scripted(recorded: list[tuple[Episode, list[Mark]]]) -> list[tuple[Episode, 
     return [(episode, marks) for episode, marks in recorded if episode.meta.players["solver"]["kind"] == "scripted"]
 
 
-def test_a_setter_asks_by_cues_one_thing_after_another(recorded: list[tuple[Episode, list[Mark]]]) -> None:
+def test_a_setter_sets_consecutive_tasks_by_cues(recorded: list[tuple[Episode, list[Mark]]]) -> None:
     ends: Counter[str | None] = Counter()
     for episode, _ in scripted(recorded):
         tasks = dialogue(episode.meta)
@@ -76,16 +76,16 @@ def test_marks_lie_within_the_time_of_a_task(recorded: list[tuple[Episode, list[
         for mark in marks:
             step = mark.frame // episode.meta.frames_per_step
             (task,) = [task for task in tasks if task.step < step][-1:]
-            assert step <= task.judged + 2 + 5  # a slow rater is some steps late
+            assert step <= task.judged + 2 + 5  # a slow rater marks some steps late
             marked.add((episode.meta.id, task.step))
     total = sum(len(dialogue(episode.meta)) for episode, _ in scripted(recorded))
-    assert len(marked) > total / 3  # and not the first task alone
+    assert len(marked) > total / 3  # not only the first task
 
 
 def test_raters_differ_and_each_stays_the_same(
     run: tuple[Path, list[str]], recorded: list[tuple[Episode, list[Mark]]]
 ) -> None:
-    """A slow rater is late by as many steps in every episode, and another rater by others."""
+    """A slow rater has the same delay in every episode, and another rater has another delay."""
     assert {mark.rater for _, marks in recorded for mark in marks} == {"anna", "ben"}
     opening = opened(run[1])
     world, usual = opening.make_world(), RaterConfig(delay_steps=(0, 0), misses=0.0, errors=0.0)

@@ -1,4 +1,4 @@
-"""What is measured while an agent learns: in pieces as in one, by what pays, and never taken for a hung learner."""
+"""Measurements during training: equal in pieces and at once, by the reward in use, and never mistaken for a hang."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FOLLOWS = ("runtime=ray", "runtime.reward.follow=true")
 
 
 class RecordingHeartbeat(Heartbeat):
-    """Keeps all that a part has said it does."""
+    """A heartbeat that records every reported activity."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class RecordingHeartbeat(Heartbeat):
 
 
 class Noted(LearnedReward):
-    """Notes how many steps it scores at once."""
+    """Records how many steps it scores at once."""
 
     def __init__(self, model: Agent) -> None:
         super().__init__(model, version=1)
@@ -70,7 +70,7 @@ class Noted(LearnedReward):
 
 
 def watched(run: Run, doing: str) -> tuple[Run, RecordingHeartbeat]:
-    """The run as its learner sees it under Ray, while it does this."""
+    """The context of a learner under Ray during this activity."""
     heartbeat = RecordingHeartbeat()
     heartbeat.set_busy(doing)
     nowhere: Any = None
@@ -90,7 +90,7 @@ def measured(run: Run, snapshot: Snapshot, rewards: RewardSource) -> list[float]
 
 
 def newer_reward(run: Run, step: int, change: Callable[[Any], Any], **other: Any) -> None:
-    """Saves a reward model whose weights are those of the last, changed."""
+    """Saves a reward model with changed weights of the newest one."""
     old = checkpoint.read(run.stage("reward").checkpoints)
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")} | other
     weights = {name: change(tensor) for name, tensor in old.weights().items()}
@@ -126,10 +126,10 @@ def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
 def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
     last = np.zeros((7, 2), bool)
     last[[1, 4], 0] = last[5, 1] = True
-    sent = [last[:3], last[2:5], last[4:]]  # of two steps each; an unroll's last row is the next one's first
+    sent = [last[:3], last[2:5], last[4:]]  # of two steps each; the last row of an unroll is the first of the next
 
     class Two:
-        """Stands for an actor of two lanes, one of which ends early and begins another."""
+        """A fake actor of two lanes, one of which ends an episode early and begins another."""
 
         lanes = 2
 
@@ -179,7 +179,7 @@ def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path)
 
 def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(cloned, tmp_path))
-    fresh = replace(plain, root=tmp_path / "fresh")  # which has no checkpoint to take the words from
+    fresh = replace(plain, root=tmp_path / "fresh")  # which has no checkpoint to take the vocabulary from
     run, heartbeat = watched(fresh, "starts")
     vocabulary = _vocabulary(run, snapshot)
     assert isinstance(vocabulary, Vocabulary) and vocabulary == _vocabulary(fresh, snapshot)
@@ -189,7 +189,7 @@ def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_p
     assert heartbeat.said == ["starts", "builds the vocabulary", *numbered_episodes, "starts"]
 
 
-def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> None:
+def test_every_pass_and_every_save_is_a_reported_activity(rewarded: Path, tmp_path: Path) -> None:
     shown = [
         f"reinforce.learner.objective.weights.{name}=0" for name in ("movement_cloning", "language_cloning", "css")
     ]
@@ -209,8 +209,8 @@ def test_every_pass_and_every_save_is_told(rewarded: Path, tmp_path: Path) -> No
     assert told[2:] == ["saves"] * 4
 
 
-def test_what_is_measured_is_paid_by_what_pays(rewarded: Path, tmp_path: Path) -> None:
-    """Whatever the reward stage has come to meanwhile, also where that is a model of another make."""
+def test_measurements_use_the_reward_model_in_use(rewarded: Path, tmp_path: Path) -> None:
+    """Also if the reward stage has saved newer models meanwhile, even of another architecture."""
     run, snapshot = begun(copied(rewarded, tmp_path))
     rewards = reward_source(run)
     before = measured(run, snapshot, rewards)
@@ -222,13 +222,13 @@ def test_what_is_measured_is_paid_by_what_pays(rewarded: Path, tmp_path: Path) -
     assert measured(run, snapshot, rewards) == before
 
 
-def test_where_newer_reward_models_are_followed_the_newest_measures_too(rewarded: Path, tmp_path: Path) -> None:
+def test_measurements_use_the_newest_reward_model_if_the_run_follows_it(rewarded: Path, tmp_path: Path) -> None:
     run, snapshot = begun(copied(rewarded, tmp_path), *FOLLOWS)
     rewards = reward_source(run)
     before = measured(run, snapshot, rewards)
     newer_reward(run, 9, lambda tensor: 2 * tensor)
-    assert measured(run, snapshot, rewards) == before  # no replica has been told of it
+    assert measured(run, snapshot, rewards) == before  # no replica has loaded it
     told: tuple[Weights, int] | None = rewards.newer()
     assert told is not None and told[1] == 9
     assert measured(run, snapshot, rewards) == measured(run, snapshot, reward_source(run)) != before
-    assert rewards.model is not None and rewards.model.version == 4  # with which a replica is made anew
+    assert rewards.model is not None and rewards.model.version == 4  # the version that a restarted replica loads

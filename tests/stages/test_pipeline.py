@@ -1,4 +1,4 @@
-"""The whole pipeline end to end: in the Playhouse, in a Gymnasium world, and over damaged episodes."""
+"""The complete pipeline: in the Playhouse, in a Gymnasium world, and with damaged episodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from interplay.stages.shared_parts import checkpoint_of, start_from
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)
-ELSE_ZERO = {"unpaid"}  # where nothing is played
+ELSE_ZERO = {"unpaid"}  # without rollouts
 PROBES = ("go", "lift", "position", "color", "count", "exist")
 
 
@@ -31,7 +31,7 @@ def summary(root: Path) -> dict[str, Any]:
 
 
 def fingerprint(run: Path) -> dict[str, tuple[int, int]]:
-    """When each file of the stages that train or record was last written, and its size."""
+    """The modification time and size of each file of the training and recording stages."""
     kept = [path for stage in ("clone", "reward", "reinforce", "store/episodes") for path in (run / stage).rglob("*")]
     kept = [path for path in kept if path.name != "stage.json"] + list((run / "evaluate").glob("*.json"))
     files = [path for path in kept if path.is_file() and path.name not in ("stage.json", ".lock")]
@@ -50,15 +50,15 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_wish_to_stop_that_comes_too_late_for_its_stage_stops_the_demo(tmp_path: Path) -> None:
-    saved = AfterCall("interplay.stages.training_loop:save", 2)  # of the clone, for the last time
+def test_a_stop_request_too_late_for_its_stage_stops_the_demo(tmp_path: Path) -> None:
+    saved = AfterCall("interplay.stages.training_loop:save", 2)  # the last one of the clone stage
     result = run_and_signal(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
     assert result.code == 130, result.output
     assert "clone is done, and the same command continues with the next stage" in result.output
     assert not (tmp_path / "run" / "collect-agent").exists()
 
 
-def test_the_page_of_metrics_has_what_is_logged_and_no_more(demo: Path, tmp_path: Path) -> None:
+def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path: Path) -> None:
     run = copied(demo, tmp_path) / "run"
     shutil.rmtree(run / "reinforce")
     interplay("reinforce", tiny(tmp_path, "reinforce.learner.objective.weights.css=0.1"))  # which the demo leaves out
@@ -92,7 +92,7 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     assert "http://" not in page.replace("http://www.w3.org", "")  # it needs no network
 
 
-def test_every_stage_says_what_it_did(demo: Path) -> None:
+def test_every_stage_logs_a_summary(demo: Path) -> None:
     run = opened(["experiment=demo", *tiny(demo)])
     records = {name: run.stage(name).record() for name in STAGES}
     assert all(record["finished"] for record in records.values())
@@ -105,7 +105,7 @@ def test_every_stage_says_what_it_did(demo: Path) -> None:
     assert described["config"]["run"]["seed"] == 1
 
 
-def test_a_second_demo_makes_nothing_again(demo: Path) -> None:
+def test_a_second_demo_repeats_no_stage(demo: Path) -> None:
     before = fingerprint(demo / "run")
     assert any("checkpoints" in name for name in before)
     interplay("demo", tiny(demo))
@@ -124,7 +124,7 @@ def test_a_fresh_start_takes_the_words_and_not_the_weights(demo: Path) -> None:
     assert not torch.equal(weights["aggregate.0.weight"], from_scratch.state_dict()["aggregate.0.weight"])
 
 
-def test_what_reinforcement_started_from_plays_too(demo: Path) -> None:
+def test_the_initial_policy_of_reinforcement_is_evaluated_too(demo: Path) -> None:
     settings = ["experiment=demo", *tiny(demo)]
     agents = {"bc": "clone", "bc_rl": "reinforce"}
     assert stages_of(opened(settings)) == {**agents, "before_rl": "reward"}
@@ -134,7 +134,9 @@ def test_what_reinforcement_started_from_plays_too(demo: Path) -> None:
     assert stages_of(run) == {**agents, "before_rl": path} and checkpoint_of(run, path).step == 2
 
 
-def test_a_mirror_is_refused_to_who_sees_what_it_did(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mirroring_is_refused_for_agents_that_observe_their_previous_action(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings = [*tiny(demo), "agent.previous_action=true", "reward.augmentation.mirror=0.5", "run.name=other"]
     for stage in ("collect", "clone", "mark"):
         interplay(stage, settings)
@@ -180,7 +182,7 @@ def test_damaged_episodes_are_named_and_passed_over(tmp_path: Path, caplog: pyte
     assert (tmp_path / "run" / "report.html").exists()
 
 
-def test_where_nothing_can_be_read_the_stage_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_without_readable_episodes_reports_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path)
     interplay("collect", settings)
     for file in tmp_path.glob("run/store/episodes/*/*.npz"):

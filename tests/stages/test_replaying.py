@@ -1,4 +1,4 @@
-"""`interplay replay`: a video of a recorded episode, from what is typed to the file."""
+"""`interplay replay`: a video of a recorded episode, from the command to the file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def most_marked(settings: list[str]) -> tuple[str, list[Mark]]:
 
 
 def watched(path: Path) -> tuple[Fraction, list[NDArray[np.uint8]]]:
-    """The rate of a video, and its pictures."""
+    """The frame rate of a video and its images."""
     with av.open(str(path)) as container:
         rate = container.streams.video[0].average_rate
         assert rate is not None
@@ -48,7 +48,7 @@ def watched(path: Path) -> tuple[Fraction, list[NDArray[np.uint8]]]:
 
 
 def near(picture: NDArray[np.uint8], color: palette.Color) -> int:
-    """Pixels of about a color: encoding blurs them."""
+    """Pixels of approximately a color, because encoding blurs them."""
     return int((np.abs(picture.astype(int) - np.array(color)).max(-1) < 40).sum())
 
 
@@ -56,7 +56,7 @@ def test_an_episode_becomes_a_video(recorded: list[str], capsys: pytest.CaptureF
     run = opened(recorded)
     before = (run.root / "config.json").read_text()
     episode, marks = most_marked(recorded)
-    interplay("replay", [episode[:-1], *recorded, *SHORT])  # a unique beginning is enough
+    interplay("replay", [episode[:-1], *recorded, *SHORT])  # a unique prefix is enough
     path = run.root / "replay" / f"{episode}.mp4"
     assert f"The video: {path}" in capsys.readouterr().out
     with run.store() as store:
@@ -74,8 +74,8 @@ def test_an_episode_becomes_a_video(recorded: list[str], capsys: pytest.CaptureF
     assert (run.root / "config.json").read_text() == before
 
 
-def test_the_world_is_the_recorded_one_whatever_is_typed(recorded: list[str], tmp_path: Path) -> None:
-    """And the run is the one that the file lies in: its marks, its reward model, its folder."""
+def test_the_recorded_world_is_used_whatever_the_settings(recorded: list[str], tmp_path: Path) -> None:
+    """The run is the one that contains the file: its marks, its reward model, its folder."""
     run = opened(recorded)
     episode, _ = most_marked(recorded)
     interplay("replay", [episode, *recorded, *SHORT])
@@ -88,7 +88,7 @@ def test_the_world_is_the_recorded_one_whatever_is_typed(recorded: list[str], tm
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_from_elsewhere_is_drawn_without_marks_or_utility(recorded: list[str], tmp_path: Path) -> None:
+def test_a_file_outside_a_run_is_drawn_without_marks_or_utility(recorded: list[str], tmp_path: Path) -> None:
     episode, _ = most_marked(recorded)
     (file,) = (opened(recorded).root / "store" / "episodes").glob(f"*/{episode}.npz")
     shutil.copy(file, tmp_path / "given.npz")
@@ -97,7 +97,7 @@ def test_a_file_from_elsewhere_is_drawn_without_marks_or_utility(recorded: list[
     assert not near(pictures[-1][240:], palette.UP) + near(pictures[-1][240:], palette.DOWN)
 
 
-def test_speed_and_size_are_as_asked_and_utility_is_left_out_on_demand(recorded: list[str]) -> None:
+def test_speed_size_and_utility_follow_the_options(recorded: list[str]) -> None:
     run = opened(recorded)
     episode, _ = most_marked(recorded)
     path = run.root / "replay" / f"{episode}.mp4"
@@ -106,13 +106,15 @@ def test_speed_and_size_are_as_asked_and_utility_is_left_out_on_demand(recorded:
     interplay("replay", [episode, *recorded, *SHORT, "replay.speed=2", "replay.reward=none"])
     rate, without = watched(path)
     assert rate == Fraction(15, 2)
-    assert len(without) > len(with_utility)  # the end is held as long as before, in more pictures
+    assert len(without) > len(with_utility)  # the last image is held as long as before, in more frames
     assert without[0].shape[0] < with_utility[0].shape[0] - 20
     interplay("replay", [episode, *recorded, "replay.height=120", "replay.width=160"])
     assert watched(path)[1][0].shape[1] == 160 + 60
 
 
-def test_an_unknown_episode_is_told_with_the_nearest(recorded: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_episode_is_refused_with_the_closest_id(
+    recorded: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with opened(recorded).store() as store:
         ids = store.ids()
     said = refused("replay", [f"{ids[1][:-1]}x", *recorded], capsys)
@@ -125,13 +127,15 @@ def test_an_unknown_episode_is_told_with_the_nearest(recorded: list[str], capsys
     assert "between 120 and" in refused("replay", [ids[0], *recorded, "replay.height=10"], capsys, code=2)
 
 
-def test_a_run_without_episodes_and_a_missing_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_episodes_and_a_missing_file_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "interplay collect run.name=run" in refused("replay", ["0123", *tiny(tmp_path)], capsys)
     assert "is missing" in refused("replay", [str(tmp_path / "none.npz"), *tiny(tmp_path)], capsys)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_damaged_episode_is_told(recorded: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_episode_is_refused(recorded: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     episode, _ = most_marked(recorded)
     (file,) = (opened(recorded).root / "store" / "episodes").glob(f"*/{episode}.npz")
     short = tmp_path / "short.npz"
@@ -139,7 +143,7 @@ def test_a_damaged_episode_is_told(recorded: list[str], tmp_path: Path, capsys: 
     assert f"{short} is damaged" in refused("replay", [str(short), *tiny(tmp_path)], capsys)
 
 
-def test_a_policy_or_a_stranger_is_no_reward_model(
+def test_a_policy_or_another_worlds_model_is_no_reward_model(
     recorded: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     episode, _ = most_marked(recorded)
@@ -151,7 +155,7 @@ def test_a_policy_or_a_stranger_is_no_reward_model(
     elsewhere = f"replay.reward={opened(recorded).stage('reward').checkpoints}"
     assert "another world" in refused("replay", [there, *other, elsewhere], capsys)
     (file,) = (opened(other).root / "store" / "episodes").glob(f"*/{there}.npz")
-    shutil.copy(file, tmp_path / "given.npz")  # of no run, so the reward model is that of the run which is typed
+    shutil.copy(file, tmp_path / "given.npz")  # outside every run, so the reward model is that of the given run
     assert f"than episode {there}" in refused("replay", [str(tmp_path / "given.npz"), *recorded], capsys)
 
 
@@ -165,7 +169,7 @@ def test_of_many_episodes_the_nearest_are_named(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("image", [True, False])
-def test_a_world_without_portraits_shows_what_the_agent_saw_if_anything(
+def test_a_world_without_portraits_shows_the_agents_images_if_any(
     image: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def line_world(image: bool = image) -> LineWorld:

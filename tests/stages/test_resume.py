@@ -1,4 +1,4 @@
-"""Twenty updates are ten, a kill, a resume and ten more, bit for bit; and Ctrl-C loses nothing."""
+"""Twenty updates equal ten, a kill, a resume and ten more, bit for bit; Ctrl-C loses no progress."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STAGES = ("clone", "reward", "reinforce")
 
 
 def without(stage: str, rewarded: Path, to: Path) -> Path:
-    """The rewarded run, without this stage."""
+    """A copy of the rewarded run without this stage."""
     copied(rewarded, to)
     shutil.rmtree(to / "run" / stage, ignore_errors=True)
     (to / "run" / "store" / "snapshots" / f"{stage}.db").unlink(missing_ok=True)
@@ -62,7 +62,7 @@ def same_runs(straight: Path, resumed: Path, stage: str) -> None:
 def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage: str, overlap: bool) -> None:
     straight, killed = (without(stage, rewarded, tmp_path / name) for name in ("straight", "killed"))
     interplay(stage, twenty(straight, stage, overlap))
-    # Three updates after its checkpoint, so that rows of updates that were lost stand in the files.
+    # Three updates after its checkpoint, so that the files have rows of lost updates.
     result = run_and_signal(
         [stage, *twenty(killed, stage, overlap)], signal.SIGKILL, AfterCall(LOGGED, 13), tmp_path / "log"
     )
@@ -93,7 +93,7 @@ def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: P
     assert not list((killed / "run/clone/checkpoints").glob(".tmp-*"))
 
 
-def test_what_is_told_of_the_updates_is_on_disk_before_their_checkpoint(
+def test_records_of_updates_are_on_disk_before_their_checkpoint(
     rewarded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, synced, sync = without("reinforce", rewarded, tmp_path), [], files.sync
@@ -109,7 +109,9 @@ def test_what_is_told_of_the_updates_is_on_disk_before_their_checkpoint(
 @pytest.mark.parametrize(
     ("stage", "number"), [("clone", signal.SIGINT), ("reinforce", signal.SIGTERM), ("clone", signal.SIGHUP)]
 )
-def test_a_stopped_stage_saves_and_goes_on(rewarded: Path, tmp_path: Path, stage: str, number: signal.Signals) -> None:
+def test_a_stopped_stage_saves_and_continues(
+    rewarded: Path, tmp_path: Path, stage: str, number: signal.Signals
+) -> None:
     root = without(stage, rewarded, tmp_path)
     settings = tiny(root, f"{stage}.training.updates=8", f"{stage}.training.checkpoint_every=100")
     result = run_and_signal([stage, *settings], number, AfterCall(LOGGED, 3), tmp_path / "log")
@@ -161,14 +163,12 @@ def test_another_agent_or_other_settings_are_refused(
     assert "agent.width: 16 -> 32" in wider
     assert "run.name=" in wider  # a way out
     assert "clone.learner.learning_rate" in refused("clone", tiny(root, "clone.learner.learning_rate=0.5"), capsys)
-    (root / "run" / "clone" / "stage.json").unlink()  # as where somebody clears the way by hand
+    (root / "run" / "clone" / "stage.json").unlink()  # as if a user moved the folder away
     told = refused("clone", tiny(root, "agent.width=32"), capsys)
     assert "agent.width is 16 there, 32 here" in told
 
 
-def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_same(
-    rewarded: Path, tmp_path: Path
-) -> None:
+def test_reinforcement_without_demonstrations_reads_none_and_resumes(rewarded: Path, tmp_path: Path) -> None:
     shown = ("movement_cloning", "language_cloning", "css")
     unshown = [f"reinforce.learner.objective.weights.{name}=0" for name in shown]
     straight, resumed = (without("reinforce", rewarded, tmp_path / name) for name in ("straight", "resumed"))
@@ -182,7 +182,7 @@ def test_reinforcement_without_demonstrations_reads_none_and_goes_on_all_the_sam
     assert all(row["played"] and not row["demonstrated"] for row in ledger)
 
 
-def test_a_stage_that_kept_nothing_is_begun_with_what_is_there_now(rewarded: Path, tmp_path: Path) -> None:
+def test_a_stage_without_a_checkpoint_starts_from_the_current_episodes(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     shutil.rmtree(root / "run" / "clone")
     (root / "run" / "store" / "snapshots" / "clone.db").write_bytes(b"of what was there before")
@@ -190,12 +190,12 @@ def test_a_stage_that_kept_nothing_is_begun_with_what_is_there_now(rewarded: Pat
     assert len(Snapshot(root / "run" / "store" / "snapshots" / "clone.db")) == 4
 
 
-def test_a_stage_whose_record_is_lost_goes_on_with_what_it_learned_from(rewarded: Path, tmp_path: Path) -> None:
+def test_a_stage_whose_record_is_lost_keeps_its_snapshot(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     (root / "run" / "clone" / "stage.json").unlink()
     snapshot = root / "run" / "store" / "snapshots" / "clone.db"
     before = snapshot.read_bytes()
-    interplay("collect", tiny(root / "more"))  # of the same world, with other episodes than the clone knows
+    interplay("collect", tiny(root / "more"))  # of the same world, with episodes unknown to the clone
     with opened(tiny(root)).store() as store, opened(tiny(root / "more")).store() as more:
         for number, identifier in enumerate(more.ids(split="train")):
             episode = more.read(identifier)
@@ -204,7 +204,7 @@ def test_a_stage_whose_record_is_lost_goes_on_with_what_it_learned_from(rewarded
     assert snapshot.read_bytes() == before and rows(root / "run" / "clone" / "metrics.jsonl")[-1]["step"] == 6
 
 
-def test_two_processes_can_not_work_on_one_stage(
+def test_two_processes_cannot_run_one_stage(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = without("clone", rewarded, tmp_path)
