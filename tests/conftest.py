@@ -1,4 +1,4 @@
-"""Of all tests: property tests are judged by what they find, not by how busy the machine is; runs to start from."""
+"""Shared configuration: property tests without deadlines, and fixtures of runs to start from."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _hears_hangups() -> None:
-    """Also where the tests run under nohup, which lets all their processes ignore it."""
+def _default_sighup() -> None:
+    """Restores SIGHUP for tests that run under nohup, which makes every child process ignore it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 

@@ -1,4 +1,4 @@
-"""Runs so small that a stage takes a second: one bare room, pictures of 16x24, a few thousand weights."""
+"""Runs so small that a stage takes a second: one bare room, 16x24 images, a few thousand weights."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ SHORT = (
 
 
 def tiny(root: Path, *more: str, house: tuple[str, ...] = HOUSE) -> list[str]:
-    """The settings of a tiny run in the folder `root`/run, and those that differ from it."""
+    """The settings of a tiny run in the folder `root`/run, with overrides."""
     return [f"run.dir={root}", "run.name=run", *house, *AGENT, *SHORT, *more]
 
 
 def interplay(verb: str, settings: list[str]) -> None:
-    """Types `interplay VERB SETTINGS`, which must succeed."""
+    """Runs `interplay VERB SETTINGS`, which must succeed."""
     assert main([verb, *settings]) == 0, f"interplay {verb} failed"
 
 
 def copied(root: Path, to: Path, name: str = "run") -> Path:
-    """A root with a copy of the run `name` of `root`, which is left as it is."""
+    """Copies the run `name` of `root` into the root `to`."""
     shutil.copytree(root / name, to / name)
     return to
 
@@ -74,7 +74,7 @@ def opened(settings: list[str]) -> Run:
 
 
 def refused(verb: str, settings: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> str:
-    """Types what must be refused with an exit code; returns what stderr says."""
+    """Runs a command that must fail with this exit code and without a traceback; returns its stderr."""
     capsys.readouterr()
     assert main([verb, *settings]) == code
     said = capsys.readouterr().err
@@ -83,7 +83,7 @@ def refused(verb: str, settings: list[str], capsys: pytest.CaptureFixture[str], 
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
-    """The rows of a JSON-lines file, without what depends on the clock."""
+    """The rows of a JSON-lines file without their time-dependent fields."""
     found = [json.loads(line) for line in file.read_text().splitlines()]
     clocked = ("steps_per_second", "_idle")
     return [{key: value for key, value in row.items() if not key.endswith(clocked)} for row in found]

@@ -154,9 +154,7 @@ def test_a_complete_episode_is_written_like_its_windows(snapshot: Snapshot) -> N
 
 
 @pytest.mark.parametrize("augmentation", [None, AugmentationConfig(probability=0.7, mirror=0.5)])
-def test_it_goes_on_bit_for_bit_from_what_was_saved(
-    snapshot: Snapshot, augmentation: AugmentationConfig | None
-) -> None:
+def test_it_resumes_bit_for_bit(snapshot: Snapshot, augmentation: AugmentationConfig | None) -> None:
     straight = actor_of(snapshot, augmentation=augmentation)
     resumed = actor_of(snapshot, augmentation=augmentation)
     for _ in range(3):
@@ -221,7 +219,7 @@ def test_windows_around_marks_start_with_an_empty_memory(snapshot: Snapshot) -> 
 
 
 @pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
-def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
+def test_worlds_may_lack_an_image_movement_or_utterances(tmp_path: Path, parts: dict[str, bool]) -> None:
     recorded = [with_number(record_episode(LineWorld(**parts), seed, 7)[0], seed) for seed in range(3)]
     layout = Layout(LineWorld(**parts).spec, TINY.utterance_length, TINY.actions_per_step)
     actor = DatasetActor(

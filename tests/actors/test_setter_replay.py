@@ -176,7 +176,7 @@ def through_a_file(state: Any) -> Any:
 
 
 @pytest.mark.parametrize("before", [0, 1, 3])
-def test_it_goes_on_bit_for_bit_from_what_was_saved(snapshot: Snapshot, before: int) -> None:
+def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int) -> None:
     straight, resumed = actor_of(snapshot), actor_of(snapshot)
     straight.load_weights(export_weights(tiny_agent(LineWorld())), version=3)
     for _ in range(before):
@@ -310,7 +310,7 @@ def test_an_episode_that_the_world_ends_is_shorter(snapshot: Snapshot) -> None:
 
 
 @pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
-def test_worlds_may_lack_parts(tmp_path: Path, parts: dict[str, bool]) -> None:
+def test_worlds_may_lack_an_image_movement_or_utterances(tmp_path: Path, parts: dict[str, bool]) -> None:
     snapshot = make_snapshot(
         tmp_path, [with_number(record_episode(LineWorld(**parts), seed, 7)[0], seed) for seed in range(2)]
     )

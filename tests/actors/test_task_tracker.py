@@ -90,7 +90,7 @@ def test_facts_are_not_read_outside_tasks() -> None:
     assert cheap.success(facts(4)) == 1.0
 
 
-def test_it_goes_on_from_what_was_saved() -> None:
+def test_it_resumes_from_its_state() -> None:
     def three() -> TaskTracker:
         return tracker((FAR, 0, 3), (QUESTION, 5, 8), (NEAR, 9, None))
 

@@ -1,4 +1,4 @@
-"""What is shipped for clusters: each file is read as its reader does, carries Ray's token, and does what it says."""
+"""The cluster files: each is parsed as its tool parses it, carries Ray's token, and works as documented."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def wait_for(job: subprocess.Popen[str], *files: Path) -> None:
         time.sleep(0.05)
 
 
-def test_the_job_of_slurm_starts_ray_and_the_run_and_leaves_nothing(slurm: dict[str, str], tmp_path: Path) -> None:
+def test_the_slurm_job_starts_ray_and_the_run_and_leaves_no_process(slurm: dict[str, str], tmp_path: Path) -> None:
     job = start(slurm, tmp_path, "clone", "run.name=mine")
     said, _ = job.communicate(timeout=120)
     told = Path(slurm["TOLD"])
@@ -148,7 +148,7 @@ def test_a_job_whose_time_is_up_saves_and_queues_itself_again(slurm: dict[str, s
     assert not list(tmp_path.glob(".ray-token*"))
 
 
-def test_a_driver_that_is_stopped_before_it_listens_is_queued_again_too(slurm: dict[str, str], tmp_path: Path) -> None:
+def test_a_driver_stopped_during_its_imports_is_requeued_too(slurm: dict[str, str], tmp_path: Path) -> None:
     job = start({**slurm, "DRIVER": "early"}, tmp_path, "reinforce")
     told = Path(slurm["TOLD"])
     wait_for(job, told / "driver")
@@ -189,7 +189,7 @@ def test_the_port_of_rays_head_can_be_chosen(slurm: dict[str, str], tmp_path: Pa
     assert "runtime.address=10.0.0.1:6379" in (told / "driver").read_text()
 
 
-def test_the_job_of_slurm_says_what_it_lacks(slurm: dict[str, str], tmp_path: Path) -> None:
+def test_the_slurm_job_reports_missing_requirements(slurm: dict[str, str], tmp_path: Path) -> None:
     said = start(slurm, tmp_path).communicate(timeout=120)[0]
     assert "name a verb" in said
     (tmp_path / "bin" / "interplay").unlink()
@@ -198,7 +198,7 @@ def test_the_job_of_slurm_says_what_it_lacks(slurm: dict[str, str], tmp_path: Pa
     assert "set INTERPLAY_ENV" in said
 
 
-def test_the_cluster_file_is_what_rays_launcher_takes() -> None:
+def test_the_cluster_file_is_valid_for_rays_launcher() -> None:
     from ray.autoscaler._private.util import prepare_config, validate_config
 
     config = yaml.safe_load((CLUSTER / "ray-cluster.yaml").read_text())
@@ -231,7 +231,7 @@ def test_the_job_of_kuberay_carries_a_token_and_rays_version() -> None:
     assert config.runtime.learner.gpus == 1
 
 
-def test_rays_own_command_knows_what_the_cluster_file_types() -> None:
+def test_rays_command_accepts_the_cluster_files_options() -> None:
     from ray.scripts.scripts import cli
 
     lines = [words for words in headed((CLUSTER / "ray-cluster.yaml").read_text()) if words[0] == "ray"]
@@ -254,7 +254,7 @@ def test_the_image_is_made_of_rays_own_and_of_the_checkout() -> None:
 
 
 @pytest.mark.parametrize("file", ["slurm.sbatch", "ray-cluster.yaml", "kuberay-job.yaml"])
-def test_the_parts_of_an_example_need_every_node_that_it_asks_for(file: str) -> None:
+def test_the_workers_of_an_example_need_every_node_it_requests(file: str) -> None:
     text = (CLUSTER / file).read_text()
     words, nodes = {"slurm.sbatch": _of_slurm, "ray-cluster.yaml": _of_ray, "kuberay-job.yaml": _of_kuberay}[file](text)
     config = configured(words[1], words[2:])
@@ -294,7 +294,7 @@ def _told(start: Mapping[str, str]) -> tuple[float, float]:
 
 
 def _sound(pod: dict[str, Any], told: dict[str, str]) -> None:
-    """Requests are limits, Ray is told of them, and every mount has its volume."""
+    """Requests equal limits, Ray's resources match them, and every mount has its volume."""
     (container,) = pod["containers"]
     assert container["resources"]["requests"] == container["resources"]["limits"]
     assert told["num-cpus"] == container["resources"]["limits"]["cpu"]

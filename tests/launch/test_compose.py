@@ -1,4 +1,4 @@
-"""From what is typed to the configuration of a run: presets compose, and whatever is wrong is told at once."""
+"""From the command line to the configuration of a run: presets compose, and all errors are reported together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def problems(*typed: str) -> tuple[str, ...]:
     return refused.value.problems
 
 
-def test_nothing_typed_is_the_playhouse_and_the_nano_agent() -> None:
+def test_the_defaults_are_the_playhouse_and_the_nano_agent() -> None:
     config = compose([])
     assert config.env["name"] == "playhouse"
     assert config.agent == SIZES["nano"]
@@ -111,7 +111,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         ),
     ],
 )
-def test_a_slip_is_told_with_what_was_meant(typed: str, told: str) -> None:
+def test_a_typo_is_refused_with_the_closest_name(typed: str, told: str) -> None:
     assert problems(typed) == (told,)
 
 
@@ -122,7 +122,7 @@ def test_an_unknown_setting_lists_each_known_one_once() -> None:
     assert {"env", "agent", "experiment", "clone"} <= set(known)
 
 
-def test_all_slips_are_told_at_once() -> None:
+def test_all_typos_are_reported_together() -> None:
     told = problems("env.imgae=1", "agent.widht=2", "run.sed=3", "clone.dataset.lanes=1", "mark.raters=[]")
     assert [problem.split(":")[0] for problem in told] == [
         "env.imgae",
@@ -151,7 +151,7 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         ("reinforce.learner.device=cuda:1", "reinforce.learner.device=cuda:1 needs a GPU, and under Ray"),
     ],
 )
-def test_what_would_have_no_effect_or_no_gpu_under_ray_is_refused(typed: str, told: str) -> None:
+def test_settings_without_effect_or_gpu_under_ray_are_refused(typed: str, told: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(told)):
         compose(["runtime=ray", *typed.split()])
 
@@ -176,25 +176,25 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
         ("runtime=ray runtime.datasets=2 reinforce.dataset.lanes=5", "can't share reinforce.dataset.lanes=5"),
     ],
 )
-def test_what_could_not_be_read_or_would_be_overwritten_is_refused(typed: str, told: str) -> None:
+def test_unreadable_or_overwriting_values_are_refused(typed: str, told: str) -> None:
     (said, *others) = problems(*typed.split())
     assert told in said and not others
 
 
-def test_one_block_will_do_where_nothing_is_made_ahead() -> None:
+def test_one_buffer_suffices_without_prefetching() -> None:
     one = ("clone.dataset.blocks=1", "reward.dataset.blocks=1", "reinforce.actor.blocks=1")
     compose([*one, "runtime.overlap=false"])
     compose([*one, "runtime=ray"])
     compose(["reinforce.dataset.blocks=1"])
 
 
-def test_who_reads_no_demonstrations_shares_none() -> None:
+def test_without_demonstrations_no_dataset_lanes_are_shared() -> None:
     weights = "reinforce.learner.objective.weights"
     shown = [f"{weights}.{name}=0" for name in ("movement_cloning", "language_cloning", "css")]
     compose(["runtime=ray", "runtime.datasets=2", "reinforce.dataset.lanes=5", *shown])
 
 
-def test_one_field_of_a_section_leaves_the_others_alone() -> None:
+def test_one_field_of_a_section_keeps_the_other_defaults() -> None:
     """Whatever default the section has, not those of its class: `collect_agent` differs from `collect` by two."""
     config = compose(["collect_agent.episodes=7", "reinforce.learner.objective.weights.value=3"])
     assert config.collect_agent.episodes == 7
@@ -204,7 +204,7 @@ def test_one_field_of_a_section_leaves_the_others_alone() -> None:
     assert config.reinforce.learner.objective.weights.movement_policy == 0.5
 
 
-def test_a_size_and_what_differs_from_it() -> None:
+def test_a_size_with_overrides() -> None:
     agent = compose(["agent=5m", "agent.layers=3"]).agent
     assert agent.layers == 3
     assert agent.width == SIZES["5m"].width

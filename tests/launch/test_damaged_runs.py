@@ -1,4 +1,4 @@
-"""Damaged files of a run are named, with what to do: exit code 1 and no traceback, whatever is in them."""
+"""Damaged files of a run are named with a remedy: exit code 1 and no traceback, whatever their content."""
 
 from __future__ import annotations
 

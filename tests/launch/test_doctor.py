@@ -1,4 +1,4 @@
-"""The doctor: each trouble is recognized in a made-up machine, and says what to type."""
+"""The doctor: each problem of a fake machine is recognized, with the command that solves it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_this_installation_can_run(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()  # looking changes nothing
 
 
-def test_every_trouble_says_what_to_do(tmp_path: Path) -> None:
+def test_every_problem_has_a_remedy(tmp_path: Path) -> None:
     for check in doctor.doctor(tmp_path):
         assert (check.level == "ok") == (check.advice == ""), check
 
@@ -134,7 +134,7 @@ def test_an_account_is_found_in_netrc_or_in_the_environment(tmp_path: Path) -> N
     assert signed_in == Check("wandb", "ok", "signed in")
 
 
-def test_room_is_looked_for_where_runs_will_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_space_is_checked_in_the_folder_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(tmp_path) in doctor.disk(tmp_path / "not" / "yet" / "there").seen
     monkeypatch.setattr(doctor, "DISK_NEEDED", 1e9)
     assert doctor.disk(tmp_path).level == "fail"

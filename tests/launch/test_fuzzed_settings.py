@@ -1,4 +1,4 @@
-"""Whatever is typed as settings either composes or is refused in words: nothing else is raised."""
+"""Any settings either compose or are refused with a message; no other exception is raised."""
 
 from __future__ import annotations
 

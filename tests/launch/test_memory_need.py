@@ -1,4 +1,4 @@
-"""Sizes that no machine holds are refused before anything starts, with the arithmetic and what to change."""
+"""Sizes beyond the machine's memory are refused before the start, with the arithmetic and the settings to change."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def machine(root: Path, gigabytes: float) -> Path:
         ("demo", "reward.dataset.lanes=1000000000", "reward needs at least "),
     ],
 )
-def test_what_no_machine_holds_is_refused_with_the_arithmetic(
+def test_sizes_beyond_the_memory_are_refused_with_the_arithmetic(
     verb: str, setting: str, arithmetic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(verb, tiny(tmp_path, setting), capsys)
@@ -84,7 +84,7 @@ def measured() -> tuple[float, float]:
     return need, memory("VmHWM") - before
 
 
-def test_the_estimate_is_not_above_what_one_update_takes() -> None:
+def test_the_estimate_is_a_lower_bound_of_one_update() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         need, peak = fresh.submit(measured).result(timeout=120)
     assert 0.2 * peak < need <= peak

@@ -1,4 +1,4 @@
-"""What people see when something is wrong: one message that says what to type, an exit code, and no traceback.
+"""Error messages for users: one message with the command to type, an exit code, and no traceback.
 
 The traceback is not lost: the run's error.txt has it.
 """
@@ -26,7 +26,7 @@ from interplay.stages.config import Config
         ("evaluate", "interplay clone run.name=run"),
     ],
 )
-def test_a_stage_too_early_names_the_one_before(
+def test_a_stage_without_its_predecessor_names_it(
     verb: str, remedy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remedy in refused(verb, tiny(tmp_path), capsys)
@@ -43,7 +43,7 @@ def test_a_reward_model_needs_marks_and_reinforcement_a_reward_model(
     assert "/nowhere/clone" in refused("reinforce", [*settings, "reinforce.start=/nowhere/clone"], capsys)
 
 
-def test_a_world_that_asks_for_nothing_says_how_to_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_world_without_tasks_says_how_to_set_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPole-v1"))
     said = refused("collect", settings, capsys)
     assert "env.instruction=" in said
@@ -56,7 +56,7 @@ def test_a_refused_stage_may_begin_with_other_settings(tmp_path: Path, capsys: p
     interplay("demo", tiny(tmp_path, "run.seed=2"))
 
 
-def test_a_loss_that_diverges_names_what_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_diverging_loss_names_the_last_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path)
     interplay("collect", settings)
     wild = "clone.learner.learning_rate=1e4"
@@ -71,18 +71,18 @@ def test_a_loss_that_diverges_names_what_is_saved(tmp_path: Path, capsys: pytest
     assert not opened(settings).stage("clone").finished
 
 
-def test_an_unknown_gymnasium_id_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_gymnasium_id_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tiny(tmp_path, house=("env=gymnasium", "env.id=CartPool-v1"))
     assert "CartPool" in refused("collect", settings, capsys)
 
 
-def test_a_task_that_the_world_does_not_know_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_task_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused("collect", tiny(tmp_path, "collect.setter.kinds={juggle: 1.0}"), capsys)
     assert "juggle" in said
     assert "lift" in said
 
 
-def test_an_agent_for_other_pictures_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_agent_for_another_image_size_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The clone of one world is asked to go on in another."""
     first, second = tmp_path / "first", tmp_path / "second"
     for verb in ("collect", "clone"):
@@ -98,13 +98,13 @@ def test_a_damaged_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
     settings = tiny(tmp_path)
     interplay("collect", settings)
     for name in ("collect/stage.json", "config.json"):
-        (tmp_path / "run" / name).write_text("")  # as a power cut leaves it
+        (tmp_path / "run" / name).write_text("")  # as after a power cut
         assert f"{tmp_path / 'run' / name} is damaged" in refused("collect", settings, capsys)
         (tmp_path / "run" / name).unlink()
         interplay("collect", settings)  # as the message says
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("in the way")
     said = refused("collect", tiny(tmp_path / "file"), capsys)
     assert "run.dir=" in said
@@ -135,7 +135,7 @@ def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFix
     assert "stage_snapshot.py" in text  # where it was raised
 
 
-def test_what_is_our_fault_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(config: Config) -> int:
         raise ZeroDivisionError("ours")
 
@@ -150,7 +150,7 @@ def test_a_look_at_a_world_is_a_picture(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "look.png").stat().st_size > 10_000
 
 
-def test_a_report_of_nothing_is_a_report(tmp_path: Path) -> None:
+def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     interplay("report", tiny(tmp_path))
     assert (tmp_path / "run" / "report.html").exists()
     assert not opened(tiny(tmp_path)).stage("collect").record()

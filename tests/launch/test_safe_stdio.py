@@ -1,4 +1,4 @@
-"""A screen that goes: `| tee log` dies of the Ctrl-C that asks the run to save, and the run saves all the same."""
+"""A closed stdout: Ctrl-C also kills the `tee` of `| tee log`, and the run must still save and end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTERPLAY = "import sys; from interplay.launch.cli import main; sys.exit(main())
 LONG = 600.0  # seconds
 
 
-def test_what_nobody_reads_any_more_goes_nowhere() -> None:
+def test_output_to_a_closed_pipe_is_dropped() -> None:
     reads, writes = os.pipe()
     with os.fdopen(writes, "w") as pipe:
         stream = lasting(pipe)
@@ -34,7 +34,7 @@ def test_what_nobody_reads_any_more_goes_nowhere() -> None:
         assert Path(f"/proc/self/fd/{writes}").readlink() == Path(os.devnull)
 
 
-def test_what_a_signals_handler_says_in_the_midst_of_a_line_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_of_a_signal_handler_within_a_line_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     reads, writes = os.pipe()
     written, struck = module._SafeFile.write, []
 

@@ -1,4 +1,4 @@
-"""Sweeps: every combination is a run with its own name, all are checked before any starts, and all ends are told."""
+"""Sweeps: each combination is a run with its own name, all are checked before the first starts, all ends are logged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG = 600.0  # seconds
 TINY = ("env=room", "collect.episodes=1", "collect.heldout=1", "collect.lanes=1", "collect.steps=2")
 
 
-def test_the_last_value_varies_first_and_names_say_what_is_swept() -> None:
+def test_the_last_value_varies_first_and_names_have_the_swept_values() -> None:
     typed = ["run.name=mine", "agent=nano,5m", "clone.learner.learning_rate=1e-4,3e-4", "evaluate.steps=9"]
     found = combinations(typed)
     assert [run.name for run in found] == [
@@ -37,7 +37,7 @@ def test_the_last_value_varies_first_and_names_say_what_is_swept() -> None:
     )  # fmt: skip
 
 
-def test_no_sweep_reads_what_another_one_tells() -> None:
+def test_every_sweep_has_a_folder_of_its_own() -> None:
     seeds, more = (combinations([f"run.seed={seeds}"]) for seeds in ("1,2", "1,2,3"))
     told = [_folder(verb, runs, []) for verb in ("collect", "clone") for runs in (seeds, more)]
     assert len(set(told)) == 4 and told[0] == _folder("collect", combinations(["run.seed=1,2"]), [])
@@ -58,7 +58,7 @@ def test_keys_that_end_alike_are_named_in_full() -> None:
         (["run.seed"], "is no setting"),
     ],
 )
-def test_what_can_not_be_swept_is_refused(typed: list[str], says: str) -> None:
+def test_settings_that_cannot_be_swept_are_refused(typed: list[str], says: str) -> None:
     with pytest.raises(SettingsError, match=says):
         combinations(typed)
 
@@ -82,7 +82,7 @@ def test_a_run_that_fails_does_not_hide(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("launcher", [[], ["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"]], ids=["one", "laptop"])
-def test_a_sweep_that_is_asked_to_stop_begins_no_other_run(tmp_path: Path, launcher: list[str]) -> None:
+def test_a_stopped_sweep_starts_no_other_run(tmp_path: Path, launcher: list[str]) -> None:
     words = ["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.episodes=40", "run.seed=1,2,3", *launcher]
     stored = AfterCall("interplay.episodes.store:EpisodeStore.append", 1)
     result = run_and_signal(words, signal.SIGINT, stored, tmp_path / "log")
@@ -93,7 +93,7 @@ def test_a_sweep_that_is_asked_to_stop_begins_no_other_run(tmp_path: Path, launc
 
 
 @pytest.mark.slow
-def test_a_sweep_in_several_processes_stops_where_it_alone_is_told(tmp_path: Path) -> None:
+def test_a_sweep_in_several_processes_stops_on_a_signal_to_it_alone(tmp_path: Path) -> None:
     words = [*TINY, f"run.dir={tmp_path}", "run.seed=1,2,3", "collect.episodes=100000", "hydra/launcher=laptop"]
     code = "import sys; from interplay.launch.cli import main; sys.exit(main())"
     with (tmp_path / "said").open("w") as said:
@@ -109,7 +109,7 @@ def test_a_sweep_in_several_processes_stops_where_it_alone_is_told(tmp_path: Pat
     assert not (tmp_path / "run-seed-3").exists()
 
 
-def test_a_thread_that_ends_meanwhile_does_not_keep_the_others_from_being_told(
+def test_a_thread_that_ends_meanwhile_does_not_block_signals_to_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -119,7 +119,7 @@ def test_a_thread_that_ends_meanwhile_does_not_keep_the_others_from_being_told(
     assert sleeper.wait(60) == -signal.SIGTERM and (tmp_path / "stopped").exists()
 
 
-def test_a_job_that_ends_the_launcher_hides_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_that_ends_the_launcher_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def act(typed: Sequence[str]) -> int:
         if "run.seed=1" in typed:
             return 0
@@ -131,14 +131,14 @@ def test_a_job_that_ends_the_launcher_hides_nothing(tmp_path: Path, capsys: pyte
     assert "the job was killed" in told.err
 
 
-def test_nothing_starts_where_one_combination_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_run_starts_if_one_combination_is_invalid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.lanes=1,0"]) == 2
     assert "collect.lanes is at least 1, got 0" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("there", "missing"), [((), "no sbatch and no srun"), (("sbatch",), "no srun")])
-def test_slurm_is_refused_where_there_is_none(
+def test_slurm_is_refused_without_its_commands(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -158,7 +158,7 @@ def test_slurm_is_refused_where_there_is_none(
     assert not any(runs.iterdir())
 
 
-def test_slurm_is_let_through_where_its_commands_are(
+def test_slurm_is_allowed_with_its_commands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for command in ("sbatch", "srun"):

@@ -163,7 +163,7 @@ def test_a_gradient_that_is_not_finite_is_refused() -> None:
     assert not changed(agent, before)
 
 
-def test_it_goes_on_bit_for_bit_from_what_was_saved() -> None:
+def test_it_resumes_bit_for_bit() -> None:
     agent = tiny_agent(LineWorld(), utility=True)
     straight = learner_of(agent, LearnerConfig(learning_rate=1e-3, warm_up=5, gradient_clip=1.0))
     for number in range(3):

@@ -97,7 +97,7 @@ def test_a_request_can_be_repeated_at_another_replica(model: Agent) -> None:
     assert all(map(np.array_equal, state.reward, kept))
 
 
-def test_what_is_missing_is_named(model: Agent) -> None:
+def test_missing_arrays_are_named(model: Agent) -> None:
     function, rows = LearnedReward(model, 0), long_rows(model)
     for key in ("heard", "last"):
         with pytest.raises(ValueError, match=f"the unroll lacks {key}; it has "):

@@ -152,7 +152,7 @@ def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told:
     assert status == 400 and told in said, said
 
 
-def test_what_is_missing_is_named(client: Client) -> None:
+def test_missing_arrays_are_named(client: Client) -> None:
     lacking = {name: array for name, array in unroll().items() if name not in ("image", "last")}
     status, said = client.refused("POST", "/score", packed(lacking))
     assert status == 400 and "image is missing" in said and "last is missing" in said
