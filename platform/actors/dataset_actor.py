@@ -94,7 +94,7 @@ class DatasetActor:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state` returned."""
+        """Restores a result of `state`."""
         self._reader.load_state(state["reader"])
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]

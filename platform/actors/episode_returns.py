@@ -51,5 +51,5 @@ class EpisodeReturns:
         return torch.from_numpy(self._sums.copy())
 
     def load_state(self, state: Any) -> None:
-        """Restores what `state` returned."""
+        """Restores a result of `state`."""
         self._sums = state.numpy().copy()

@@ -66,7 +66,7 @@ class EpisodeSampler:
         return {"drawn": self._drawn, "episodes": len(self._ids)}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Restores what `state` returned."""
+        """Restores a result of `state`."""
         if state["episodes"] != len(self._ids):
             raise ValueError(f"the walk was through {state['episodes']} episodes, the snapshot has {len(self._ids)}")
         self._drawn = state["drawn"]

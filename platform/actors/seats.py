@@ -25,8 +25,8 @@ class SolverSeat(ABC):
     needs_pictures: bool
 
     @abstractmethod
-    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
-        """Starts an episode in a lane; `asked` returns the open task, for players with access to the ground truth."""
+    def reset(self, lane: int, world: World, view: View, current_task: CurrentTask) -> None:
+        """Starts an episode in a lane; `current_task` returns the open task, for players that use the ground truth."""
 
     @abstractmethod
     def observe(self, lane: int, view: View) -> None:
@@ -55,7 +55,7 @@ class AgentSeat(SolverSeat):
         self._runner = runner
         self._checkpoint = checkpoint
 
-    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
+    def reset(self, lane: int, world: World, view: View, current_task: CurrentTask) -> None:
         self._runner.reset(lane)
         self._runner.observe(lane, view)
 
@@ -81,8 +81,8 @@ class ScriptedSeat(SolverSeat):
         self._players: list[ScriptedSolver | None] = [None] * lanes
         self._views = [View()] * lanes
 
-    def reset(self, lane: int, world: World, view: View, asked: CurrentTask) -> None:
-        player = ScriptedSolver(self._config, self._rng, asked)
+    def reset(self, lane: int, world: World, view: View, current_task: CurrentTask) -> None:
+        player = ScriptedSolver(self._config, self._rng, current_task)
         player.begin(world, world.spec.solver)
         self._players[lane], self._views[lane] = player, view
 

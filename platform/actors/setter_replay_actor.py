@@ -130,7 +130,7 @@ class SetterReplayActor:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state` returned; the weights are loaded separately."""
+        """Restores a result of `state`; the weights are loaded separately."""
         self._episodes.load_state(state["episodes"])
         self._turn, self._version = state["turn"], state["version"]
         for index, saved in enumerate(state["lanes"]):

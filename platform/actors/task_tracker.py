@@ -36,9 +36,9 @@ class TaskTracker:
     `progresses`: `progress` will be called; without it, facts are read only at rows where a task is judged.
     """
 
-    def __init__(self, asked: Sequence[DialogueTask], tasks: Sequence[Task], *, progresses: bool) -> None:
-        assert len(asked) == len(tasks)
-        self._asked = asked
+    def __init__(self, dialogue: Sequence[DialogueTask], tasks: Sequence[Task], *, progresses: bool) -> None:
+        assert len(dialogue) == len(tasks)
+        self._dialogue = dialogue
         self._tasks = tasks
         self._progresses = progresses
         self._state = _TrackerState()
@@ -50,7 +50,7 @@ class TaskTracker:
     def on_utterance(self, row: int, utterance: str) -> None:
         """Records an utterance of the agent in the step that begins at `row`."""
         state = self._state
-        if not self or state.ended_with is not None or row <= self._asked[state.number].step:
+        if not self or state.ended_with is not None or row <= self._dialogue[state.number].step:
             return  # no task is active, or the agent has not heard it yet
         if not state.said:
             state.answered = float(self._tasks[state.number].rate_answer(utterance))
@@ -61,11 +61,11 @@ class TaskTracker:
         state = self._state
         if not self:
             return
-        if state.ended_with is None and row == self._asked[state.number].ended:
+        if state.ended_with is None and row == self._dialogue[state.number].ended:
             truth = facts()
             state.done.append(self._tasks[state.number].success(truth, state.said))
             state.ended_with = self._level(truth) if self._progresses else 0.0
-        if state.number + 1 < len(self._tasks) and row == self._asked[state.number + 1].step:
+        if state.number + 1 < len(self._tasks) and row == self._dialogue[state.number + 1].step:
             begun = self._tasks[state.number + 1].progress(facts()) if self._progresses else 0.0
             assert state.ended_with is not None, "a task ends before the next one is asked"
             self._state = _TrackerState(
@@ -90,7 +90,7 @@ class TaskTracker:
         return asdict(self._state)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state` returned."""
+        """Restores a result of `state`."""
         self._state = _TrackerState(**{**state, "said": list(state["said"]), "done": list(state["done"])})
 
     def _level(self, facts: Any) -> float:

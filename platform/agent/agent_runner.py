@@ -57,7 +57,7 @@ class AgentRunner:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state` returned."""
+        """Restore a result of `state`."""
         for key, value in state["inputs"].items():
             np.copyto(self.inputs.arrays[key], value.numpy())
         self.memory = RecurrentState(*state["memory"])

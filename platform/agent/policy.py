@@ -98,7 +98,7 @@ class Policy(Protocol):
         """State of its random generator, uint8."""
 
     def load_random_state(self, state: Tensor) -> None:
-        """Restore what `random_state` returned."""
+        """Restore a result of `random_state`."""
 
 
 class LocalPolicy:

@@ -124,7 +124,7 @@ class Learner:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state` returned, on any device and with any number of ranks.
+        """Restore a result of `state`, on any device and with any number of ranks.
 
         Raises:
             ValueError: the number of dataset lanes differs.

@@ -47,7 +47,7 @@ class RolloutSource(Protocol):
         """Returns what a resume needs, as of the batch taken last."""
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Restores what `state` returned; to be called before the first `take`."""
+        """Restores a result of `state`; to be called before the first `take`."""
 
     def close(self) -> None:
         """Ends the background work."""

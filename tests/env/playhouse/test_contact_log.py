@@ -32,7 +32,7 @@ def live(world: Playhouse, steps: int = STEPS, seed: int = 0) -> list[HouseFacts
         actions = {}
         for role, body in world.facts().bodies.items():
             loose = [thing for thing in world.facts().things if not thing.furniture and thing.held_by is None]
-            thing = min(loose, key=lambda thing: predicates.apart(body, thing))
+            thing = min(loose, key=lambda thing: predicates.distance(body, thing))
             turn, tilt = predicates.bearing(body, thing.xy), predicates.elevation(body, thing) - body.pitch
             if body.holding is not None:
                 turn, tilt = rng.uniform(-0.5, 0.5), -0.7 - body.pitch

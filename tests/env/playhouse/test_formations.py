@@ -40,7 +40,7 @@ def test_each_thing_in_its_place_counts_and_all_make_the_shape(shape: str) -> No
         facts = laid(points[:count], len(points) - count)
         placed = SHAPES[shape].placed(facts, range(len(points)), len(points))
         assert len(placed) == count, f"{count} of {len(points)} are in place"
-    assert SHAPES[shape].made(placed)
+    assert SHAPES[shape].is_complete(placed)
 
 
 @pytest.mark.parametrize("shape", MADE)

@@ -31,7 +31,7 @@ def test_a_plan_makes_the_shape_on_free_floor(shape: str, count: int) -> None:
     assert way is not None and len(way.spots) == count
     moved = {i: spot for i, spot in way.spots.items() if i not in way.staying}
     laid = [replace(facts.things[i], position=(*spot, 0.1), room="hall") for i, spot in way.spots.items()]
-    assert SHAPES[shape].made(laid)
+    assert SHAPES[shape].is_complete(laid)
     for spot in moved.values():
         assert predicates.edge_distance(spot, facts.things[count]) > 0.2, "not into the table"
         assert math.dist(spot, DOOR.middle) > DOORWAY_MARGIN_M, "not into the way"

@@ -33,7 +33,7 @@ def test_walking_into_a_block_pushes_it_and_nothing_else() -> None:
     stage.play(20, forward=1)
     now = stage.facts
     assert predicates.pushed_by(now, block, "solver", since=before.time)
-    assert predicates.driven(now, block, now.things[block].pushed) == pytest.approx(
+    assert predicates.pushed_distance(now, block, now.things[block].pushed) == pytest.approx(
         math.dist(before.things[block].xy, now.things[block].xy), abs=0.07
     )
     assert not predicates.pushed_by(now, block, "setter") and not predicates.pushed_by(

@@ -28,8 +28,8 @@ def test_bearing_is_the_turn_that_is_missing() -> None:
     facing_back = house(at=(1, 2), yaw=math.pi).bodies["solver"]
     assert predicates.bearing(facing_back, (1, 3)) == pytest.approx(-math.pi / 2)
     assert predicates.bearing(facing_back, (1, 1)) == pytest.approx(math.pi / 2)
-    assert predicates.wrap(3 * math.pi) == pytest.approx(math.pi)
-    assert predicates.wrap(0.0) == 0.0
+    assert predicates.wrap_angle(3 * math.pi) == pytest.approx(math.pi)
+    assert predicates.wrap_angle(0.0) == 0.0
 
 
 def test_on_inside_and_next_to_exclude_each_other() -> None:

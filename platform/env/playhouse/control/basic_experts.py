@@ -88,7 +88,7 @@ def _near_wall(body: Body, thing: Thing) -> Thing:
     of the container, which jumps onto that line when it is grasped."""
     if "container" not in thing.attributes:
         return thing
-    x, y = predicates.local(thing, body.position)
+    x, y = predicates.to_own_frame(thing, body.position)
     share = WALL_SHARE / max(abs(x) / thing.half_extents[0], abs(y) / thing.half_extents[1], 1e-6)
     dx, dy = x * share, y * share
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)

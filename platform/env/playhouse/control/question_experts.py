@@ -143,4 +143,4 @@ def _directions_in_view(body: Body) -> set[int]:
     """The directions that are in a player's view, except near its edges."""
     step = math.tau / VIEW_DIRECTIONS
     reach = body.half_view - VIEW_MARGIN_RAD
-    return {i for i in range(VIEW_DIRECTIONS) if abs(predicates.wrap(i * step - body.yaw)) <= reach}
+    return {i for i in range(VIEW_DIRECTIONS) if abs(predicates.wrap_angle(i * step - body.yaw)) <= reach}

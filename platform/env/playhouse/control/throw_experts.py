@@ -116,7 +116,7 @@ class ThrowOutExpert(ThrowExpert):
         body = facts.bodies[self.role]
         if self._aim is None or self._stand is None:
             exits = doorway_exits(facts, self.role, self._room)
-            self._stand, self._aim = min(exits, key=lambda each: predicates.walk(facts, body.position, each[0]))
+            self._stand, self._aim = min(exits, key=lambda each: predicates.route_length(facts, body.position, each[0]))
         if math.dist(body.position, self._stand) > START_RADIUS_M and not self._pulls:
             tilt = CARRY_PITCH_RAD - body.pitch
             return self._walker.to(facts, self._stand, START_RADIUS_M, pitch=tilt, grasp=True, max_turn=self.max_turn)

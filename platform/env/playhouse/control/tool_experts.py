@@ -204,6 +204,6 @@ class HitExpert(PushWithExpert):
         untried = [spot for spot in starts if all(math.dist(spot, each) > NEW_START_DISTANCE_M for each in failed)]
         if not untried:
             failed.clear()
-        start = min(untried or starts or [here], key=lambda spot: predicates.walk(facts, here, spot))
+        start = min(untried or starts or [here], key=lambda spot: predicates.route_length(facts, here, spot))
         failed.append(start)
         return PushPath(start, other.xy)

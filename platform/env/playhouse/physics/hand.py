@@ -242,7 +242,7 @@ class Hand:
         return [float(holds), float(released), self.distance, float(self.must_open)]
 
     def load(self, saved: Sequence[float]) -> None:
-        """Restores what `save` returned; welds are part of MuJoCo's state."""
+        """Restores a result of `save`; welds are part of MuJoCo's state."""
         for obj in (self.holds, self.released):
             if obj is not None:
                 self._collide(obj, True)

@@ -286,7 +286,7 @@ def _makes_shape(facts: HouseFacts, plan: ArrangementPlan, shape: str) -> bool:
         else replace(thing, position=(*plan.spots[thing.index], thing.half_extents[2]), held_by=None, room=None)
         for thing in things
     ]
-    return SHAPES[shape].made(things)
+    return SHAPES[shape].is_complete(things)
 
 
 def _cost(facts: HouseFacts, plan: ArrangementPlan) -> float:

@@ -237,7 +237,7 @@ def _entry(facts: HouseFacts, start: XY, name: str | None) -> tuple[XY, float]:
     if room is None:
         return start, 0.0
     doors = predicates.route(facts, start, room.middle)
-    return (doors[-1].middle, predicates.walk(facts, start, doors[-1].middle)) if doors else (start, 0.0)
+    return (doors[-1].middle, predicates.route_length(facts, start, doors[-1].middle)) if doors else (start, 0.0)
 
 
 def _stands(placement: Placement, thing: Thing) -> Iterator[XY]:

@@ -41,8 +41,8 @@ def best_push_path(
     for angle in np.arange(PUSH_DIRECTIONS) * math.tau / PUSH_DIRECTIONS:
         start = (thing.xy[0] - run_up * math.cos(angle), thing.xy[1] - run_up * math.sin(angle))
         if push_path_is_free(facts, role, thing, start, held):
-            turn = abs(predicates.wrap(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
-            options.append((predicates.walk(facts, body, start) + TURN_COST_M * turn, start))
+            turn = abs(predicates.wrap_angle(angle - math.atan2(thing.xy[1] - body[1], thing.xy[0] - body[0])))
+            options.append((predicates.route_length(facts, body, start) + TURN_COST_M * turn, start))
     return PushPath(min(options)[1], thing.xy) if options else None
 
 

@@ -78,7 +78,7 @@ def striking_point(body: Body, other: Thing) -> XYZ:
         solid or [other],
         key=lambda part: (round(predicates.edge_distance(body.position, part), 1), -predicates.top(part)),
     )
-    x, y = predicates.local(nearest, body.position)
+    x, y = predicates.to_own_frame(nearest, body.position)
     a, b = nearest.half_extents[:2]
     u, v = min(max(x, -a), a), min(max(y, -b), b)
     cos, sin = math.cos(nearest.yaw), math.sin(nearest.yaw)

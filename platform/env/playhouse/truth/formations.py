@@ -32,35 +32,35 @@ Test = Callable[[Sequence[Thing]], bool]
 class Formation:
     """A formation such as a row or a circle.
 
-    `made`: whether all of these things form it. `begun`: whether these things, at least two but fewer than `count`, can
-    stay in place while others are added. `reach`: meters between the centers of any two, at most; `level`: meters
-    between their undersides, at most. Both limits only prune the search.
+    `is_complete`: whether all of these things form it. `is_extensible`: whether these things, at least two but fewer
+    than `count`, can stay in place while others are added. `reach`: meters between the centers of any two, at most;
+    `level`: meters between their undersides, at most. Both limits only prune the search.
     """
 
-    made: Test
-    begun: Callable[[Sequence[Thing], int], bool]
+    is_complete: Test
+    is_extensible: Callable[[Sequence[Thing], int], bool]
     reach: float = math.inf
     level: float = math.inf
 
-    def is_made(self, facts: HouseFacts, among: Sequence[int], count: int) -> bool:
+    def is_formed_by(self, facts: HouseFacts, among: Sequence[int], count: int) -> bool:
         """Whether any `count` of the things form it."""
-        return self._first(_free(facts, among), count, count) is not None
+        return self._first_match(_free(facts, among), count, count) is not None
 
     def placed(self, facts: HouseFacts, among: Sequence[int], count: int) -> tuple[Thing, ...]:
         """The largest subset of the things that is in place; `count` of them only if the formation is complete."""
         things = _free(facts, among)
         for size in range(min(count, len(things)), 1, -1):
-            if (found := self._first(things, size, count)) is not None:
+            if (found := self._first_match(things, size, count)) is not None:
                 return found
         return tuple(things[:1])
 
-    def _first(self, things: Sequence[Thing], size: int, count: int) -> tuple[Thing, ...] | None:
-        for chosen in self._together(things, size):
-            if self.made(chosen) if size == count else self.begun(chosen, count):
+    def _first_match(self, things: Sequence[Thing], size: int, count: int) -> tuple[Thing, ...] | None:
+        for chosen in self._subsets(things, size):
+            if self.is_complete(chosen) if size == count else self.is_extensible(chosen, count):
                 return chosen
         return None
 
-    def _together(
+    def _subsets(
         self, things: Sequence[Thing], size: int, chosen: tuple[Thing, ...] = ()
     ) -> Iterator[tuple[Thing, ...]]:
         """All subsets of `size` things that are pairwise within reach."""
@@ -69,7 +69,7 @@ class Formation:
             return
         for i, thing in enumerate(things):
             others = [other for other in things[i + 1 :] if self._within_reach(thing, other)]
-            yield from self._together(others, size, (*chosen, thing))
+            yield from self._subsets(others, size, (*chosen, thing))
 
     def _within_reach(self, a: Thing, b: Thing) -> bool:
         near = math.dist(a.xy, b.xy) <= self.reach and predicates.same_room(a.room, b.room)
@@ -86,25 +86,25 @@ def are_near(things: Sequence[Thing]) -> bool:
     return all(predicates.near(a, b) for a, b in combinations(things, 2))
 
 
-def _tower_begun(things: Sequence[Thing], count: int) -> bool:
+def _is_extensible_tower(things: Sequence[Thing], count: int) -> bool:
     return predicates.is_tower(things)
 
 
-def _row_begun(things: Sequence[Thing], count: int) -> bool:
+def _is_extensible_row(things: Sequence[Thing], count: int) -> bool:
     if len(things) == 2:
         return _sides(things, math.inf) and predicates.gap(*things) <= ROW_GAP_M
     return predicates.is_row(things)
 
 
-def _ordered_begun(things: Sequence[Thing], count: int) -> bool:
-    return _row_begun(things, count) if len(things) == 2 else predicates.is_ordered_row(things)
+def _is_extensible_ordered(things: Sequence[Thing], count: int) -> bool:
+    return _is_extensible_row(things, count) if len(things) == 2 else predicates.is_ordered_row(things)
 
 
-def _triangle_begun(things: Sequence[Thing], count: int) -> bool:
+def _is_extensible_triangle(things: Sequence[Thing], count: int) -> bool:
     return _sides(things, MAX_SHAPE_SIDE_M)
 
 
-def _square_begun(things: Sequence[Thing], count: int) -> bool:
+def _is_extensible_square(things: Sequence[Thing], count: int) -> bool:
     """Two things form a side; with three, one of the points that complete a parallelogram completes a square."""
     if len(things) == 2:
         return _sides(things, MAX_SHAPE_SIDE_M)
@@ -115,7 +115,7 @@ def _square_begun(things: Sequence[Thing], count: int) -> bool:
     )
 
 
-def _circle_begun(things: Sequence[Thing], count: int) -> bool:
+def _is_extensible_circle(things: Sequence[Thing], count: int) -> bool:
     """Points on a circle whose gaps the missing things can fill."""
     if len(things) == 2:
         return _sides(things, 2 * CIRCLE_RADII_M[1])
@@ -131,22 +131,25 @@ def _circle_begun(things: Sequence[Thing], count: int) -> bool:
     return needed <= count - len(things)
 
 
-def _group_begun(things: Sequence[Thing], count: int) -> bool:
+def _is_extensible_group(things: Sequence[Thing], count: int) -> bool:
     return are_near(things)
 
 
 SHAPES = {
-    "tower": Formation(predicates.is_tower, _tower_begun),
-    "row": Formation(predicates.is_row, _row_begun, level=LEVEL_TOLERANCE_M),
-    "ordered row": Formation(predicates.is_ordered_row, _ordered_begun, level=LEVEL_TOLERANCE_M),
-    "triangle": Formation(predicates.is_triangle, _triangle_begun, MAX_SHAPE_SIDE_M, LEVEL_TOLERANCE_M),
+    "tower": Formation(predicates.is_tower, _is_extensible_tower),
+    "row": Formation(predicates.is_row, _is_extensible_row, level=LEVEL_TOLERANCE_M),
+    "ordered row": Formation(predicates.is_ordered_row, _is_extensible_ordered, level=LEVEL_TOLERANCE_M),
+    "triangle": Formation(predicates.is_triangle, _is_extensible_triangle, MAX_SHAPE_SIDE_M, LEVEL_TOLERANCE_M),
     "square": Formation(
-        predicates.is_square, _square_begun, math.sqrt(2) * SQUARE_SIDE_RATIO * MAX_SHAPE_SIDE_M, LEVEL_TOLERANCE_M
+        predicates.is_square,
+        _is_extensible_square,
+        math.sqrt(2) * SQUARE_SIDE_RATIO * MAX_SHAPE_SIDE_M,
+        LEVEL_TOLERANCE_M,
     ),
     "circle": Formation(
-        predicates.is_circle, _circle_begun, 2 * (CIRCLE_RADII_M[1] + OUTLINE_OFFSET_M), LEVEL_TOLERANCE_M
+        predicates.is_circle, _is_extensible_circle, 2 * (CIRCLE_RADII_M[1] + OUTLINE_OFFSET_M), LEVEL_TOLERANCE_M
     ),
-    "group": Formation(are_near, _group_begun),
+    "group": Formation(are_near, _is_extensible_group),
 }
 
 

@@ -96,7 +96,7 @@ def own_side(viewer: Body, side: Side) -> Callable[[Thing], Ternary]:
     def on_side(a: Thing) -> Ternary:
         if not predicates.same_room(viewer.room, a.room):
             return False
-        return _near_angle(abs(predicates.wrap(predicates.bearing(viewer, a.xy) - _SIDE_ANGLES[side])))
+        return _near_angle(abs(predicates.wrap_angle(predicates.bearing(viewer, a.xy) - _SIDE_ANGLES[side])))
 
     return on_side
 
@@ -107,7 +107,7 @@ def between(a: Thing, b: Thing, c: Thing) -> Ternary:
     if predicates.between(a, b, c):
         return True
     directions = [math.atan2(end.xy[1] - a.xy[1], end.xy[0] - a.xy[0]) for end in (b, c)]
-    return None if abs(predicates.wrap(directions[0] - directions[1])) >= BETWEEN_RAD else False
+    return None if abs(predicates.wrap_angle(directions[0] - directions[1])) >= BETWEEN_RAD else False
 
 
 def _facing(viewer: Body, thing: Thing) -> Body:
@@ -119,7 +119,7 @@ def _angle_off_side(viewer: Body, a: Thing, b: Thing, side: str) -> float:
     """Returns the angle between the direction from b to a and the middle of a side of b."""
     direction = math.atan2(a.xy[1] - b.xy[1], a.xy[0] - b.xy[0]) - viewer.yaw
     middle = math.pi - _SIDE_ANGLES[side] if side in ("front", "behind") else _SIDE_ANGLES[side]
-    return abs(predicates.wrap(direction - middle))
+    return abs(predicates.wrap_angle(direction - middle))
 
 
 def _near_angle(angle: float) -> Ternary:

@@ -44,7 +44,7 @@ class Arrangement(PlayhouseTask):
     furniture: int | None = None  # index of the furniture at which a group is gathered
 
     def is_done(self, facts: HouseFacts) -> bool:
-        return self.formation(facts).is_made(facts, self.candidates, self.count)
+        return self.formation(facts).is_formed_by(facts, self.candidates, self.count)
 
     def objects_in_place(self, facts: HouseFacts) -> tuple[Thing, ...]:
         """Returns the largest set of candidates that already are in place."""

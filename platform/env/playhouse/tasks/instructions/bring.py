@@ -49,14 +49,14 @@ class Bring(PlaceObjects):
     def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
         """Tests whether an object is within the setter's reach, and the setter has not walked up to it."""
         body = facts.bodies[self.setter]
-        in_reach = predicates.same_room(body.room, thing.room) and predicates.apart(body, thing) <= REACH_M
+        in_reach = predicates.same_room(body.room, thing.room) and predicates.distance(body, thing) <= REACH_M
         return in_reach and math.dist(body.position, self._origin(thing)) > REACH_M
 
     def _origin(self, thing: Thing) -> XY:
         return self.baseline[f"x_{thing.index}"], self.baseline[f"y_{thing.index}"]
 
     def remaining(self, facts: HouseFacts, thing: Thing) -> float:
-        return max(predicates.walk(facts, thing.xy, facts.bodies[self.setter].position) - REACH_M, 0.0)
+        return max(predicates.route_length(facts, thing.xy, facts.bodies[self.setter].position) - REACH_M, 0.0)
 
     def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         return placements_around(facts, thing, facts.bodies[self.setter])
@@ -112,7 +112,7 @@ class HandOver(PlaceObjects):
         return thing.held_by == self.setter
 
     def remaining(self, facts: HouseFacts, thing: Thing) -> float:
-        return max(predicates.walk(facts, thing.xy, facts.bodies[self.setter].position) - OFFER_DISTANCE_M, 0.0)
+        return max(predicates.route_length(facts, thing.xy, facts.bodies[self.setter].position) - OFFER_DISTANCE_M, 0.0)
 
     def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         return placements_around(facts, thing, facts.bodies[self.setter])

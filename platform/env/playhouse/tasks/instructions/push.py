@@ -39,7 +39,7 @@ class Push(ObjectInstruction):
         event = self.thing(facts).pushed
         pushed = 0.0
         if event is not None and event.role == self.solver and event.time >= self.baseline["since"]:
-            pushed = min(predicates.driven(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
+            pushed = min(predicates.pushed_distance(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
         near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
         return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
 

@@ -56,7 +56,7 @@ class Reposition(PlaceObjects):
         if self.other is not None:
             return predicates.walking_distance(facts, thing.xy, facts.things[self.other])
         doors = predicates.route(facts, thing.xy, self._room(facts).middle)
-        return predicates.walk(facts, thing.xy, doors[-1].middle) if doors else 0.0
+        return predicates.route_length(facts, thing.xy, doors[-1].middle) if doors else 0.0
 
     def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
         if self.other is None:

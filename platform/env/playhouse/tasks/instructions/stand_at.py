@@ -48,7 +48,7 @@ class StandAt(PlayhouseTask):
 
     def partial_progress(self, facts: HouseFacts) -> float:
         """0.9 for the way to the spot."""
-        remaining = predicates.walk(facts, facts.bodies[self.solver].position, self.spot)
+        remaining = predicates.route_length(facts, facts.bodies[self.solver].position, self.spot)
         return WEIGHT_OF_WAY * fraction_covered(self.baseline["walk"], remaining, 0.0)
 
     def measure(self, facts: HouseFacts) -> Mapping[str, float]:
@@ -60,7 +60,7 @@ class StandAt(PlayhouseTask):
         spot = self.nearest_spot(facts)
         if spot is None:
             raise InfeasibleTask(f"no task of kind {self.kind!r} can be asked here: there is no free floor to stand on")
-        walk = predicates.walk(facts, facts.bodies[self.solver].position, spot)
+        walk = predicates.route_length(facts, facts.bodies[self.solver].position, spot)
         return {"spot_x": spot[0], "spot_y": spot[1], "walk": walk}
 
     def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
@@ -70,7 +70,7 @@ class StandAt(PlayhouseTask):
         """Returns the spot of free floor nearest to the solver that satisfies the instruction, if there is one."""
         body = facts.bodies[self.solver]
         fitting = [spot for spot in free_spots(facts, self.solver) if self._holds_around(facts, body, spot)]
-        return min(fitting, key=lambda spot: predicates.walk(facts, body.position, spot), default=None)
+        return min(fitting, key=lambda spot: predicates.route_length(facts, body.position, spot), default=None)
 
     def turned(self, facts: HouseFacts, body: Body) -> Body:
         """Returns the body turned towards the point to face."""

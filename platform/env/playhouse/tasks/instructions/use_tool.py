@@ -148,7 +148,9 @@ class PushWith(UseTool):
         """Returns how far the object has been pushed, 1 at `MIN_PUSH_DISTANCE_M`."""
         if not predicates.touched(facts, self.other, self.target, self.solver, self.since):
             return 0.0
-        return min(predicates.driven(facts, self.other, facts.things[self.other].touched) / MIN_PUSH_DISTANCE_M, 1.0)
+        return min(
+            predicates.pushed_distance(facts, self.other, facts.things[self.other].touched) / MIN_PUSH_DISTANCE_M, 1.0
+        )
 
     def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:
         return not thing.furniture and is_pushable(thing, facts, self.solver, TOOL_RUN_UP_M, self.target)

@@ -12,14 +12,14 @@ from interplay.env.playhouse.truth.predicates.arrangements import (
     towers,
 )
 from interplay.env.playhouse.truth.predicates.contact_events import (
-    driven,
-    flown,
     hit,
     just_pushed,
     pushed_by,
+    pushed_distance,
     pushed_with,
     settled,
     thrown,
+    thrown_distance,
     touched,
 )
 from interplay.env.playhouse.truth.predicates.descriptions import (
@@ -29,26 +29,26 @@ from interplay.env.playhouse.truth.predicates.descriptions import (
     same_color,
 )
 from interplay.env.playhouse.truth.predicates.geometry import (
-    apart,
     bearing,
     bottom,
     corners,
+    distance,
     edge_distance,
     elevation,
+    floor_position,
     gap,
-    local,
     parts,
-    spot,
+    to_own_frame,
     top,
     volume,
-    wrap,
+    wrap_angle,
 )
 from interplay.env.playhouse.truth.predicates.passages import (
     nearest_room,
     outside,
     route,
+    route_length,
     same_room,
-    walk,
     walking_distance,
 )
 from interplay.env.playhouse.truth.predicates.perception import visible
@@ -68,10 +68,11 @@ from interplay.env.playhouse.truth.predicates.relations import (
 from interplay.env.playhouse.truth.predicates.sides import face_to_face, in_front, side_as_seen, side_of_player
 
 __all__ = [
-    "above", "apart", "bearing", "between", "bottom", "compared", "contents", "corners", "driven", "edge_distance",
-    "elevation", "face_to_face", "far", "flown", "gap", "hit", "in_front", "inside", "is_circle", "is_ordered_row",
-    "is_row", "is_square", "is_tower", "is_triangle", "just_pushed", "local", "matching", "near", "nearest_room",
-    "neighbors", "next_to", "on", "outside", "parts", "pushed_by", "pushed_with", "route", "same_color", "same_room",
-    "settled", "side_as_seen", "side_of_player", "spot", "things_on", "thrown", "top", "touched", "touching", "towers",
-    "under", "visible", "volume", "walk", "walking_distance", "wrap",
+    "above", "bearing", "between", "bottom", "compared", "contents", "corners", "distance", "edge_distance",
+    "elevation", "face_to_face", "far", "floor_position", "gap", "hit", "in_front", "inside", "is_circle",
+    "is_ordered_row", "is_row", "is_square", "is_tower", "is_triangle", "just_pushed", "matching", "near",
+    "nearest_room", "neighbors", "next_to", "on", "outside", "parts", "pushed_by", "pushed_distance", "pushed_with",
+    "route", "route_length", "same_color", "same_room", "settled", "side_as_seen", "side_of_player", "things_on",
+    "thrown", "thrown_distance", "to_own_frame", "top", "touched", "touching", "towers", "under", "visible", "volume",
+    "walking_distance", "wrap_angle",
 ]  # fmt: skip

@@ -17,58 +17,58 @@ MIN_THROW_DISTANCE_M = 1.0  # along the floor from the hand: a drop rolls 0.4 at
 
 def touched(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
     """Whether a player touched a thing with a held object, however briefly."""
-    return _done(facts.things[index].touched, role, since, tool)
+    return _matches(facts.things[index].touched, role, since, tool)
 
 
 def hit(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
     """Whether a player hit a thing with a held object: touched it at `MIN_HIT_SPEED_MPS` or faster."""
-    return _done(facts.things[index].hit, role, since, tool)
+    return _matches(facts.things[index].hit, role, since, tool)
 
 
 def pushed_by(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
     """Whether a player pushed a thing with its body to at least `MIN_PUSH_DISTANCE_M` from where the contact began."""
-    deed = facts.things[index].pushed
-    return _done(deed, role, since) and driven(facts, index, deed) >= MIN_PUSH_DISTANCE_M
+    event = facts.things[index].pushed
+    return _matches(event, role, since) and pushed_distance(facts, index, event) >= MIN_PUSH_DISTANCE_M
 
 
 def pushed_with(facts: HouseFacts, index: int, tool: int, role: str, since: float = 0.0) -> bool:
     """As `pushed_by`, with a held object instead of the body."""
-    deed = facts.things[index].touched
-    return _done(deed, role, since, tool) and driven(facts, index, deed) >= MIN_PUSH_DISTANCE_M
+    event = facts.things[index].touched
+    return _matches(event, role, since, tool) and pushed_distance(facts, index, event) >= MIN_PUSH_DISTANCE_M
 
 
 def just_pushed(facts: HouseFacts, index: int, role: str, tool: int | None = None) -> bool:
     """Whether a player pushed a thing within the last `SAME_CONTACT_S`, with its body or a tool. A further push would
     extend that event instead of starting a new one."""
     thing = facts.things[index]
-    return _done(thing.pushed if tool is None else thing.touched, role, facts.time - SAME_CONTACT_S, tool)
+    return _matches(thing.pushed if tool is None else thing.touched, role, facts.time - SAME_CONTACT_S, tool)
 
 
 def thrown(facts: HouseFacts, index: int, role: str, since: float = 0.0) -> bool:
     """Whether a thing flew or rolled `MIN_THROW_DISTANCE_M` or more from where a player released it, unpushed since."""
-    return _done(facts.things[index].let_go, role, since) and flown(facts, index) >= MIN_THROW_DISTANCE_M
+    return _matches(facts.things[index].let_go, role, since) and thrown_distance(facts, index) >= MIN_THROW_DISTANCE_M
 
 
-def flown(facts: HouseFacts, index: int) -> float:
+def thrown_distance(facts: HouseFacts, index: int) -> float:
     """Distance along the floor of a thing from where it was released; 0 if it is held, was never held, or was pushed or
     touched since."""
     thing = facts.things[index]
     if thing.let_go is None or thing.held_by is not None:
         return 0.0
-    by_itself = all(deed is None or deed.time < thing.let_go.time for deed in (thing.pushed, thing.touched))
+    by_itself = all(event is None or event.time < thing.let_go.time for event in (thing.pushed, thing.touched))
     return math.dist(thing.let_go.place[:2], thing.xy) if by_itself else 0.0
 
 
-def driven(facts: HouseFacts, index: int, deed: ContactEvent | None) -> float:
+def pushed_distance(facts: HouseFacts, index: int, event: ContactEvent | None) -> float:
     """Distance along the floor of a thing from where a push or touch of it began; 0 if it was held since."""
     thing = facts.things[index]
-    if deed is None or thing.held_by is not None or (thing.let_go is not None and thing.let_go.time > deed.time):
+    if event is None or thing.held_by is not None or (thing.let_go is not None and thing.let_go.time > event.time):
         return 0.0
-    return math.dist(deed.place[:2], thing.xy)
+    return math.dist(event.place[:2], thing.xy)
 
 
-def _done(deed: ContactEvent | None, role: str, since: float, tool: int | None = None) -> bool:
-    return deed is not None and deed.role == role and deed.time >= since and deed.tool == tool
+def _matches(event: ContactEvent | None, role: str, since: float, tool: int | None = None) -> bool:
+    return event is not None and event.role == role and event.time >= since and event.tool == tool
 
 
 def settled(facts: HouseFacts) -> bool:

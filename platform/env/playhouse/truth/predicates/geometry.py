@@ -18,12 +18,12 @@ from interplay.env.playhouse.truth.facts import XY, XYZ, Body, Thing
 Placed = Thing | Body  # anything with a position
 
 
-def spot(placed: Placed) -> XY:
+def floor_position(placed: Placed) -> XY:
     """Position seen from above."""
     return placed.xy if isinstance(placed, Thing) else placed.position
 
 
-def local(thing: Thing, point: XY) -> XY:
+def to_own_frame(thing: Thing, point: XY) -> XY:
     """A point in the thing's own frame, seen from above."""
     dx, dy = point[0] - thing.position[0], point[1] - thing.position[1]
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
@@ -32,7 +32,7 @@ def local(thing: Thing, point: XY) -> XY:
 
 def edge_distance(point: XY, thing: Thing) -> float:
     """Distance from a point to the edge of a thing's footprint; 0 inside it."""
-    x, y = local(thing, point)
+    x, y = to_own_frame(thing, point)
     return math.hypot(max(abs(x) - thing.half_extents[0], 0.0), max(abs(y) - thing.half_extents[1], 0.0))
 
 
@@ -53,21 +53,21 @@ def gap(a: Thing, b: Thing) -> float:
     return min(min(edge_distance(c, b) for c in corners(a)), min(edge_distance(c, a) for c in corners(b)))
 
 
-def apart(a: Placed, b: Placed) -> float:
+def distance(a: Placed, b: Placed) -> float:
     """Distance of two things or bodies seen from above: from the edge of a thing, from the center of a body."""
     if isinstance(a, Thing):
         return gap(a, b) if isinstance(b, Thing) else edge_distance(b.position, a)
     return edge_distance(a.position, b) if isinstance(b, Thing) else math.dist(a.position, b.position)
 
 
-def wrap(angle: float) -> float:
+def wrap_angle(angle: float) -> float:
     """The equivalent angle in (-pi, pi]."""
     return math.pi - (math.pi - angle) % math.tau
 
 
 def bearing(body: Body, point: XY) -> float:
     """Yaw change, anticlockwise positive, to face a point."""
-    return wrap(math.atan2(point[1] - body.position[1], point[0] - body.position[0]) - body.yaw)
+    return wrap_angle(math.atan2(point[1] - body.position[1], point[0] - body.position[0]) - body.yaw)
 
 
 def elevation(body: Body, thing: Thing) -> float:
@@ -94,7 +94,7 @@ def parts(thing: Thing) -> tuple[Thing, ...]:
     cos, sin = math.cos(thing.yaw), math.sin(thing.yaw)
     x, y, z = thing.position
     a, b, c = thing.half_extents
-    made = tuple(
+    found = tuple(
         replace(
             thing,
             position=(x + u * a * cos - v * b * sin, y + u * a * sin + v * b * cos, z + w * c),
@@ -102,7 +102,7 @@ def parts(thing: Thing) -> tuple[Thing, ...]:
         )
         for (u, v, w), (p, q, r) in _solids(thing.category)
     )
-    return made or (thing,)
+    return found or (thing,)
 
 
 @functools.cache

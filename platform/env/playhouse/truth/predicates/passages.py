@@ -52,7 +52,7 @@ def route(facts: HouseFacts, start: XY, goal: XY) -> list[Doorway]:
     return best
 
 
-def walk(facts: HouseFacts, start: XY, goal: XY) -> float:
+def route_length(facts: HouseFacts, start: XY, goal: XY) -> float:
     """Length of the shortest route between two points through doorways, ignoring furniture."""
     return _length(start, route(facts, start, goal) if len(facts.rooms) > 1 else [], goal)
 

@@ -7,12 +7,12 @@ import math
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import (
     Placed,
-    apart,
     bottom,
+    distance,
     edge_distance,
+    floor_position,
     gap,
     parts,
-    spot,
     top,
 )
 from interplay.env.playhouse.truth.predicates.passages import same_room
@@ -65,12 +65,12 @@ def next_to(a: Thing, b: Thing, within: float = NEXT_TO_GAP_M) -> bool:
 
 def near(a: Placed, b: Placed) -> bool:
     """Whether two things or players are near each other. Things on, in or under a thing are near it, too."""
-    return same_room(a.room, b.room) and apart(a, b) <= NEAR_GAP_M
+    return same_room(a.room, b.room) and distance(a, b) <= NEAR_GAP_M
 
 
 def far(a: Placed, b: Placed) -> bool:
     """Whether two things or players are far from each other or in different rooms."""
-    return not same_room(a.room, b.room) or apart(a, b) >= FAR_GAP_M
+    return not same_room(a.room, b.room) or distance(a, b) >= FAR_GAP_M
 
 
 def between(a: Placed, b: Placed, c: Placed) -> bool:
@@ -78,8 +78,8 @@ def between(a: Placed, b: Placed, c: Placed) -> bool:
     if not (same_room(a.room, b.room) and same_room(a.room, c.room) and same_room(b.room, c.room)):
         return False
     (x, y), (bx, by), (cx, cy) = (
-        spot(a),
-        *sorted((spot(b), spot(c))),
+        floor_position(a),
+        *sorted((floor_position(b), floor_position(c))),
     )  # sorted, so that rounding does not depend on the order of b and c
     length = math.dist((bx, by), (cx, cy))
     if length == 0.0:

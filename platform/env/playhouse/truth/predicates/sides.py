@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from interplay.env.playhouse.truth.facts import XY, Body, Thing
-from interplay.env.playhouse.truth.predicates.geometry import Placed, bearing, edge_distance, spot
+from interplay.env.playhouse.truth.predicates.geometry import Placed, bearing, edge_distance, floor_position
 from interplay.env.playhouse.truth.predicates.passages import same_room
 
 Side = Literal["left", "right", "front", "behind"]
@@ -24,7 +24,7 @@ def side_of_player(body: Body, placed: Placed) -> Side | None:
     """The side of a player on which something is, in quarters; None if it is in another room."""
     if not same_room(body.room, placed.room):
         return None
-    turn = bearing(body, spot(placed))
+    turn = bearing(body, floor_position(placed))
     return _quarter(math.cos(turn), math.sin(turn), "front", "behind")
 
 
@@ -33,7 +33,7 @@ def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
 
     The front of a thing is the side towards the viewer. None if `a` is in another room or over the footprint of `b`.
     """
-    (x, y), (u, v) = spot(a), spot(b)
+    (x, y), (u, v) = floor_position(a), floor_position(b)
     over = edge_distance((x, y), b) == 0.0 if isinstance(b, Thing) else (x, y) == (u, v)
     if over or not same_room(a.room, b.room):
         return None
