@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -15,69 +15,43 @@ class Cue:
     question: bool = False
 
 
-def _question_cue(name: str, prompt: str, *kinds: str) -> Cue:
-    return Cue(name, prompt, kinds, question=True)
-
-
 _INSTRUCTIONS = (
     Cue("touch", "Ask the other player to touch an object using another object.", ("touch_with", "hit")),
-    Cue(
-        "activity",
-        "Ask the other player to perform an activity of your choice.",
-        (
-            *("throw", "throw_out", "push", "hit", "tower", "triangle", "square", "circle", "group"),
-            *("remove", "fill", "lift_container", "put_in", "stand_between"),
-        ),
-    ),
+    Cue("activity", "Ask the other player to perform an activity of your choice.",
+        ("throw", "throw_out", "push", "hit", "tower", "triangle", "square", "circle", "group",
+         "remove", "fill", "lift_container", "put_in", "stand_between")),
     Cue("hand_over", "Ask the other player to hand you something, which you then hold.", ("hand_over",)),
     Cue("stand", "Ask the other player to stand in some position relative to you.", ("stand",)),
-    Cue(
-        "arrange",
-        "Ask the other player to move a group of objects into a simple arrangement.",
-        ("tower", "row", "triangle", "square", "circle", "group"),
-    ),
+    Cue("arrange", "Ask the other player to move a group of objects into a simple arrangement.",
+        ("tower", "row", "triangle", "square", "circle", "group")),
     Cue("put_on", "Ask the other player to put something on top of something else.", ("put_on",)),
     Cue("put_under", "Ask the other player to put something underneath something else.", ("put_under",)),
     Cue("lift", "Ask the other player to lift something.", ("lift", "lift_container")),
-    Cue(
-        "in_turn",
-        "Ask the other player to do something, then when they are finished, ask them to do something else.",
-        ("in_turn",),
-    ),
+    Cue("in_turn", "Ask the other player to do something, then when they are finished, ask them to do something else.",
+        ("in_turn",)),
     Cue("reposition", "Ask the other player to reposition something in the room.", ("reposition", "put_in")),
     Cue("bring", "Ask the other player to bring you one or more objects.", ("bring",)),
     Cue("push_with", "Ask the other player to push an object around using another object.", ("push_with",)),
-    Cue(
-        "position",
-        "Ask the other player to position something relative to something else.",
-        ("position", "put_on", "put_in", "put_under"),
-    ),
+    Cue("position", "Ask the other player to position something relative to something else.",
+        ("position", "put_on", "put_in", "put_under")),
     Cue("row", "Ask the other player to put three or more specific objects in a row.", ("row",)),
     Cue("go", "Ask the other player to go somewhere.", ("go", "go_room")),
-)
+)  # fmt: skip
 _QUESTIONS = (
-    _question_cue("yes_no", "Ask the other player a yes/no question about something in the room.", "fact"),
-    _question_cue("where", "Ask the other player to describe where something is.", "whereabouts"),
-    _question_cue("count", "Ask the other player to count something.", "how_many"),
-    _question_cue("notice", "Ask the other player to say what they are looking at or noticing right now.", "noticed"),
-    _question_cue("color", "Ask a question about the color of something.", "color_of"),
-    _question_cue(
-        "same_color", "Ask the other player whether two things have the same or different colors.", "same_or_different"
-    ),
-    _question_cue(
-        "yes_no_numbers", "Ask the other player a yes/no question about numbers of objects in the room.", "number_fact"
-    ),
-    _question_cue("exist", "Ask the other player whether a particular thing exists in the room.", "present"),
-    _question_cue(
-        "any_question",
-        "Ask the other player any question about the room.",
-        *("fact", "whereabouts", "how_many", "noticed", "color_of", "same_or_different", "number_fact", "present"),
-        *("size", "nearest", "on_top", "larger"),
-    ),
-    _question_cue(
-        "size",
-        "Ask the other player whether one object is larger, smaller, or the same size as another object.",
-        "size",
-    ),
-)
-CUES: dict[str, Cue] = {cue.name: cue for cue in (*_INSTRUCTIONS, *_QUESTIONS)}
+    Cue("yes_no", "Ask the other player a yes/no question about something in the room.", ("fact",)),
+    Cue("where", "Ask the other player to describe where something is.", ("whereabouts",)),
+    Cue("count", "Ask the other player to count something.", ("how_many",)),
+    Cue("notice", "Ask the other player to say what they are looking at or noticing right now.", ("noticed",)),
+    Cue("color", "Ask a question about the color of something.", ("color_of",)),
+    Cue("same_color", "Ask the other player whether two things have the same or different colors.",
+        ("same_or_different",)),
+    Cue("yes_no_numbers", "Ask the other player a yes/no question about numbers of objects in the room.",
+        ("number_fact",)),
+    Cue("exist", "Ask the other player whether a particular thing exists in the room.", ("present",)),
+    Cue("any_question", "Ask the other player any question about the room.",
+        ("fact", "whereabouts", "how_many", "noticed", "color_of", "same_or_different", "number_fact", "present",
+         "size", "nearest", "on_top", "larger")),
+    Cue("size", "Ask the other player whether one object is larger, smaller, or the same size as another object.",
+        ("size",)),
+)  # fmt: skip
+CUES = {cue.name: cue for cue in (*_INSTRUCTIONS, *(replace(cue, question=True) for cue in _QUESTIONS))}

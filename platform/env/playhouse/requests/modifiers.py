@@ -39,57 +39,24 @@ def contains_none(*phrases: str) -> Callable[[str], bool]:
     return lambda text: not contains(text)
 
 
-COLOR_WORDS = tuple(COLORS)
-SHAPE_WORDS = ("circular", "rectangular", "round", "pointy", "long")
-PROXIMITY_WORDS = ("near", "nearest", "far", "close", "closest", "next to", "beside")
-SIDE_WORDS = ("in front", "behind", "left", "right", "between")
-HEIGHT_WORDS = ("on top", "beneath", "above", "below", "underneath", "under")
-NEGATION_WORDS = ("not", "isn't", "aren't", "don't", "no")
-QUANTIFIER_WORDS = ("some", "all", "most", "many", "none", "every", "both")
-SHUNNED_WORDS = ("bed", "beds", "door", "doors", "window", "windows")
-
 _MODIFIERS = (
-    Modifier("by_color", "Refer to objects by color.", generation.COLOR, contains_any(*COLOR_WORDS)),
+    Modifier("by_color", "Refer to objects by color.", generation.COLOR, contains_any(*COLORS)),
     Modifier("location_by_color", "Refer to location by color.", generation.COLORED_PLACE, counts_destinations=True),
     Modifier("by_location", "Refer to objects by location.", generation.PLACE),
-    Modifier(
-        "shape_words",
-        "Use shape words. Try to use shape words like: circular, rectangular, round, pointy, long.",
-        generation.SHAPE,
-        contains_any(*SHAPE_WORDS),
-    ),
-    Modifier(
-        "proximity_words",
-        "Use proximity words. Try to use words like: near, far, close to, next to.",
-        generation.PROXIMITY,
-        contains_any(*PROXIMITY_WORDS),
-    ),
-    Modifier(
-        "horizontal_words",
-        "Use horizontal position words. Try to use words like: in front, behind, left of, right of, between.",
-        generation.SIDES,
-        contains_any(*SIDE_WORDS),
-    ),
-    Modifier(
-        "vertical_words",
-        "Use vertical position words. Try to use words like: on top, beneath, above, below.",
-        generation.HEIGHT,
-        contains_any(*HEIGHT_WORDS),
-    ),
-    Modifier(
-        "negation_words",
-        "Use negation words. Try to use words like: not, isn't.",
-        generation.NEGATION,
-        contains_any(*NEGATION_WORDS),
-    ),
-    Modifier(
-        "quantifier_words",
-        "Use quantifier words. Try to use words like: some, all, most, many, none.",
-        generation.QUANTITY,
-        contains_any(*QUANTIFIER_WORDS),
-    ),
-    Modifier(
-        "shunned_words", "Do not use the words: bed, door, window.", generation.EVERYDAY, contains_none(*SHUNNED_WORDS)
-    ),
-)
+    Modifier("shape_words", "Use shape words. Try to use shape words like: circular, rectangular, round, pointy, long.",
+             generation.SHAPE, contains_any("circular", "rectangular", "round", "pointy", "long")),
+    Modifier("proximity_words", "Use proximity words. Try to use words like: near, far, close to, next to.",
+             generation.PROXIMITY, contains_any("near", "nearest", "far", "close", "closest", "next to", "beside")),
+    Modifier("horizontal_words",
+             "Use horizontal position words. Try to use words like: in front, behind, left of, right of, between.",
+             generation.SIDES, contains_any("in front", "behind", "left", "right", "between")),
+    Modifier("vertical_words", "Use vertical position words. Try to use words like: on top, beneath, above, below.",
+             generation.HEIGHT, contains_any("on top", "beneath", "above", "below", "underneath", "under")),
+    Modifier("negation_words", "Use negation words. Try to use words like: not, isn't.",
+             generation.NEGATION, contains_any("not", "isn't", "aren't", "don't", "no")),
+    Modifier("quantifier_words", "Use quantifier words. Try to use words like: some, all, most, many, none.",
+             generation.QUANTITY, contains_any("some", "all", "most", "many", "none", "every", "both")),
+    Modifier("shunned_words", "Do not use the words: bed, door, window.",
+             generation.EVERYDAY, contains_none("bed", "beds", "door", "doors", "window", "windows")),
+)  # fmt: skip
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in _MODIFIERS}

@@ -17,6 +17,7 @@ from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 
 NounRows = Callable[[Thing], Sequence[Sequence[Noun]]]  # of each row the first noun that identifies the thing is used
 PostModifiers = Callable[[HouseFacts, Body], Iterable[PostModifier]]
+Describe = Callable[[HouseFacts, Body], Iterator[Description]]
 NounsOf = Callable[[tuple[str, ...]], Sequence[Noun]]
 
 
@@ -24,13 +25,13 @@ NounsOf = Callable[[tuple[str, ...]], Sequence[Noun]]
 class ReferringStyle:
     """A style of referring to things. The `Body` is that of the viewer, from whose position left and right are."""
 
-    describe: Callable[[HouseFacts, Body], Iterator[Description]]  # single things
+    describe: Describe  # single things
     nouns: NounsOf  # of several things, with loose objects of these categories
     post_modifiers: PostModifiers  # that may follow these nouns
     bare_nouns: bool = False  # whether these nouns may stand alone
 
 
-def by_nouns(rows: NounRows) -> Callable[[HouseFacts, Body], Iterator[Description]]:
+def by_nouns(rows: NounRows) -> Describe:
     """Describes things by nouns alone."""
 
     def describe(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
@@ -41,7 +42,7 @@ def by_nouns(rows: NounRows) -> Callable[[HouseFacts, Body], Iterator[Descriptio
     return describe
 
 
-def by_post_modifiers(rows: NounRows, modifiers: PostModifiers) -> Callable[[HouseFacts, Body], Iterator[Description]]:
+def by_post_modifiers(rows: NounRows, modifiers: PostModifiers) -> Describe:
     """Describes things by nouns, each followed by a post-modifier."""
 
     def describe(facts: HouseFacts, viewer: Body) -> Iterator[Description]:

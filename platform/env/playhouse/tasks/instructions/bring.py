@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,13 +39,25 @@ OFFER_DISTANCE_M = 1.0  # from the setter to an object that is held out to it
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bring(PlaceObjects):
+class BringToSetter(PlaceObjects):
+    """Base of instructions to carry objects to the setter."""
+
+    setter: str  # role of the player to bring them to
+    reach: ClassVar[float] = REACH_M
+
+    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
+        return max(predicates.route_length(facts, thing.xy, facts.bodies[self.setter].position) - self.reach, 0.0)
+
+    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
+        return placements_around(facts, thing, facts.bodies[self.setter])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bring(BringToSetter):
     """Carry objects to where the setter can reach them, in the hand or put down.
 
     Baseline of candidate i also: `x_i` and `y_i`, its position.
     """
-
-    setter: str  # role of the player to bring them to
 
     def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
         """Tests whether an object is within the setter's reach, and the setter has not walked up to it."""
@@ -54,12 +67,6 @@ class Bring(PlaceObjects):
 
     def _origin(self, thing: Thing) -> XY:
         return self.baseline[f"x_{thing.index}"], self.baseline[f"y_{thing.index}"]
-
-    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
-        return max(predicates.route_length(facts, thing.xy, facts.bodies[self.setter].position) - REACH_M, 0.0)
-
-    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return placements_around(facts, thing, facts.bodies[self.setter])
 
     def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
         near = math.dist(facts.bodies[self.setter].position, thing.xy) <= MIN_DISTANCE_M
@@ -91,9 +98,8 @@ def sample_bring(context: TaskContext, rng: np.random.Generator) -> Bring:
         far = [thing for thing in context.carriable_objects() if _is_far(context, thing)]
         things, count = (sample_one(far, rng, "bring", "every thing that can be named is at hand"),), 1
         text = fill_template(BRING_WORDINGS, rng, thing=context.name(things[0], rng))
-    if not reachable_placements(
-        facts, context.solver, things[0], placements_around(facts, things[0], facts.bodies[setter])
-    ):
+    around = placements_around(facts, things[0], facts.bodies[setter])
+    if not reachable_placements(facts, context.solver, things[0], around):
         raise InfeasibleTask("no task of kind 'bring' can be asked here: there is no free floor before the setter")
     return Bring.of(context, "bring", text, things, count=count, setter=setter)
 
@@ -103,19 +109,13 @@ def _is_far(context: TaskContext, thing: Thing) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandOver(PlaceObjects):
+class HandOver(BringToSetter):
     """Give an object into the setter's hand. It takes two players: the setter has to take what is held out to it."""
 
-    setter: str  # role of the player to hand it to
+    reach: ClassVar[float] = OFFER_DISTANCE_M
 
     def is_placed(self, facts: HouseFacts, thing: Thing) -> bool:
         return thing.held_by == self.setter
-
-    def remaining(self, facts: HouseFacts, thing: Thing) -> float:
-        return max(predicates.route_length(facts, thing.xy, facts.bodies[self.setter].position) - OFFER_DISTANCE_M, 0.0)
-
-    def placements(self, facts: HouseFacts, thing: Thing) -> Sequence[Placement]:
-        return placements_around(facts, thing, facts.bodies[self.setter])
 
 
 def sample_hand_over(context: TaskContext, rng: np.random.Generator) -> HandOver:

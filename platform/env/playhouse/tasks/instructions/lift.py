@@ -87,19 +87,13 @@ class LiftContainer(Lift):
 
 def sample_lift_container(context: TaskContext, rng: np.random.Generator) -> LiftContainer:
     """Draws a bin that is not empty."""
-    full = [
-        (thing, inside)
-        for thing in context.nameable_objects()
-        if thing.category == BIN and (inside := predicates.contents(context.facts, thing))
-    ]
-    thing, inside = sample_one(full, rng, "lift_container", "no container that can be named has something in it")
-    return LiftContainer(
-        kind="lift_container",
-        instruction=fill_template(LIFT_CONTAINER_WORDINGS, rng, thing=context.name(thing, rng)),
-        solver=context.solver,
-        target=thing.index,
-        contents=tuple(other.index for other in inside),
-    )
+    facts = context.facts
+    full = [t for t in context.nameable_objects() if t.category == BIN and predicates.contents(facts, t)]
+    thing = sample_one(full, rng, "lift_container", "no container that can be named has something in it")
+    text = fill_template(LIFT_CONTAINER_WORDINGS, rng, thing=context.name(thing, rng))
+    contents = tuple(other.index for other in predicates.contents(facts, thing))
+    kind, solver = "lift_container", context.solver
+    return LiftContainer(kind=kind, instruction=text, solver=solver, target=thing.index, contents=contents)
 
 
 LIFT_KIND = TaskKind(name="lift", task=Lift, sample=sample_lift, wordings=LIFT_WORDINGS, usual=True)
