@@ -1,4 +1,4 @@
-"""Policies: one step of many lanes in one forward pass, without gradients."""
+"""Policies: choose one step's actions for many lanes in a single forward pass, without gradients."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Decision(NamedTuple):
     movement_log_prob: NDArray[np.float32]  # [B], summed over actions and components
     speak: NDArray[np.bool_]  # [B]
     tokens: NDArray[np.int16]  # [B, L], all padding where silent
-    language_log_prob: NDArray[np.float32]  # [B], of the gate, plus the tokens where it speaks
+    language_log_prob: NDArray[np.float32]  # [B], of the speak gate, plus the tokens where the agent speaks
     value: NDArray[np.float32]  # [B]
     state: RecurrentState[Tensor]  # after this step
 
 
 def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | str = "cpu") -> dict[str, Tensor]:
-    """Numpy arrays as tensors; on the CPU they share memory."""
+    """Converts NumPy arrays to tensors; on the CPU both share memory."""
     return {key: torch.from_numpy(value).to(device) for key, value in arrays.items()}
 
 
@@ -41,7 +41,11 @@ def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | st
 def act(
     agent: Agent, observations: Mapping[str, Tensor], state: RecurrentState[Tensor], noise: Noise, greedy: bool = False
 ) -> Decision:
-    """Choose the actions of one step for observations [1, B, ...] (see `observation.py`), from the state before it."""
+    """Chooses one step's actions, given the recurrent state before the step.
+
+    Args:
+        observations: [1, B, ...]; see `observation.py`.
+    """
     output, state = agent(dict(observations), state, with_vision=False)
     core = output.core[0]  # [B, D]
     lanes, layout = core.shape[0], agent.layout
@@ -83,22 +87,22 @@ class Policy(Protocol):
 
     @property
     def layout(self) -> Layout:
-        """The arrays of its observations and actions."""
+        """Shapes of its observation and action arrays."""
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
-        """The recurrent state at the start of an episode, [B, D]."""
+        """Returns the recurrent state at the start of an episode, [B, D]."""
 
-    def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
-        """Actions of every lane for one step, from observations [1, B, ...] and the recurrent state before it."""
+    def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
+        """Chooses one step's actions for observations [1, B, ...], given the recurrent state before the step."""
 
     def load_version(self, weights: Weights, version: int) -> None:
-        """Use the weights of this version from the next step on."""
+        """Uses the weights of this version from the next step on."""
 
     def random_state(self) -> Tensor:
-        """State of its random generator, uint8."""
+        """State of its random generator, as a uint8 tensor."""
 
     def load_random_state(self, state: Tensor) -> None:
-        """Restore a result of `random_state`."""
+        """Restores the state that `random_state` returned."""
 
 
 class LocalPolicy:
@@ -117,9 +121,9 @@ class LocalPolicy:
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         return self.agent.initial_state(lanes)
 
-    def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
-        noise = Noise.of(self._generator, memory.lanes)
-        return act(self.agent, tensors(observations, self.agent.device), memory, noise, self.greedy)
+    def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
+        noise = Noise.of(self._generator, state.lanes)
+        return act(self.agent, tensors(observations, self.agent.device), state, noise, self.greedy)
 
     def load_version(self, weights: Weights, version: int) -> None:
         load_weights(self.agent, weights)

@@ -61,7 +61,7 @@ def split_decision(decision: Decision, lanes: Sequence[int], random: Sequence[Te
 
 
 class RemotePolicy:
-    """A `Policy` without a network: it requests every decision, and keeps only the version of the weights."""
+    """A `Policy` without a network: requests every decision, and holds only the version of the weights."""
 
     def __init__(
         self,
@@ -74,7 +74,8 @@ class RemotePolicy:
     ) -> None:
         """
         Args:
-            width: D, of the recurrent state.
+            ask: sends a request and returns the response.
+            width: D, the width of the recurrent state.
         """
         self.greedy = greedy
         self._ask = ask
@@ -91,9 +92,9 @@ class RemotePolicy:
         zeros = torch.zeros(lanes, self._width)
         return RecurrentState(zeros, zeros)
 
-    def decide(self, observations: Arrays, memory: RecurrentState[Tensor]) -> Decision:
-        state = memory.to_arrays()
-        answer = self._ask(DecisionRequest(observations, state, self._random.numpy(), self._version, self.greedy))
+    def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
+        request = DecisionRequest(observations, state.to_arrays(), self._random.numpy(), self._version, self.greedy)
+        answer = self._ask(request)
         # Arrays from another process are read-only, and tensors share their memory: copy them.
         self._random = torch.from_numpy(answer.random.copy())
         after = RecurrentState(*(torch.from_numpy(part.copy()) for part in answer.state))

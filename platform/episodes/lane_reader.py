@@ -1,6 +1,6 @@
 """Resumable streams of episodes: each lane reads consecutive windows of one episode after another.
 
-When its episode ends, a lane takes the next one of a shared, shuffled order. The windows depend only on the snapshot,
+When its episode ends, a lane takes the next one from a shared, shuffled order. The windows depend only on the snapshot,
 the seed and the order of calls, so a checkpoint needs only a cursor of a few numbers.
 """
 
@@ -42,7 +42,7 @@ class EpisodeOrder:
         self._epoch, self._permutation = -1, np.empty(0, np.int64)
 
     def position(self, k: int) -> int:
-        """The position of the k-th episode of this rank in the order."""
+        """The position of this rank's k-th episode in the order."""
         return self._rank + k * self._world_size
 
     def at(self, position: int) -> int:
@@ -56,7 +56,7 @@ class EpisodeOrder:
 
 @dataclass(frozen=True)
 class LaneCursor:
-    """The position of a lane: that of its episode in the order, and the next row of the episode."""
+    """A lane's position: its episode's place in the order, and the next row to read."""
 
     position: int
     row: int
@@ -64,27 +64,27 @@ class LaneCursor:
 
 @dataclass(frozen=True)
 class Cursor:
-    """The positions of all lanes of a rank; JSON-able through `dataclasses.asdict`."""
+    """The positions of all lanes of a rank; JSON-serializable (with `dataclasses.asdict`)."""
 
     snapshot: str  # hash of the snapshot
     episodes: int  # number of episodes in the order
     seed: int
     rank: int
     world_size: int
-    taken: int  # k: episodes of the rank assigned to lanes so far
+    taken: int  # number of this rank's episodes assigned to lanes so far (the next k)
     lanes: tuple[LaneCursor | None, ...]  # None: not started
 
 
 @dataclass(frozen=True)
 class EpisodeWindow:
-    """Rows `start` to `stop` (exclusive) of an episode; `position` in the order identifies this pass through it."""
+    """Rows `start` to `stop` (exclusive) of an episode; `position` identifies this pass over the episode."""
 
     episode: DecodedEpisode
     start: int
     stop: int
     position: int
-    cut: bool = False  # starts within an episode whose preceding rows the lane did not return
-    rater: str | None = None  # rater whose marks to use; None: chosen by the position
+    cut: bool = False  # starts mid-episode; the lane did not return the preceding rows
+    rater: str | None = None  # rater whose marks to use; None: chosen by `position`
 
 
 class EpisodeSource:
@@ -97,7 +97,7 @@ class EpisodeSource:
         self._cache = DecodedCache(cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
-        """Returns the episode of this id, or None if its file can't be read."""
+        """Returns the episode with this id, or None if its file can't be read."""
         try:
             return self._cache.get(episode, self._decode)
         except (DamagedEpisode, UnknownFormat) as error:
@@ -121,7 +121,7 @@ class LaneReader:
     """`lanes` streams over the episodes of a snapshot that satisfy `where`, decoded for `role`.
 
     Unreadable files are logged, skipped and counted in `unreadable`. Each lane holds its current episode decoded;
-    `cache_bytes` limits the memory of further decoded episodes.
+    `cache_bytes` limits the memory for caching other decoded episodes.
     """
 
     def __init__(
@@ -143,37 +143,34 @@ class LaneReader:
         self._start = Cursor(snapshot.hash, len(self._ids), seed, rank, world_size, 0, (None,) * lanes)
         self._taken = 0
         self._lanes: list[LaneCursor | None] = [None] * lanes
-        self._present: list[DecodedEpisode | None] = [None] * lanes
+        self._episodes: list[DecodedEpisode | None] = [None] * lanes
 
     @property
     def unreadable(self) -> set[str]:
         """The ids of the episodes skipped so far."""
         return self._source.unreadable
 
-    @property
-    def epochs(self) -> float:
-        """The number of passes of this rank through its share of the episodes."""
-        return self._order.position(self._taken) / len(self._ids)
-
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """Returns the next `rows` rows of a lane, as windows of one or more episodes."""
-        return self._read(lane, rows, overlap=0)
-
-    def peek(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        """Like `next`, but the last row is returned again as the first row of the next call.
-
-        An unroll of T steps has T + 1 rows and shares its last row with the next unroll: read T + 1 rows."""
-        return self._read(lane, rows, overlap=1)
+        windows: list[EpisodeWindow] = []
+        missing = rows
+        while missing > 0:
+            episode, cursor = self._current(lane)
+            stop = min(episode.rows, cursor.row + missing)
+            windows.append(EpisodeWindow(episode, cursor.row, stop, cursor.position))
+            missing -= stop - cursor.row
+            self._lanes[lane] = LaneCursor(cursor.position, stop)
+        return windows
 
     def state(self) -> dict[str, Any]:
-        """The positions of all lanes, JSON-able."""
+        """The positions of all lanes, JSON-serializable."""
         return dataclasses.asdict(dataclasses.replace(self._start, taken=self._taken, lanes=tuple(self._lanes)))
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Continues exactly from the position in `state`.
+        """Continues exactly from the positions in `state`.
 
         Raises:
-            ValueError: `state` is of another snapshot, seed, rank or number of lanes.
+            ValueError: `state` comes from another snapshot, seed, rank or number of lanes.
         """
         lanes = tuple(None if lane is None else LaneCursor(**lane) for lane in state["lanes"])
         cursor = Cursor(**{**state, "lanes": lanes})
@@ -185,36 +182,22 @@ class LaneReader:
             )
         self._taken = cursor.taken
         self._lanes = list(lanes)
-        self._present = [None] * len(lanes)
-
-    def _read(self, lane: int, rows: int, *, overlap: int) -> list[EpisodeWindow]:
-        if rows <= overlap:
-            raise ValueError(f"asked for {rows} rows; at least {overlap + 1} are needed to move on")
-        windows: list[EpisodeWindow] = []
-        missing = rows
-        while missing:
-            episode, cursor = self._current(lane)
-            stop = min(episode.rows, cursor.row + missing)
-            windows.append(EpisodeWindow(episode, cursor.row, stop, cursor.position))
-            missing -= stop - cursor.row
-            self._lanes[lane] = LaneCursor(cursor.position, stop)
-        last = windows[-1]
-        self._lanes[lane] = LaneCursor(last.position, last.stop - overlap)
-        return windows
+        self._episodes = [None] * len(lanes)
 
     def _current(self, lane: int) -> tuple[DecodedEpisode, LaneCursor]:
-        """The current episode of a lane and its next row; starts the next episode if necessary."""
-        cursor, episode = self._lanes[lane], self._present[lane]
+        """Returns a lane's episode and its next row, after moving to the next episode if needed."""
+        cursor, episode = self._lanes[lane], self._episodes[lane]
         if cursor is not None and episode is None:
-            episode = self._decoded(cursor.position)  # after a resume; None again if its file has been damaged since
+            # After a resume; still None if its file was damaged in the meantime.
+            episode = self._decoded(cursor.position)
         if cursor is None or episode is None or cursor.row >= episode.rows:
             episode, cursor = self._next_episode()
             self._lanes[lane] = cursor
-        self._present[lane] = episode
+        self._episodes[lane] = episode
         return episode, cursor
 
     def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:
-        """Returns the next readable episode of the order, at its first row."""
+        """Returns the next readable episode in the order, at its first row."""
         for _ in range(len(self._ids)):
             position = self._order.position(self._taken)
             self._taken += 1

@@ -1,6 +1,7 @@
-"""The training loop of all stages with a learner.
+"""Training loop shared by all stages with a learner.
 
-resume -> step, step, ... -> log every few -> checkpoint every many -> save and stop on Ctrl-C -> done
+resume -> step, step, ... -> log every `log_every` updates -> checkpoint every `checkpoint_every` -> save and stop on
+Ctrl-C -> done
 """
 
 from __future__ import annotations
@@ -41,11 +42,15 @@ class Diverged(ArithmeticError):
 class Trainee(Protocol):
     """An agent with its learner and its data, as the training loop uses it."""
 
-    steps: int  # agent steps learned from so far
+    steps: int  # agent steps trained on so far
 
     def step(self, ahead: bool) -> Mapping[str, float]:
-        """One update; returns metrics by name. With `ahead`, work for the next update may already begin. It is False
-        before a checkpoint, which holds the state between two updates."""
+        """Performs one update; returns metrics by name.
+
+        Args:
+            ahead: if True, the trainee may already start work on the next update. False for the update before a
+                checkpoint, which must hold the state between two updates.
+        """
 
     def identity(self) -> Mapping[str, Any]:
         """Description of the agent: see `interplay.learner.agents.identity`."""
@@ -54,7 +59,7 @@ class Trainee(Protocol):
         """The agent's weights."""
 
     def state(self) -> Mapping[str, Any]:
-        """Everything else that resuming needs."""
+        """All other state needed to resume."""
 
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         """Resumes from a checkpoint."""
@@ -73,9 +78,10 @@ class Loop:
     folder: StageFolder
     clock: StageClock
     config: TrainingConfig
-    description: Mapping[str, Any]  # for the checkpoints: the resolved configuration, and the start
+    # Stored in every checkpoint: stage, snapshot hash, starting checkpoint and resolved configuration.
+    description: Mapping[str, Any]
     tracking: TrackingConfig
-    show: Mapping[str, str]  # the progress line: label -> metric
+    show: Mapping[str, str]  # metrics on the progress line, by label
 
 
 def train_stage(
@@ -89,7 +95,9 @@ def train_stage(
     show: Mapping[str, str],
     start: Checkpoint | None = None,
 ) -> None:
-    """Trains a stage on a snapshot, from the checkpoint `start` if there is one; closes the trainee.
+    """Trains a stage on a snapshot and closes the trainee.
+
+    `start`, the checkpoint that the trainee's initial weights came from, is only recorded.
 
     Raises:
         Interrupted, Diverged: see `train`.
@@ -115,7 +123,7 @@ def resume(trainee: Trainee, folder: StageFolder) -> int:
     """Loads the newest checkpoint, if any, and returns its update.
 
     Raises:
-        CheckpointError: it is damaged or of another agent.
+        CheckpointError: the checkpoint is damaged or belongs to another agent.
     """
     found = checkpoint.latest(folder.checkpoints)
     if found is None:
@@ -136,7 +144,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
     """Resumes from the newest checkpoint, if any, and trains up to `config.updates`.
 
     Raises:
-        Interrupted: a signal requested a stop; everything is saved.
+        Interrupted: a stop signal arrived; all progress is saved.
         Diverged: the loss or its gradient is not finite; everything up to the newest checkpoint is saved.
     """
     done = resume(trainee, loop.folder)
@@ -192,9 +200,9 @@ def _way_out(folder: StageFolder) -> str:
 
 
 def save(trainee: Trainee, loop: Loop, update: int) -> None:
-    """Writes a checkpoint, and the time taken so far."""
+    """Writes a checkpoint and the elapsed time."""
     loop.clock.claim()
-    for record in loop.folder.path.glob("*.jsonl"):  # the records must reach the disk before the checkpoint
+    for record in loop.folder.path.glob("*.jsonl"):  # sync the records of these updates before writing the checkpoint
         files.sync(record)
     checkpoint.save(
         loop.folder.checkpoints,
@@ -204,11 +212,13 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
         training={"steps": trainee.steps, **trainee.state()},
     )
     loop.clock.save(updates=update, steps=trainee.steps, finished=False)
-    trim_heap()  # returns the memory of the checkpoint's copies to the system; without it a learner grows for hours
+    # Returns the memory of the copies made for the checkpoint to the OS; otherwise the learner's memory use grows for
+    # hours.
+    trim_heap()
 
 
 class _Averages:
-    """Means of metrics between two logs over the updates that reported them; maxima for `LOGGED_AS_MAXIMUM`."""
+    """Mean of each metric since the last log, over the updates that reported it; maximum for `LOGGED_AS_MAXIMUM`."""
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = defaultdict(float)

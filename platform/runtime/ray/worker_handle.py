@@ -1,4 +1,4 @@
-"""Handle of a worker process: sends it calls, reads its heartbeat, restarts it after a failure."""
+"""Handle to a worker process: sends calls, reads heartbeats, and restarts the process after a failure."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from interplay.runtime.status import WorkerStatus
 
 logger = logging.getLogger(__name__)
 
-HEARTBEAT_POLL_SECONDS = 0.5  # between two requests for a heartbeat
-STATUS_CHECK_SECONDS = 0.05  # between two checks whether it has arrived
-FETCH_SECONDS = 10.0  # limit for fetching a result that is ready
-# Ray's words for an actor that it placed on a node before it noticed that the node is lost.
+HEARTBEAT_POLL_SECONDS = 0.5  # interval between heartbeat requests
+STATUS_CHECK_SECONDS = 0.05  # interval between checks for the reply
+FETCH_SECONDS = 10.0  # timeout for fetching a result that is ready
+# Substrings of Ray's error for an actor scheduled on a node not yet known to be dead.
 LOST_BEFORE_START_TEXTS = ("its node has died", "The actor never ran")
 NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 
@@ -35,8 +35,9 @@ NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 def remote_class(cls: type[Any], placement: WorkerPlacement, name: str, groups: Mapping[str, int] = NO_GROUPS) -> Any:
     """Returns the class as a Ray actor with the resources reserved for `name`.
 
-    Ray does not restart it; its handle does, which knows the state to continue from. Calls of the concurrency group
-    "control" run in parallel to its work, as do those of further `groups`, which map a name to a number of threads.
+    Ray never restarts the actor; its `WorkerHandle` does, because it knows the state to resume from. Calls in the
+    "control" concurrency group run in parallel with its work, as do calls in `groups`, which maps group names to thread
+    counts.
     """
     decorate: Any = ray.remote  # its type stubs lack concurrency groups
     decorated = decorate(max_restarts=0, concurrency_groups={"control": 1, **groups})(cls)
@@ -44,12 +45,12 @@ def remote_class(cls: type[Any], placement: WorkerPlacement, name: str, groups: 
 
 
 def lost_before_start(cause: str) -> bool:
-    """Whether the worker was only placed, on a node that was already lost. That loss has been counted before."""
+    """Whether the worker was scheduled on a dead node and never ran. The loss of that node has already been counted."""
     return all(text in cause for text in LOST_BEFORE_START_TEXTS)
 
 
 class WorkerHandle:
-    """The learner's handle of one worker, across all its processes (incarnations)."""
+    """The learner's handle to one worker; it outlives the worker's individual processes (incarnations)."""
 
     def __init__(
         self,
@@ -64,10 +65,14 @@ class WorkerHandle:
     ) -> None:
         """
         Args:
-            worker_class, groups: of the process that hosts the object; see `remote_class`.
+            name: name of the worker, which selects its reserved resources and its log file.
+            make: returns the hosted object; called in the worker process with the arguments of `start`.
+            worker_class: Ray actor class that hosts the object.
+            groups: its additional concurrency groups; see `remote_class`.
         """
         self.name = name
-        self.completed = 0  # items, counted by the user of the handle
+        # Items, incremented by the owner of the handle, or reported in heartbeats by workers that count for themselves.
+        self.completed = 0
         self.restarts = 0
         self.incarnation = 0  # number of processes started so far
         self._make = make
@@ -77,38 +82,38 @@ class WorkerHandle:
         self._restart_budget = RestartBudget(crashes.limit, config.restart_window)
         self._worker_class, self._groups = worker_class, groups
         self._start_call: tuple[str, tuple[Any, ...]] | None = None
-        self._completed_before = 0  # by the processes before the present one
+        self._completed_before = 0  # by earlier processes
         self._actor: Any = None
         self._reading: HeartbeatReading | None = None
         self._idle = IdleFraction()
         self._pending_reading: ObjectRef[Any] | None = None
         self._requested_at = self._checked_at = self._heard_at = 0.0
         self._started = time.monotonic()
-        self._lock = threading.Lock()  # of the reading, which two threads may request
+        self._lock = threading.Lock()  # guards the heartbeat reading, which two threads may request
 
     @property
     def result_limit(self) -> float:
-        """Seconds until its next result is overdue; the first result includes the start of the process."""
+        """Timeout in seconds for the next result; for a process's first result it includes startup."""
         starting = self.completed == self._completed_before
         return self._config.result_limit if starting else self._config.stall_limit
 
     @property
     def actor(self) -> Any:
-        """The Ray actor of the present process, for other workers to call."""
+        """The Ray actor of the current process, for other workers to call."""
         return self._actor
 
     @property
     def age_seconds(self) -> float:
-        """Of the present process."""
+        """Age of the current process in seconds."""
         return time.monotonic() - self._started
 
     @property
     def silent_seconds(self) -> float:
-        """Since its last heartbeat."""
+        """Seconds since its last heartbeat, or since its start if that is later."""
         return time.monotonic() - max(self._heard_at, self._started)
 
     def start(self, *arguments: Any) -> None:
-        """Starts a process; `arguments` are passed to `make`, Ray references as the objects that they refer to."""
+        """Starts a process; `arguments` are passed to `make`, with Ray object references resolved."""
         self._reading, self._pending_reading, self._started = None, None, time.monotonic()
         self._completed_before = self.completed
         self.incarnation += 1
@@ -124,7 +129,10 @@ class WorkerHandle:
         return reference
 
     def call_on_every_start(self, method: str, *arguments: Any) -> None:
-        """Calls a method of the worker now, if it has been started, and after each start; replaces an earlier call."""
+        """Calls a worker method now, if it has been started, and after every later start.
+
+        Replaces any previously registered call.
+        """
         self._start_call = (method, arguments)
         if self._actor is not None:
             self.call_worker(method, *arguments)
@@ -135,9 +143,9 @@ class WorkerHandle:
         return reference
 
     def handle_failure(self, cause: BaseException | str, episodes: list[str]) -> None:
-        """Records a failure and kills what is left of the process; the caller starts the next one.
+        """Records a failure and kills the process if it still exists; the caller starts the next one.
 
-        A process that never ran is not counted.
+        A process that never ran does not count towards the restart limit.
 
         Raises:
             WorkerFailed: the worker failed more often than allowed.
@@ -157,7 +165,7 @@ class WorkerHandle:
         logger.warning("%s went down and is restarted, %d of at most %d times (see %s)", self.name, number, limit, file)
 
     def kill(self) -> None:
-        """Kills the process."""
+        """Kills the current process, if one was started."""
         if self._actor is not None:
             ray.kill(self._actor)
 
@@ -193,9 +201,12 @@ class WorkerHandle:
             reading: HeartbeatReading = ray.get(pending, timeout=FETCH_SECONDS)
             self._reading, self._heard_at = reading, time.monotonic()
             self.completed = max(self.completed, self._completed_before + reading.completed)
-        except RayError:  # whoever waits for its result gets the same error, and restarts it
+        except RayError:  # the caller waiting for a result gets the same error and restarts the worker
             self._reading = None
 
     def request_stacks(self) -> ObjectRef[Any] | None:
-        """Requests that the worker writes its stacks to its file under `stacks`; wait for it with a time limit."""
+        """Asks the worker to dump its stack traces to its file under `stacks`.
+
+        Wait for the result with a timeout. None if not started.
+        """
         return None if self._actor is None else self._actor.dump.remote()

@@ -1,7 +1,8 @@
-"""Hand of a player: grasps the object that the player looks at, carries, turns, drops and throws it.
+"""A player's hand: grasps the object the player looks at, then carries, turns, drops or throws it.
 
-The hand is a mocap body that pulls the object by a weld. It stays within `MAX_HAND_LEAD_M` of the object, which bounds
-the pull, so nothing is dragged through a wall. An object that lags more than `MAX_HAND_LAG_M` behind is dropped.
+The hand is a mocap body that pulls the object through a weld constraint. It stays within `MAX_HAND_LEAD_M` of the
+object, which bounds the pull, so nothing is dragged through a wall. An object that lags more than `MAX_HAND_LAG_M`
+behind is dropped.
 """
 
 from __future__ import annotations
@@ -20,18 +21,17 @@ from interplay.env.playhouse.physics.model import AVATAR_RADIUS_M, AVATARS, THIC
 EYE_HEIGHT_M = 1.45
 REACH_M = 2.2  # from the eye
 MIN_CARRY_M, MAX_CARRY_M = 0.6, 1.8  # from the eye to a carried object
-MAX_HAND_LEAD_M = 0.35  # distance of the hand from the object, at most
-MAX_HAND_LAG_M = 1.6  # distance from the aimed position to the object beyond which it is dropped
+MAX_HAND_LEAD_M = 0.35  # maximum hand-object distance
+MAX_HAND_LAG_M = 1.6  # an object farther than this from its target position is dropped
 MIN_HAND_HEIGHT_M = 0.05  # above the floor
 PUSH_M_PER_FRAME = 0.02
 ROTATE_RAD_PER_FRAME = 0.08
 THROW_SPEED_MPS = 4.5
-GRASP_AIM_RAD = 0.05  # tolerance of a grasp, up, down, left and right
-WALL_CLEARANCE_M = 0.1  # from the hand to a wall while it carries a thin object, which could be pressed into the wall
-WAKE_FORCE_N = 1e-9  # too small to move anything, but a body with a force does not sleep
-OFFER_AIM_RAD = math.radians(
-    45
-)  # angle between the holder's gaze and the other player up to which an object is offered
+GRASP_AIM_RAD = 0.05  # angular tolerance of a grasp in each direction
+# Minimum hand-wall distance while carrying a thin object, which could otherwise be pressed into the wall.
+WALL_CLEARANCE_M = 0.1
+WAKE_FORCE_N = 1e-9  # too small to move anything, but an applied force keeps the body awake
+OFFER_AIM_RAD = math.radians(45)  # an object is offered if the other player is within this angle of the holder's gaze
 NO_OBJECT = -1
 
 
@@ -42,7 +42,7 @@ def is_offered(holder: tuple[float, float], yaw: float, taker: tuple[float, floa
 
 
 def gaze_direction(yaw: float, pitch: float) -> XYZ:
-    """The unit vector of this yaw and pitch (radians)."""
+    """Returns the unit vector for the given yaw and pitch (radians)."""
     level = math.cos(pitch)
     return level * math.cos(yaw), level * math.sin(yaw), math.sin(pitch)
 
@@ -58,13 +58,13 @@ def _touches_thick_walls(compiled: HouseModel, geoms: Sequence[int]) -> bool:
 
 
 def _thick_walls(model: mujoco.MjModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Low and high corners of the thick walls, [W, 3] each."""
+    """Minimum and maximum corners of the thick walls, [W, 3] each."""
     walls = model.geom_contype == THICK
     return model.geom_pos[walls] - model.geom_size[walls], model.geom_pos[walls] + model.geom_size[walls]
 
 
 class Hand:
-    """One player's hand in one simulation. Objects are numbered as in `House.objects`."""
+    """One player's hand in a simulation. Objects are numbered as in `House.objects`."""
 
     def __init__(self, player: int, compiled: HouseModel, data: mujoco.MjData) -> None:
         self.player = player
@@ -73,7 +73,7 @@ class Hand:
         self.data = data
         self.holds: int | None = None
         self.distance = 1.0  # meters from the eye to the carried object
-        self.must_open = False  # after a throw, a loss or a hand-over, before the next grasp
+        self.must_open = False  # the hand must open before it can grasp again, after a throw, loss or hand-over
         self.released: int | None = None  # the last released object while it still overlaps the avatar
         objects = len(compiled.object_geoms)
         self._qpos = data.qpos[4:].reshape(objects, 7)
@@ -98,10 +98,16 @@ class Hand:
         other: Hand,
         offered: bool,
     ) -> None:
-        """Simulates one frame; the player's eye looks along `look`.
+        """Applies one frame of this player's hand actions.
 
-        yaw_change: radians of yaw in this frame. walk: velocity of the avatar, m/s. move: as in `action_codec`.
-        offered: whether the other hand offers the object it holds; only then can it be taken.
+        Args:
+            eye: position of the player's eye.
+            look: unit vector of the player's gaze.
+            yaw_change: change of the player's yaw in this frame, radians.
+            walk: velocity of the avatar, m/s.
+            move: the player's action in this frame, as in `action_codec`.
+            other: hand of the other player.
+            offered: whether the other hand offers its object; this hand can take the object only then.
         """
         if self.released is not None:
             self._stop_ignoring(eye)
@@ -126,8 +132,10 @@ class Hand:
         return int(self._geom[0]), distance
 
     def _take(self, eye: XYZ, look: XYZ, other: Hand, offered: bool) -> None:
-        """Takes hold of an object in reach along the gaze, or a little beside it; out of the other hand, too, if that
-        holds it out. That hand then has to open before it takes hold again."""
+        """Grasps an object within reach on or near the gaze, including one offered by the other hand.
+
+        The other hand must then open before it can grasp again.
+        """
         if not self._is_any_in_reach(eye, look):
             return
         mujoco.mj_kinematics(self.model, self.data)
@@ -187,7 +195,7 @@ class Hand:
             self._turn(turn)
 
     def _wall_distance(self, eye: XYZ, look: XYZ) -> float:
-        """Distance from the eye to the wall ahead, meters; inf without a wall."""
+        """Distance from the eye to the nearest thick wall along the gaze, meters; inf if there is none."""
         along = np.where(np.abs(look) > 1e-9, look, 1e-9)
         one, other = (self._walls[0] - eye) / along, (self._walls[1] - eye) / along
         enters, leaves = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)
@@ -195,7 +203,7 @@ class Hand:
         return float(ahead.min(initial=math.inf))
 
     def _turn(self, angle: float) -> None:
-        """Turns the carried object about the vertical."""
+        """Turns the carried object by `angle` radians about the vertical axis."""
         cos, sin = math.cos(angle / 2), math.sin(angle / 2)
         w, x, y, z = self._quaternion.tolist()
         turned = (cos * w - sin * z, cos * x - sin * y, cos * y + sin * x, cos * z + sin * w)
@@ -236,7 +244,7 @@ class Hand:
             self.model.geom_conaffinity[geom] = affinity | bit if on else affinity & ~bit
 
     def save(self) -> list[float]:
-        """State of the hand beyond MuJoCo's."""
+        """Hand state that is not part of MuJoCo's."""
         holds = NO_OBJECT if self.holds is None else self.holds
         released = NO_OBJECT if self.released is None else self.released
         return [float(holds), float(released), self.distance, float(self.must_open)]
