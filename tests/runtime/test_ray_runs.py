@@ -111,7 +111,7 @@ def test_a_run_survives_kills_of_every_worker_with_equal_results(
     assert "the learner died" in caplog.text and "learner.txt" in caplog.text
     screen = capsys.readouterr().err
     for victim in ("actor-0", "dataset-1", "reward-0"):  # the driver repeats the log of the learner's process
-        assert f"{victim} went down and is made anew" in screen
+        assert f"{victim} went down and is restarted" in screen
 
 
 def test_the_lag_is_bounded_and_no_unroll_is_lost(
