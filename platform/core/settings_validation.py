@@ -9,10 +9,13 @@ from __future__ import annotations
 import difflib
 import types
 import typing
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, SchemaValidator
 
 from interplay.core.renamed_settings import new_name, new_value
 
@@ -41,11 +44,18 @@ def build_config(of: type[ConfigT], settings: Mapping[str, Any], name: str = "")
     Raises:
         SettingsError: every wrong setting, listed.
     """
-    problems = _Problems()
-    config = _build(of, settings, name, problems)
-    if problems.found:
-        raise SettingsError(problems.found)
-    assert isinstance(config, of)
+    if isinstance(settings, of):
+        return settings
+    config: ConfigT
+    problems = dict(_renamed_values(of, settings, (), name))
+    try:
+        (config,) = _validator(cast(Any, of)).validate_python([_with_defaults(of, settings)])
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            _translate(of, details, name, problems)
+    if problems:
+        outermost = [loc for loc in problems if not any(loc[:n] in problems for n in range(len(loc)))]
+        raise SettingsError([problems[loc] for loc in sorted(outermost, key=lambda loc: _order(of, loc))])
     return config
 
 
@@ -71,147 +81,134 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     return f" Known: {', '.join(sorted(known)) or 'none'}."
 
 
-@dataclass
-class _Problems:
-    found: list[str] = field(default_factory=list)
+Loc = tuple[str | int, ...]  # path to a value: names of fields, keys of mappings, indices
 
-    def add(self, where: str, what: str) -> None:
-        self.found.append(f"{where}: {what}" if where else what)
+_hints: Callable[[Any], dict[str, Any]] = cache(typing.get_type_hints)
 
 
-# Placeholder for a value that could not be built, so that the search for further violations continues.
-_INVALID: Any = object()
+@cache
+def _validator(of: type[Any]) -> SchemaValidator:
+    # In a list: pydantic accepts no configuration next to a dataclass, and a list passes it on to the dataclass.
+    adapter: TypeAdapter[Any] = TypeAdapter(list[of], config=ConfigDict(extra="forbid"))  # type: ignore[valid-type]
+    return SchemaValidator(_without_coercion(adapter.core_schema))
 
 
-def _build(of: type[Any], settings: Any, where: str, problems: _Problems, base: Any = None) -> Any:
-    """`base` is an instance of `of` that gives the fields missing in `settings`; None for the class's defaults."""
-    if isinstance(settings, of):
+def _without_coercion(schema: Any) -> Any:
+    """The schema with strict plain values only: pydantic's strict mode also refuses a mapping for a dataclass."""
+    if isinstance(schema, list):
+        return [_without_coercion(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {"strict": True} if schema.get("type") in ("bool", "float", "int", "str") else {}
+    return {**{key: _without_coercion(item) for key, item in schema.items()}, **strict}
+
+
+def _with_defaults(of: Any, settings: Any, base: Any = None) -> Any:
+    """The settings with the fields missing in a nested dataclass taken from `base`, its field's default."""
+    if not (is_dataclass(of) and isinstance(settings, Mapping)):
         return settings
-    if not isinstance(settings, Mapping):
-        problems.add(where, f"expected the settings of {of.__name__} as a mapping, got {settings!r}")
-        return _INVALID
-    known: dict[str, Field[Any]] = {entry.name: entry for entry in fields(of) if entry.init}
-    hints = typing.get_type_hints(of)
-    before = len(problems.found)
-    for key in settings:
-        if key not in known:
-            problems.add(_join(where, str(key)), unknown_setting(_join(where, str(key)), known))
-    values = {} if base is None else {key: getattr(base, key) for key in known}
-    for key, entry in known.items():
-        if key in settings:
-            inner = _default(entry) if base is None else values[key]
-            values[key] = _convert(hints[key], settings[key], _join(where, key), problems, inner)
-        elif base is None and entry.default is MISSING and entry.default_factory is MISSING:
-            problems.add(_join(where, key), f"missing; give it a value of type {_described(hints[key])}")
-    if len(problems.found) > before:
-        return _INVALID
-    try:
-        return of(**values)
-    except ValueError as refusal:
-        problems.add(where, str(refusal))
-        return _INVALID
+    entries = {entry.name: entry for entry in fields(of) if entry.init}
+    completed = {} if base is None else {key: getattr(base, key) for key in entries}
+    for key, value in settings.items():
+        default = completed.get(key)
+        if base is None and key in entries:
+            factory = entries[key].default_factory
+            default = entries[key].default if factory is MISSING else factory()
+        completed[key] = _with_defaults(_hints(of).get(key), value, default if is_dataclass(default) else None)
+    return completed
 
 
-def _default(entry: Field[Any]) -> Any:
-    """The default of a field, or None."""
-    if entry.default_factory is not MISSING:
-        return entry.default_factory()
-    return None if entry.default is MISSING else entry.default
+def _renamed_values(hint: Any, value: Any, loc: Loc, name: str) -> Iterator[tuple[Loc, str]]:
+    """The place and message of each string, also as a key, that has been renamed."""
+    path = _path(name, loc)
+    if isinstance(value, str) and hint is not Any and (message := renamed_value(path, value)) is not None:
+        yield loc, f"{path}: {message}"
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not is_dataclass(hint) and (message := renamed_value(path, key)) is not None:
+                yield (*loc, key), f"{path}: {message}"
+            yield from _renamed_values(_inner(hint, key), item, (*loc, key), name)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _renamed_values(_inner(hint, index), item, (*loc, index), name)
 
 
-def _convert(hint: Any, value: Any, where: str, problems: _Problems, default: Any = None) -> Any:
-    """The value converted to the type `hint`; a value that does not fit is added to `problems`."""
-    origin = get_origin(hint)
-    if hint is Any:
-        return value
-    if origin is Union or origin is types.UnionType:
-        return _convert_union(hint, value, where, problems)
-    if origin is Literal:
-        return _convert_choice(hint, value, where, problems)
-    if isinstance(hint, type) and is_dataclass(hint):
-        return _build(hint, value, where, problems, default if isinstance(default, hint) else None)
-    if origin is tuple:
-        return _convert_tuple(hint, value, where, problems)
-    if origin in (list, Sequence) and _is_sequence(value):
-        (inner,) = get_args(hint)
-        items = [_convert(inner, item, f"{where}[{i}]", problems) for i, item in enumerate(value)]
-        return items if origin is list else tuple(items)
-    if origin in (dict, Mapping) and isinstance(value, Mapping):
-        of_key, of_value = get_args(hint)
-        return {
-            _convert(of_key, key, where, problems): _convert(of_value, item, _join(where, str(key)), problems)
-            for key, item in value.items()
-        }
-    return _convert_plain(hint, value, where, problems)
+def _translate(of: Any, details: ErrorDetails, name: str, problems: dict[Loc, str]) -> None:
+    """Adds the message of one pydantic error to `problems`, at most one for each place."""
+    loc, kind, value = details["loc"][1:], details["type"], details["input"]
+    if loc[-1:] == ("[key]",):  # a key of a mapping
+        problems.setdefault(loc[:-1], f"{_path(name, loc[:-2])}: expected str, got {value!r}")
+        return
+    if kind == "invalid_key":  # a number as the name of a field
+        loc, kind = (*loc[:-1], str(loc[-1])), "unexpected_keyword_argument"
+    hints = [of]
+    for key in loc:
+        if not is_dataclass(hints[-1]) and _inner(hints[-1], key) is None:  # names an alternative of a union
+            break
+        hints.append(_inner(hints[-1], key))
+    loc = loc[: len(hints) - 1]
+    if kind == "missing" and not is_dataclass(hints[-2]):  # an item of a tuple
+        loc, kind = loc[:-1], "too_short"
+        hints.pop()
+    if kind == "value_error" and any(other[: len(loc)] == loc for other in problems):
+        return  # raised by __post_init__, which is not meant for wrong fields
+    path = _path(name, loc)
+    message = _message(details, kind, hints[-1], hints[-2] if loc else None, path)
+    problems.setdefault(loc, f"{path}: {message}" if path else message)
 
 
-def _convert_plain(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
-    whole = isinstance(value, int) and not isinstance(value, bool)  # bool is an int to Python, not to users
-    if hint is float and (whole or isinstance(value, float)):
-        return float(value)
-    if hint is int and whole:
-        return value
-    if hint is Path and isinstance(value, str | Path):
-        return Path(value)
-    if hint in (bool, str) and isinstance(value, hint):
-        old = renamed_value(where, value)
-        if old is not None:
-            problems.add(where, old)
-        return value
-    if hint is type(None) and value is None:
-        return None
-    problems.add(where, f"expected {_described(hint)}, got {value!r}")
-    return _INVALID
+def _message(details: ErrorDetails, kind: str, hint: Any, parent: Any, path: str) -> str:
+    value, hint = details["input"], hint if kind == "missing" else _real(hint)
+    if kind == "value_error":
+        return str(details["ctx"]["error"])
+    if kind == "unexpected_keyword_argument":
+        return unknown_setting(path, [entry.name for entry in fields(parent) if entry.init])
+    if kind == "missing":
+        return f"missing; give it a value of type {_described(hint)}"
+    if kind in ("too_short", "too_long"):
+        return f"expected {len(get_args(hint))} values ({_described(hint)}), got {len(value)}: {list(value)!r}"
+    if kind == "dataclass_type":
+        return f"expected the settings of {hint.__name__} as a mapping, got {value!r}"
+    if kind == "tuple_type":
+        return f"expected a list ({_described(hint)}), got {value!r}"
+    near = did_you_mean(value, [str(choice) for choice in get_args(hint)]) if isinstance(value, str) else ""
+    return f"expected {_described(hint)}, got {value!r}" + (f".{near}" if kind == "literal_error" else "")
 
 
-def _convert_union(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
-    """The first alternative that fits. If only one is not None, its own problem is reported."""
-    alternatives = get_args(hint)
-    if value is None and type(None) in alternatives:
-        return None
-    real = [alternative for alternative in alternatives if alternative is not type(None)]
-    if len(real) == 1:
-        return _convert(real[0], value, where, problems)
-    # An int must stay an int in `int | float`: try the exact type first.
-    for alternative in sorted(real, key=lambda of: type(value) is not of):
-        attempt = _Problems()
-        converted = _convert(alternative, value, where, attempt)
-        if not attempt.found:
-            return converted
-    problems.add(where, f"expected {_described(hint)}, got {value!r}")
-    return _INVALID
+def _real(hint: Any) -> Any:
+    """`X` for `X | None`; any other type unchanged."""
+    alternatives = [alternative for alternative in get_args(hint) if alternative is not type(None)]
+    is_union = get_origin(hint) in (Union, types.UnionType)
+    return alternatives[0] if is_union and len(alternatives) == 1 else hint
 
 
-def _convert_choice(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
-    choices = get_args(hint)
-    if value in choices:
-        return value
-    hint_at = did_you_mean(value, [str(choice) for choice in choices]) if isinstance(value, str) else ""
-    old = renamed_value(where, value)
-    problems.add(where, old or f"expected {_described(hint)}, got {value!r}.{hint_at}")
-    return _INVALID
+def _inner(hint: Any, key: str | int) -> Any:
+    """The type of a field, of a value of a mapping or of an item; None if the type has no such part."""
+    hint = _real(hint)
+    if is_dataclass(hint):
+        return _hints(hint).get(cast(str, key))
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple and isinstance(key, int) and arguments[-1] is not Ellipsis:
+        return arguments[key] if key < len(arguments) else None
+    if origin in (dict, Mapping):
+        return arguments[1]
+    return arguments[0] if origin in (tuple, list, Sequence) else None
 
 
-def _convert_tuple(hint: Any, value: Any, where: str, problems: _Problems) -> Any:
-    inner = get_args(hint)
-    if not _is_sequence(value):
-        problems.add(where, f"expected a list ({_described(hint)}), got {value!r}")
-        return _INVALID
-    if len(inner) == 2 and inner[1] is Ellipsis:
-        inner = (inner[0],) * len(value)
-    elif len(inner) != len(value):
-        problems.add(where, f"expected {len(inner)} values ({_described(hint)}), got {len(value)}: {list(value)!r}")
-        return _INVALID
-    pairs = zip(inner, value, strict=True)
-    return tuple(_convert(of, item, f"{where}[{i}]", problems) for i, (of, item) in enumerate(pairs))
+def _order(of: Any, loc: Loc) -> tuple[int, ...]:
+    """Sort key of a place: unknown names, then the fields as declared, then the dataclass itself."""
+    order, hint = [], of
+    for key in loc:
+        names = [entry.name for entry in fields(hint)] if is_dataclass(hint) else []
+        order.append(key if isinstance(key, int) else names.index(key) if key in names else -1)
+        hint = _real(_inner(hint, key))
+    return (*order, len(fields(hint)) if is_dataclass(hint) else 0)
 
 
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def _join(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
+def _path(name: str, loc: Loc) -> str:
+    for key in loc:
+        name = f"{name}[{key}]" if isinstance(key, int) else f"{name}.{key}" if name else key
+    return name
 
 
 def _described(hint: Any) -> str:

@@ -1,4 +1,4 @@
-"""Settings become dataclasses, and every violation is told at once."""
+"""Settings become dataclasses, and every violation is reported at once."""
 
 from __future__ import annotations
 
@@ -59,6 +59,16 @@ def test_plain_values_become_the_types_that_the_dataclass_declares() -> None:
     assert isinstance(built.scale, int)
 
 
+@dataclass(frozen=True)
+class Run:
+    training: Training = Training(7, Optimizer("sgd", 0.5))
+
+
+def test_fields_that_are_not_given_come_from_the_default_of_their_group() -> None:
+    built = build_config(Run, {"training": {"fast": True, "optimizer": {"betas": [0, 0]}}})
+    assert built.training == Training(7, Optimizer("sgd", 0.5, (0.0, 0.0)), fast=True)
+
+
 def test_every_violation_is_listed_with_its_path() -> None:
     with pytest.raises(SettingsError) as caught:
         build_config(
@@ -84,12 +94,20 @@ def test_every_violation_is_listed_with_its_path() -> None:
         ({"steps": 1, "sizes": "12"}, "expected a list"),
         ({"steps": 1, "image": [1, 2, 3]}, "expected 2 values"),
         ({"steps": 1, "scale": "x"}, "expected int or float, got 'x'"),
+        ({"steps": 1, 2: 3}, "2: unknown setting. Known: "),
+        ({"steps": 1, "weights": {2: 3}}, "weights: expected str, got 2"),
     ],
 )
 def test_a_message_says_what_was_seen_and_what_is_allowed(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError) as caught:
         build_config(Training, settings)
     assert words in str(caught.value)
+
+
+def test_a_list_of_the_wrong_length_has_one_problem() -> None:
+    with pytest.raises(SettingsError) as caught:
+        build_config(Training, {"steps": 1, "image": ["two"]})
+    assert caught.value.problems == ("image: expected 2 values (tuple[int, int]), got 1: ['two']",)
 
 
 @given(st.dictionaries(st.sampled_from(["steps", "sizes", "note", "fast", "stesp"]), st.integers() | st.text()))
