@@ -104,7 +104,7 @@ def test_a_failing_rank_releases_the_others(tmp_path: Path) -> None:
         learner.load_state(state)
         own = partial(Learner.state, learner)  # a collective that the other rank does not join
         with pytest.raises(RankLost, match=r"(?s)another rank has ended or is stuck.*rank-1 is lost") as lost:
-            learner._followers.together("load", "loads", [({}, {})], own)
+            learner._rank_workers.run_on_all_ranks("load", "loads", [({}, {})], own)
         assert "closed by peer" in str(lost.value)  # instead of a timeout
         assert "Missing key(s) in state_dict" in (tmp_path / "rank-1.txt").read_text()
     finally:

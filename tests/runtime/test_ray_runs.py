@@ -22,6 +22,7 @@ from tiny_runs import copied, interplay, opened, refused, rows, tiny
 from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
 from interplay.agent.observation import Arrays
+from interplay.episodes.vocabulary import Vocabulary
 from interplay.launch import cli
 from interplay.launch.cli import main
 from interplay.learner import checkpoint
@@ -169,7 +170,7 @@ def test_a_worker_that_keeps_failing_ends_the_run_with_its_traceback(
     assert main(["clone", *small(root, "runtime.restarts=1")]) == 1
     said = capsys.readouterr().err
     assert "more often than runtime.restarts=1 allows" in said
-    raised, _, _ = said.partition("\nThe last that dataset-0 printed")
+    raised, _, _ = said.partition("\nThe last output of dataset-0")
     assert raised.strip().splitlines()[-1].startswith("interplay.episodes.encoding.DamagedEpisode")
     assert (root / "run/crashes/dataset-0.txt").read_text().count("went down, ") == 2
 
@@ -257,9 +258,10 @@ def test_a_reward_model_of_another_architecture_is_ignored(
     old = checkpoint.read(run.stage("reward").checkpoints)
     described = {key: value for key, value in old.description.items() if key not in ("format", "step")}
     weights = old.weights()
+    more_words = Vocabulary([*Vocabulary.from_json(described["vocabulary"]).words, "zebra"]).to_json()
     others = {
         "agent.lstm is 8 there, 16 here": {"agent": {**described["agent"], "lstm": 8}},
-        "the vocabularies differ": {"vocabulary": [*described["vocabulary"], "zebra"]},
+        "the vocabularies differ": {"vocabulary": more_words},
         "world.image is [8, 8, 3] there, [16, 24, 3] here": {"world": {**described["world"], "image": [8, 8, 3]}},
         "only one of them has a utility head": {"utility": False},
     }

@@ -80,7 +80,7 @@ def test_a_worker_that_raises_is_reported_and_restarted(context: LearnerContext,
     )
     assert receive_numbers(pipeline, 4) == [0, 1, 2, 3]
     report = (context.crashes.folder / "actor-1.txt").read_text()
-    raised, _, _ = report.partition("\nThe last that actor-1 printed")
+    raised, _, _ = report.partition("\nThe last output of actor-1")
     assert raised.strip().endswith("ArithmeticError: failed at unroll 2") and "fake_workers.py" in report
     assert "episode-1" in report  # its last unroll
 
