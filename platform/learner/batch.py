@@ -14,7 +14,7 @@ from interplay.learner.check_shapes import check_shapes
 
 Tensors = Mapping[str, Tensor]
 
-# Arrays that only the host reads: marks, row numbers, and the world's truth.
+# Arrays read only on the host: marks, row numbers, and values computed by the world.
 HOST_ONLY_ARRAYS = frozenset({"positive", "negative", "row", "env_reward", "progress", "success", "untouched"})
 
 ARRAY_SPECS = {
@@ -52,7 +52,7 @@ class UnrollTensors(NamedTuple):
 
     @property
     def lanes(self) -> int:
-        """b."""
+        """Number of lanes b."""
         return int(self.host["first"].shape[1])
 
 
@@ -69,10 +69,10 @@ class LearnerBatch(NamedTuple):
 
 
 def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
-    """Copy an unroll to the device, each array as one block; on the CPU memory is shared and nothing is copied.
+    """Copies an unroll to the device, each array as one block; on the CPU, memory is shared instead.
 
     Raises:
-        ValueError: an array has another shape or dtype than the table in `interplay.agent.unroll` says.
+        ValueError: the shape or dtype of an array differs from `ARRAY_SPECS`.
     """
     host = {key: torch.from_numpy(array) for key, array in unroll.arrays.items()}
     check_shapes(**{key: (host[key], spec) for key, spec in ARRAY_SPECS.items() if key in host})
@@ -85,5 +85,5 @@ def to_tensors(unroll: Unroll, device: torch.device) -> UnrollTensors:
 
 
 def _move(tensor: Tensor, device: torch.device) -> Tensor:
-    """Copy to the device without blocking; to a GPU through pinned memory."""
+    """Copies a tensor to the device without blocking, through pinned memory if the device is a GPU."""
     return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)

@@ -75,7 +75,7 @@ Means = tuple[Mean, ...]
 
 
 class Term(NamedTuple):
-    """One loss, its weight, and its metrics; each is a sum of means with their counts."""
+    """A loss, its weight and its metrics; the loss and each metric are sums of means with their counts."""
 
     name: str
     loss: Means
@@ -90,11 +90,11 @@ def rollout_terms(
     rows: UnrollTensors,
     config: ObjectiveConfig,
 ) -> Iterator[Term]:
-    """Terms of reinforcement learning.
+    """Yields the reinforcement learning terms.
 
     Args:
-        output: of the T + 1 rows of the rollout's lanes.
-        rows: a scored rollout. It has `reference_gate` only where the gate's KL has a weight.
+        output: the agent's output for the T + 1 rows of the rollout lanes.
+        rows: a scored rollout, with `reference_gate` only if the gate KL has a weight.
     """
     arrays, weights = rows.device, config.weights
     mask = valid_steps(last=arrays["last"])
@@ -138,12 +138,13 @@ def demonstration_terms(
     config: ObjectiveConfig,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
 ) -> Iterator[Term]:
-    """Terms of cloning, and of the marks if the agent has a utility head.
+    """Yields the cloning and CSS terms, and the IBT term if the agent has a utility head.
 
     Args:
-        output: of all T + 1 rows of the demonstrated lanes; dataset unrolls do not overlap, so every row counts.
-        rows: of a dataset unroll.
-        permutation: int64 [b], the lane whose language is paired with each lane's vision.
+        output: the agent's output for all T + 1 rows of the demonstrated lanes. Dataset unrolls do not overlap, so
+            every row counts.
+        rows: a dataset unroll.
+        permutation: int64 [b], index of the lane whose language is paired with each lane's vision.
         gather: see `interplay.learner.losses.css`.
     """
     host, arrays, weights = rows.host, rows.device, config.weights
@@ -180,12 +181,12 @@ def demonstration_terms(
 
 
 def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
-    """Means over the same steps (or pairs), by name."""
+    """Returns means over the same `count` steps (or pairs), by name."""
     return {name: (Mean(value, count),) for name, value in values.items()}
 
 
 def _heads(agent: Agent, output: AgentOutput, rows: UnrollTensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """By head: the log-probability of its action, and its log-ratio to the acting policy; [T + 1, b]."""
+    """Returns, by head, the log-probability of the action and its log-ratio to the acting policy, [T + 1, b] each."""
     arrays = rows.device
     log_probs: dict[str, Tensor] = {}
     if output.movement is not None:

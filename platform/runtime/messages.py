@@ -1,4 +1,4 @@
-"""What parts send to the learner, and the plain objects that make it: one message an unroll, of numpy arrays only."""
+"""Messages from workers to the learner, one for each unroll, and the Ray-independent objects that create them."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from interplay.runtime.inline import DatasetReader
 
 @dataclass(frozen=True)
 class UnrollMessage:
-    """An unroll on its way, and the state of its actor after it: who restarts the actor there loses nothing."""
+    """An unroll as NumPy arrays, and its actor's state after it: an actor restarted from that state loses nothing."""
 
-    number: int  # of the actor's unrolls, from 0
+    number: int  # index of the unroll among its actor's unrolls, from 0
     arrays: Arrays  # [T + 1, b, ...]
     state: RecurrentArrays | None  # as `Unroll.state`
-    version: int
+    version: int  # as `Unroll.version`
     episodes: list[str]
-    after: bytes
+    after: bytes  # serialized state of the actor after this unroll
 
     @property
     def nbytes(self) -> int:
-        """Roughly what it takes in memory."""
+        """Approximate memory use of the message."""
         return sum(int(array.nbytes) for array in (*self.arrays.values(), *(self.state or ()))) + len(self.after)
 
 
 class RolloutWorker:
-    """A setter-replay actor that sends messages. It goes on after the unroll whose state is given."""
+    """Sends the unrolls of a setter-replay actor as messages, starting from the actor state `after` if it is given."""
 
     def __init__(self, actor: SetterReplayActor, after: bytes | None) -> None:
         self._actor = actor
@@ -50,7 +50,7 @@ class RolloutWorker:
 
 
 class DatasetWorker:
-    """A dataset actor that sends messages; see `RolloutWorker`."""
+    """Sends the unrolls of a dataset actor as messages; see `RolloutWorker`."""
 
     def __init__(self, dataset: DatasetReader, after: bytes | None) -> None:
         self._dataset = dataset
@@ -63,7 +63,7 @@ class DatasetWorker:
 
 
 class ScoringReplica:
-    """A reward replica: scores messages, whose arrays are read-only."""
+    """Scores messages with a reward function. Their arrays are read-only."""
 
     def __init__(self, function: RewardFunction) -> None:
         self._function = function

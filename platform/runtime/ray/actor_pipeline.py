@@ -18,20 +18,20 @@ from interplay.runtime.ray.worker_handle import WorkerHandle
 
 @dataclass
 class PendingUnroll:
-    """An unroll from its request until it is learned from."""
+    """A requested unroll, with its message once it has arrived."""
 
     pipeline: int  # index of its actor
-    number: int  # of the actor's unrolls
-    version: int
+    number: int  # index of the unroll among its actor's unrolls
+    version: int  # of the weights
     reference: ObjectRef[Any]
-    message: UnrollMessage | None = None  # once it has arrived
+    message: UnrollMessage | None = None  # None until it arrives
 
 
 class ActorPipeline:
-    """Requests numbered unrolls from one worker, starting with `number`, after the actor state `after`.
+    """Requests numbered unrolls from one worker, starting with unroll `number` from the actor state `after`.
 
-    If the worker fails, the requests in flight are submitted to its successor, which continues after the last unroll
-    that arrived.
+    If the worker fails, the requests in flight are resubmitted to its next process, which continues after the last
+    unroll that arrived.
     """
 
     def __init__(self, index: int, worker: WorkerHandle, *, number: int, after: bytes | None) -> None:
@@ -39,7 +39,7 @@ class ActorPipeline:
         self.worker = worker
         self.next_number = number
         self.in_flight: deque[PendingUnroll] = deque()
-        self.episodes: list[str] = []  # of the last unroll that arrived
+        self.episodes: list[str] = []  # episodes of the last unroll that arrived
         self._after = after
         self._progress_at = time.monotonic()
 
@@ -49,7 +49,7 @@ class ActorPipeline:
         self.worker.start(self._after)
 
     def request(self, version: int, activity: str, *arguments: Any) -> PendingUnroll:
-        """Requests the next unroll; `arguments` follow its number."""
+        """Requests the next unroll; `arguments` are passed to the worker after the unroll's number."""
         if not self.in_flight:
             self._progress_at = time.monotonic()
         number = self.next_number
@@ -60,7 +60,7 @@ class ActorPipeline:
         return pending
 
     def receive(self) -> PendingUnroll | None:
-        """Returns the oldest request in flight with its message, whose reference is ready; None if the worker failed.
+        """Returns the oldest request in flight, which must be ready, with its message; None if the worker failed.
 
         Raises:
             WorkerFailed: the worker failed more often than allowed.
@@ -79,16 +79,16 @@ class ActorPipeline:
         return pending
 
     def restart(self, resubmit: Callable[[PendingUnroll], ObjectRef[Any]]) -> None:
-        """Restarts the worker and submits the requests in flight again."""
+        """Restarts the worker and resubmits the requests in flight."""
         self.start()
         for pending in self.in_flight:
             pending.reference = resubmit(pending)
 
     def excuse_stall(self) -> None:
-        """Restarts the clock of the pending result, when another process caused the delay."""
+        """Restarts the timeout of the pending result, after a delay that another process caused."""
         self._progress_at = time.monotonic()
 
     def stalled_seconds(self) -> float | None:
-        """Seconds that the pending result has taken, if it is overdue."""
+        """Seconds since the last progress if the pending result is overdue, else None."""
         seconds = time.monotonic() - self._progress_at
         return seconds if self.in_flight and seconds > self.worker.result_limit else None

@@ -1,4 +1,4 @@
-"""The reward service under Ray: replicas, any of which answers any request; one that dies loses none."""
+"""Reward replicas under Ray: any replica can score any unroll, and requests to a failed replica are resubmitted."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ SCORES = "scores"
 
 
 class NoReplicaLeft(WorkerFailed):
-    """The last replica went down more often than it may."""
+    """The last replica failed more often than allowed."""
 
 
 @dataclass
 class ScoreRequest:
-    """A request under way."""
+    """A scoring request in flight."""
 
-    replica: int
-    incarnation: int  # of the replica: which of its processes was asked
-    reference: ObjectRef[Any]
-    unroll: ObjectRef[Any]
+    replica: int  # index of the replica
+    incarnation: int  # number of the replica's process that received the request
+    reference: ObjectRef[Any]  # to the result
+    unroll: ObjectRef[Any]  # to the unroll's message
     lane_state: LaneState
     tries: int = 1
 
 
 class Replicas:
-    """Asks the replica with the fewest requests; asks another one where it dies.
+    """Sends each request to the replica with the fewest requests in flight; resubmits it if that replica fails.
 
-    A replica whose call raises is restarted as if it had died. With `external_clients` the exception goes to the
-    caller instead: one malformed request must not restart every replica. Nor does a replica that went down too often
-    end the service for external clients while others are left.
+    A replica whose call raises is restarted as if it had died. With `external_clients`, the exception is raised to the
+    caller instead, because one malformed request must not restart every replica; and a replica that exceeds its restart
+    limit does not end the service while other replicas are left.
     """
 
     def __init__(self, workers: Sequence[WorkerHandle], *, retries: int, external_clients: bool = False) -> None:
@@ -51,86 +51,90 @@ class Replicas:
         self._retries = retries
         self._external_clients = external_clients
         self._load = [0] * len(self.workers)
-        self._given_up: set[int] = set()  # replicas that are not made anew; the service has ended where it is all
-        self._moved = [time.monotonic()] * len(self.workers)
-        self._loading: dict[int, ObjectRef[Any]] = {}  # by replica: a newer version that it takes up
-        self._last_words = ""  # of the one given up last
-        self._weights: tuple[Any, ...] = ()  # arguments for a replica that starts: a newer version and its number
+        self._given_up: set[int] = set()  # replicas no longer restarted; once all are in it, the service has ended
+        self._progress_at = [time.monotonic()] * len(self.workers)
+        self._loading: dict[int, ObjectRef[Any]] = {}  # by replica: its pending call of `load_version`
+        self._last_failure = ""  # error of the replica given up last
+        self._weights: tuple[Any, ...] = ()  # `load_version`'s newest arguments, passed to replicas that start
 
     def start(self) -> None:
-        """Makes every replica."""
+        """Starts every replica."""
         for worker in self.workers:
             worker.start(*self._weights)
 
     def ask(self, unroll: ObjectRef[Any], lane_state: LaneState) -> ScoreRequest:
-        """Asks for the judgment of an unroll; `unroll` refers to its message.
+        """Requests the scores of an unroll; `unroll` is a reference to its message.
 
         Raises:
-            NoReplicaLeft: all have been given up.
+            NoReplicaLeft: all replicas have been given up.
         """
-        there = self._there()
-        if not there:
-            raise NoReplicaLeft(self._last_words)
-        replica = min(there, key=lambda index: (self._load[index], self.workers[index].completed))
+        available = self._available()
+        if not available:
+            raise NoReplicaLeft(self._last_failure)
+        replica = min(available, key=lambda index: (self._load[index], self.workers[index].completed))
         if not self._load[replica]:
-            self._moved[replica] = time.monotonic()
+            self._progress_at[replica] = time.monotonic()
         self._load[replica] += 1
         worker = self.workers[replica]
         return ScoreRequest(
             replica, worker.incarnation, worker.submit("score", SCORES, unroll, lane_state), unroll, lane_state
         )
 
-    def answer(self, asked: ScoreRequest) -> ScoredUnroll | ScoreRequest:
-        """The answer, whose reference is ready; or the request made anew, where the replica went down over it.
+    def answer(self, request: ScoreRequest) -> ScoredUnroll | ScoreRequest:
+        """Returns the scores of a request whose reference is ready, or the resubmitted request if its replica failed.
 
         Raises:
-            NoReplicaLeft: the last replica went down more often than it may, or without strangers any.
-            WorkerFailed: replicas went down over this request, or its unroll is lost.
-            Exception: with strangers, what a replica raised over it.
+            NoReplicaLeft: the last replica failed more often than allowed; without `external_clients`, any replica.
+            WorkerFailed: more replicas failed on this request than `retries` allows, or its unroll is lost.
+            Exception: with `external_clients`, the exception that the replica raised.
         """
-        worker = self.workers[asked.replica]
-        old = self._could_not_load(asked)
+        worker = self.workers[request.replica]
+        load_error = self._load_error(request)
         try:
-            if old is not None:
-                raise old
-            scored: ScoredUnroll = ray.get(asked.reference, timeout=worker.result_limit)
+            if load_error is not None:
+                raise load_error
+            scored: ScoredUnroll = ray.get(request.reference, timeout=worker.result_limit)
         except RayError as error:
-            if self._external_clients and old is None and isinstance(error, RayTaskError | UnserializableException):
-                self._settle(asked)
+            if (
+                self._external_clients
+                and load_error is None
+                and isinstance(error, RayTaskError | UnserializableException)
+            ):
+                self._settle(request)
                 raise getattr(error, "cause", error) from error
-            if old is None and isinstance(error, ObjectLostError):
-                self._settle(asked)
+            if load_error is None and isinstance(error, ObjectLostError):
+                self._settle(request)
                 raise WorkerFailed(
                     f"an unroll was lost before {worker.name} could score it, with the process or machine that held "
                     f"it; the same command continues from the newest checkpoint.\n{error}"
                 ) from error
-            if worker.incarnation == asked.incarnation:  # the first of its requests to hear of it
-                self.restart(asked.replica, error)
+            if worker.incarnation == request.incarnation:  # first of the process's requests to report the failure
+                self.restart(request.replica, error)
             lost = 0 if lost_before_start(str(error)) else 1
-            if lost and asked.tries > self._retries:
+            if lost and request.tries > self._retries:
                 raise WorkerFailed(
-                    f"{asked.tries} replicas went down over one unroll, more than runtime.reward.retries="
+                    f"{request.tries} replicas went down over one unroll, more than runtime.reward.retries="
                     f"{self._retries} allows. The last one, {worker.name}:\n{error}"
                 ) from error
-            again = self.ask(asked.unroll, asked.lane_state)
-            again.tries = asked.tries + lost
+            again = self.ask(request.unroll, request.lane_state)
+            again.tries = request.tries + lost
             return again
-        self._settle(asked)
+        self._settle(request)
         worker.completed += 1
         return scored
 
-    def forget(self, asked: ScoreRequest) -> None:
-        """Nobody waits for the answer any more, which the replica may still give: it owes one less."""
-        if self.workers[asked.replica].incarnation == asked.incarnation:
-            self._load[asked.replica] -= 1
+    def forget(self, request: ScoreRequest) -> None:
+        """Stops counting a request as in flight: its result, which may still arrive, is no longer needed."""
+        if self.workers[request.replica].incarnation == request.incarnation:
+            self._load[request.replica] -= 1
 
     def restart(self, replica: int, cause: BaseException | str) -> None:
-        """Makes a replica anew; its requests will be told that it went down.
+        """Restarts a replica; the results of its requests in flight are errors, on which `answer` resubmits them.
 
         Raises:
-            NoReplicaLeft: it went down more often than it may, and is the last, or serves no strangers.
+            NoReplicaLeft: it failed more often than allowed, and is the last one or has no `external_clients`.
         """
-        self._load[replica], self._moved[replica] = 0, time.monotonic()
+        self._load[replica], self._progress_at[replica] = 0, time.monotonic()
         self._loading.pop(replica, None)
         try:
             self.workers[replica].handle_failure(cause, [])
@@ -140,40 +144,42 @@ class Replicas:
         self.workers[replica].start(*self._weights)
 
     def stalled(self) -> list[tuple[int, float]]:
-        """The replicas that have owed an answer for too long, and for how many seconds."""
+        """Returns (index, seconds without a result) of each replica that exceeds its `result_limit`."""
         now = time.monotonic()
-        owing = [(index, now - self._moved[index]) for index, load in enumerate(self._load) if load]
-        return [(index, seconds) for index, seconds in owing if seconds > self.workers[index].result_limit]
+        waiting = [(index, now - self._progress_at[index]) for index, load in enumerate(self._load) if load]
+        return [(index, seconds) for index, seconds in waiting if seconds > self.workers[index].result_limit]
 
     def load_version(self, weights: Weights, version: int) -> None:
-        """From their next request on, all replicas pay with these weights of the reward model."""
+        """Makes all replicas score with these weights of the reward model from their next request on."""
         self._weights = (ray.put(weights), version)
-        for index in self._there():
+        for index in self._available():
             self._loading[index] = self.workers[index].submit("load_version", "takes up a version", *self._weights)
 
-    def _there(self) -> list[int]:
+    def _available(self) -> list[int]:
         return [index for index in range(len(self.workers)) if index not in self._given_up]
 
     def _give_up(self, replica: int, failed: WorkerFailed) -> None:
         self._given_up.add(replica)
-        self._last_words = str(failed)
-        if not self._external_clients or not self._there():
-            raise NoReplicaLeft(self._last_words) from failed
-        logger.error("%s\n%s is given up; %d others go on", failed, self.workers[replica].name, len(self._there()))
+        self._last_failure = str(failed)
+        if not self._external_clients or not self._available():
+            raise NoReplicaLeft(self._last_failure) from failed
+        logger.error("%s\n%s is given up; %d others go on", failed, self.workers[replica].name, len(self._available()))
 
-    def _could_not_load(self, asked: ScoreRequest) -> RayError | None:
-        """What the replica, if it is the process that was asked, raised while it took up a version: it would go on with
-        the old one, unseen."""
-        worker, loading = self.workers[asked.replica], self._loading.get(asked.replica)
-        if loading is None or worker.incarnation != asked.incarnation or not ray.wait([loading], timeout=0)[0]:
+    def _load_error(self, request: ScoreRequest) -> RayError | None:
+        """Returns the error of a failed `load_version` call, if the process that received the request had one.
+
+        Without this check the replica would continue with the old version unnoticed.
+        """
+        worker, loading = self.workers[request.replica], self._loading.get(request.replica)
+        if loading is None or worker.incarnation != request.incarnation or not ray.wait([loading], timeout=0)[0]:
             return None
-        del self._loading[asked.replica]
+        del self._loading[request.replica]
         try:
             ray.get(loading, timeout=worker.result_limit)
         except RayError as error:
             return error
         return None
 
-    def _settle(self, asked: ScoreRequest) -> None:
-        self.forget(asked)
-        self._moved[asked.replica] = time.monotonic()
+    def _settle(self, request: ScoreRequest) -> None:
+        self.forget(request)
+        self._progress_at[request.replica] = time.monotonic()

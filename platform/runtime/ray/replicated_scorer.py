@@ -23,31 +23,31 @@ from interplay.runtime.ray.worker_handle import WorkerHandle
 from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 NAME = "reward-"
-PAST = 0.1  # seconds after a replica's own patience is over, which is as long: then it is found to be stalled
+PAST = 0.1  # seconds to wait beyond a replica's equal time limit, so that the replica is then found to be stalled
 
 
 class NoAnswer(RuntimeError):
-    """No replica has answered a request in time."""
+    """No replica answered a request in time."""
 
 
 class ReplicatedScorer:
-    """A `Scorer` in front of replicas, asked from several threads at once."""
+    """A `Scorer` that uses replicas; several threads can call it at once."""
 
     def __init__(self, replicas: Replicas, version: int, read: ReadVersion, time_limit: float) -> None:
         self.version = version
         self._replicas = replicas
         self._read = read
         self._limit = time_limit
-        self._lock = threading.Lock()  # of the replicas' books; nobody holds it while a replica works
+        self._lock = threading.Lock()  # guards the state of `Replicas`; not held while a replica scores
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         """See `RewardFunction.score`.
 
         Raises:
             ServiceEnded: no replica is left.
-            WorkerFailed: replicas went down over it.
-            NoAnswer: none came in time; a replica that has answered nobody is made anew.
-            Exception: what a replica raised over it.
+            WorkerFailed: too many replicas failed on the unroll, or the unroll was lost.
+            NoAnswer: no scores arrived in time; stalled replicas are restarted.
+            Exception: the exception that a replica raised.
         """
         try:
             return self._score(arrays, lane_state)

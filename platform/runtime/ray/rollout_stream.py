@@ -1,4 +1,4 @@
-"""Rollouts from setter-replay actors, scored by the reward replicas, concatenated to batches ahead of the learner.
+"""Rollouts from setter-replay actors, scored by the reward replicas and concatenated into batches ahead of the learner.
 
     actors --message--> replicas --reward--> ready --concatenated lanes--> buffers --> learner
        ^                                                                               |
@@ -6,8 +6,8 @@
                                     (with an inference server, to it instead)
 
 One thread does all of this. It requests an unroll from an actor only while the unroll can be learned from in time (see
-`interplay.runtime.backpressure`), so no unroll is dropped for its age. Unrolls of one actor are judged, and learned
-from, in the order in which it made them: the states of its lanes go from one to the next.
+`interplay.runtime.backpressure`), so no unroll is dropped for its age. Unrolls of one actor are scored, and learned
+from, in the order in which the actor generated them, because each unroll starts from the lane states after the last.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ IDLE_IF_ABSENT = {"reward": 1.0, "inference": 1.0}  # idle fractions of optional
 
 
 class _BatchItem(NamedTuple):
-    """What is kept of an unroll once it is in a batch."""
+    """Data kept for an unroll after it is copied into a batch."""
 
     pipeline: int
     taken: ConsumedUnroll
@@ -74,11 +74,10 @@ class RolloutStream:
     ) -> None:
         """
         Args:
-            scoring: scores unrolls.
-            inference: decides for the actors; None if each has its own network.
-            reference: the weights of the reference policy, which checkpoints hold.
-            newer: returns weights and version of a newer reward model, None if there is none.
-            lanes: of one actor.
+            inference: server that chooses the actors' actions; None if each actor has its own network.
+            reference: weights of the reference policy, stored in checkpoints.
+            newer: returns weights and version of a newer reward model, or None if there is none.
+            lanes: number of lanes of each actor.
         """
         self._workers = list(workers)
         self._scoring = scoring
@@ -89,12 +88,12 @@ class RolloutStream:
         self._context = context
         self._config = context.config
         self._pipelines: list[ActorPipeline] = []
-        self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # as of the batch taken last
+        self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # as of the last batch taken
         self._outstanding: list[OutstandingUnroll] = []  # in the order of their requests
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
-        self._num_batches = 0  # number of batches so far; the next batch is learned by this version
+        self._num_batches = 0  # number of batches filled; the next batch is trained on by weights of this version
         self._buffers = BatchBuffers(self._config.num_buffers, pinned)
         self._used: int | None = None
         self._prefetcher: Prefetcher[_FilledBatch] = Prefetcher(
@@ -197,8 +196,10 @@ class RolloutStream:
                 pipeline.excuse_stall()
 
     def _publish(self) -> tuple[int, ObjectRef[Any] | Weights]:
-        """The newest version of the weights, and where they are; put there once somebody needs them. Actors that ask
-        for their decisions need none: the service is given them."""
+        """Returns the newest version and a reference to its weights, which are published on first use.
+
+        With an inference server, the weights are published to the server, and actors get none.
+        """
         assert self._weights is not None, "take was not called"
         version, weights = self._weights
         if self._published is None or self._published[0] != version:
@@ -216,7 +217,7 @@ class RolloutStream:
             self._scoring.load_version(*newer)
 
     def _request_unrolls(self) -> None:
-        """Requests as many unrolls as the lag bound allows; from the actor with the fewest requests first."""
+        """Requests as many unrolls as the lag bound allows, first from the actor with the fewest requests in flight."""
         while True:
             assert self._weights is not None, "take was not called"
             free = [pipeline for pipeline in self._pipelines if len(pipeline.in_flight) < self._config.in_flight]
@@ -260,7 +261,7 @@ class RolloutStream:
         return submit
 
     def _fill_batch(self) -> _FilledBatch | None:
-        """The next batch, if a buffer is free, enough unrolls are scored, and all that are due are among them."""
+        """Returns the next batch if a buffer is free and enough unrolls are scored, including all that are due."""
         if not self._buffers.num_free:
             return None
         chosen = select_batch(
@@ -275,7 +276,7 @@ class RolloutStream:
 
 
 def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledBatch:
-    """Concatenates unrolls in a buffer."""
+    """Concatenates unrolls into a buffer."""
     messages = [each.pending.message for each in unrolls if each.pending.message is not None]
     scored = [each.scored for each in unrolls if each.scored is not None]
     blocks = [message.arrays | score.arrays() for message, score in zip(messages, scored, strict=True)]

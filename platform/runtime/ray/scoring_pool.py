@@ -1,4 +1,4 @@
-"""Scores of the unrolls that have arrived: each is requested at once, those of one actor in their order."""
+"""Scores unrolls as soon as they arrive, those of one actor in their order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interplay.runtime.ray.worker_handle import WorkerHandle
 
 @dataclass
 class OutstandingUnroll:
-    """An unroll, from its request until it is copied into a batch."""
+    """An unroll between its request and its copy into a batch."""
 
     pending: PendingUnroll
     request: ScoreRequest | None = None
@@ -29,7 +29,7 @@ class ScoringPool:
     """Scores unrolls, and passes the lane state of each actor from one unroll to the next.
 
     Args:
-        scorer: replicas where a network takes part; a reward function without one scores in this process.
+        scorer: replicas if scoring needs a network; otherwise a reward function, which scores in this process.
     """
 
     def __init__(self, scorer: Replicas | RewardFunction) -> None:
@@ -43,7 +43,7 @@ class ScoringPool:
         return [] if self._replicas is None else self._replicas.workers
 
     def start(self, lane_states: Sequence[LaneState]) -> None:
-        """Start the replicas; one lane state for each actor."""
+        """Starts the replicas, with one lane state for each actor."""
         self._lane_states = list(lane_states)
         if self._replicas is not None:
             self._replicas.start()
@@ -54,7 +54,7 @@ class ScoringPool:
             self._replicas.load_version(weights, version)
 
     def score(self, pipeline: int, outstanding: Sequence[OutstandingUnroll]) -> None:
-        """Score the next unroll of this actor, if it has arrived and the one before it is scored."""
+        """Scores this actor's next unroll, if the unroll has arrived and its predecessor is scored."""
         following = next(
             (each for each in outstanding if each.pending.pipeline == pipeline and each.scored is None), None
         )
@@ -67,7 +67,7 @@ class ScoringPool:
             following.request = self._replicas.ask(following.pending.reference, lane_state)
 
     def waiting_for(self, outstanding: Sequence[OutstandingUnroll]) -> dict[ObjectRef[Any], Callable[[], None]]:
-        """The references of the scores under way, and what to call when one is ready."""
+        """Pending scores, each with the function to call when it is ready."""
         return {
             each.request.reference: lambda each=each: self._receive(each, outstanding)  # type: ignore[misc]
             for each in outstanding
@@ -75,7 +75,7 @@ class ScoringPool:
         }
 
     def restart_stalled(self, context: LearnerContext) -> None:
-        """Restart each replica that has not answered within its limit."""
+        """Restarts each replica that has not answered within its limit."""
         if self._replicas is None:
             return
         for replica, seconds in self._replicas.stalled():

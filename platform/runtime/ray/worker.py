@@ -1,4 +1,4 @@
-"""Worker processes: set-up common to all processes of a run, and the Ray actor that hosts a plain object."""
+"""Worker processes: setup shared by all processes of a run, and the Ray actor that hosts a plain object."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from interplay.runtime.ray.gpu_visibility import hide_unassigned_gpus
 
 
 class WorkerProcess:
-    """Set-up of a process: working directory, captured output, visible GPUs, torch's threads, stack file, watchdog."""
+    """Setup of a process: working directory, captured output, visible GPUs, torch's threads, stack file, watchdog."""
 
     def __init__(self, name: str, folder: str, crashes: CrashReports, config: RuntimeConfig, threads: int) -> None:
-        os.chdir(folder)  # paths in the configuration are relative to the folder where the command was typed
+        os.chdir(folder)  # paths in the configuration are relative to the folder where the command was run
         self._log = crashes.worker_log(name)
         self._log.capture_output()
         hide_unassigned_gpus()
@@ -31,12 +31,12 @@ class WorkerProcess:
         self._stacks = (crashes.stacks / f"{name}.txt").open("a")
 
     def _start_watchdog(self) -> None:
-        """(Re)starts the timer that writes the stacks of this process when it expires."""
+        """(Re)starts the timer that dumps the stack traces of this process when it expires."""
         faulthandler.dump_traceback_later(self._config.stall_limit, file=self._stacks)
 
 
 class Worker(WorkerProcess):
-    """Hosts the object that `make(*arguments)` returns; runs one call at a time, during which its heartbeat is read."""
+    """Hosts the object that `make(*arguments)` returns; runs one call at a time while its heartbeat stays readable."""
 
     def __init__(
         self,
@@ -73,12 +73,12 @@ class Worker(WorkerProcess):
 
     @ray.method(concurrency_group="control")
     def dump(self) -> str:
-        """Writes the stack of every thread to the worker's stack file; returns its activity in words."""
+        """Writes every thread's stack trace to the worker's stack file; returns a description of its activity."""
         return dump_process_stacks(self._heartbeat, self._stacks)
 
 
 def dump_process_stacks(heartbeat: Heartbeat, file: TextIO) -> str:
-    """Writes the stack of every thread of this process; returns its activity in words."""
+    """Writes the stack trace of every thread of this process to `file`; returns a description of its activity."""
     reading = heartbeat.read()
     words = f"says: {reading.activity}, for {reading.activity_seconds:.0f} s (pid {reading.pid})"
     file.write(f"{words}\n")
