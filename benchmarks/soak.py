@@ -29,12 +29,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
+from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, FRAMES_PER_STEP, PITCH, STRAFE, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import PlacedThing
 from interplay.env.playhouse.house.rooms import DOOR_WIDTH_M, WALL_HEIGHT_M, WALL_THICKNESS_M
 from interplay.env.playhouse.physics.model import BOX
-from interplay.env.playhouse.world import FRAMES_PER_STEP, Playhouse
+from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Action, Movement, Start
 
 MEGABYTE = 1 << 20

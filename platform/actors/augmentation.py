@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.episodes.vocabulary import PAD
+
 Tokens = NDArray[np.int16]
-PAD = 0
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""How parts are placed and joined."""
+"""Execution of training stages: in one process, or in workers under Ray."""

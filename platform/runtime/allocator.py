@@ -25,7 +25,7 @@ class _Setting(NamedTuple):
 
 
 _SETTINGS = (
-    _Setting("MALLOC_MMAP_MAX_", -4, 0),  # no block gets an mmap of its own, which would be unmapped when it is freed
+    _Setting("MALLOC_MMAP_MAX_", -4, 0),  # large blocks come from the heap: an mmap is unmapped when freed
     _Setting(
         "MALLOC_TRIM_THRESHOLD_", -1, 2**64 - 1
     ),  # free bytes at the end of the heap above which they are returned
@@ -34,7 +34,7 @@ _SETTINGS = (
 
 
 def retention_environment() -> Mapping[str, str]:
-    """Environment variables for a process that shall retain freed memory; values already set here are kept."""
+    """Environment variables that make a process retain freed memory; values already set here are kept."""
     return {each.variable: os.environ.get(each.variable, str(each.value)) for each in _SETTINGS}
 
 

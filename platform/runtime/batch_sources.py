@@ -44,7 +44,7 @@ class RolloutSource(Protocol):
         """Returns counters and idle fractions of this source."""
 
     def state(self) -> dict[str, Any]:
-        """Returns what a resume needs, as of the batch taken last."""
+        """Returns the state for resuming after the last taken batch."""
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`; to be called before the first `take`."""

@@ -66,7 +66,7 @@ class InferenceModel:
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self._newest >= version, timeout=seconds):
-                raise TimeoutError(f"version {version} of the weights has not come in {seconds:g} s")
+                raise TimeoutError(f"version {version} of the weights has not arrived in {seconds:g} s")
             self._agent_of(version)
 
     def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionResponse]:
@@ -95,7 +95,7 @@ class InferenceModel:
 
 
 def _generator(request: DecisionRequest) -> torch.Generator:
-    """The request's generator, on the CPU whatever the network's device, so that its draws do not depend on it."""
+    """The request's generator, always on the CPU, so that its draws do not depend on the network's device."""
     generator = torch.Generator()
     generator.set_state(torch.from_numpy(request.random.copy()))
     return generator

@@ -1,4 +1,4 @@
-"""The parts of a stage in the learner's own process, at most one batch ahead of it; results never depend on timing."""
+"""Batch sources in the learner's own process, at most one batch ahead of it; results never depend on timing."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class DatasetReader(Protocol):
 
 
 class InlineRollouts:
-    """Plays with one actor and scores what it played. With `overlap`, one unroll ahead in a thread."""
+    """Rollouts of one actor, with their scores. With `overlap`, a thread works one unroll ahead."""
 
     def __init__(
         self, *, actor: SetterReplayActor, function: RewardFunction, reference: Weights | None, overlap: bool
     ) -> None:
-        """`reference`: the weights of the reference policy, which checkpoints hold; None without one."""
+        """`reference`: the weights of the reference policy, stored in checkpoints; None without one."""
         self._actor = actor
         self._function = function
         self._reference = reference
-        self._lane_state = LaneState()  # after the unroll that was played last
+        self._lane_state = LaneState()  # after the last unroll
         self._returns = EpisodeReturns(actor.lanes)
         self._ahead: Lookahead[tuple[Unroll, int]] = Lookahead(overlap)
         self._taken = 0
@@ -92,7 +92,7 @@ class InlineRollouts:
 
 
 class InlineDemonstrations:
-    """Reads demonstrations with one dataset actor. With `overlap`, one unroll ahead in a thread."""
+    """Demonstrations of one dataset actor. With `overlap`, a thread reads one unroll ahead."""
 
     def __init__(self, dataset: DatasetReader, overlap: bool) -> None:
         self._dataset = dataset
@@ -133,7 +133,7 @@ class InlineDemonstrations:
 
 
 class NoDemonstrations:
-    """For a learner that learns nothing from demonstrations: none are read."""
+    """The source of a learner that uses no demonstrations."""
 
     def take(self, *, ahead: bool) -> DemonstrationBatch:
         return DemonstrationBatch(None, ())
@@ -145,7 +145,7 @@ class NoDemonstrations:
         return {}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        assert not state, "no demonstrations, nothing to go on with"
+        assert not state, "the checkpoint has demonstrations, this run has none"
 
     def close(self) -> None:
         pass
@@ -153,6 +153,6 @@ class NoDemonstrations:
 
 def _of_several(kind: str, count: int) -> CheckpointError:
     return CheckpointError(
-        f"the checkpoint is of a run under Ray with runtime.{kind}={count}, and only one plays or reads in process; go "
-        f"on with runtime=ray runtime.{kind}={count}"
+        f"the checkpoint is of a run under Ray with runtime.{kind}={count}, and only one plays or reads in process; "
+        f"continue with runtime=ray runtime.{kind}={count}"
     )

@@ -1,4 +1,4 @@
-"""Stop requests: the first Ctrl-C, SIGTERM or closed terminal lets the work save, another signal stops it at once."""
+"""Stop requests: after the first Ctrl-C, SIGTERM or closed terminal the work saves; another signal stops it at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERRUPTED = 130  # exit status that shells report after Ctrl-C
 
 
 class Interrupted(Exception):
-    """The work was stopped and has saved its progress. The message says how to go on."""
+    """The work was stopped and has saved its progress. The message says how to continue."""
 
 
 class StopRequest:

@@ -62,13 +62,13 @@ def load_records(state: Mapping[str, Any], actors: int, lanes: int) -> list[Lane
     """The inverse of `save_records`.
 
     Raises:
-        CheckpointError: it is of another number of actors, or of lanes.
+        CheckpointError: the state has another number of actors or lanes.
     """
     found = state["lanes"]
     if len(found) != actors or len(found[0]["returns"]) != lanes:
         raise CheckpointError(
             f"the checkpoint is of {len(found)} actors with {len(found[0]['returns'])} lanes each, this run has "
-            f"{actors} with {lanes}; go on with runtime.actors and runtime.unrolls_per_batch as they were"
+            f"{actors} with {lanes}; continue with runtime.actors and runtime.unrolls_per_batch as they were"
         )
     records = []
     for saved in found:

@@ -79,6 +79,6 @@ class ScoringReplica:
 
 
 def _message(actor: Any, number: int) -> UnrollMessage:
-    made, state = actor.unroll(), actor.state()
-    assert state["turn"] == number + 1, f"asked for unroll {number}, the actor has made {state['turn']} already"
-    return UnrollMessage(number, made.arrays, made.state, made.version, made.episodes, to_bytes(state))
+    unroll, state = actor.unroll(), actor.state()
+    assert state["turn"] == number + 1, f"unroll {number} was requested, the actor has made {state['turn']} already"
+    return UnrollMessage(number, unroll.arrays, unroll.state, unroll.version, unroll.episodes, to_bytes(state))

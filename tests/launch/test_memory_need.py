@@ -78,7 +78,7 @@ def measured() -> tuple[float, float]:
     before = memory("VmRSS")
     agent = Agent(config.agent, layout, 500)
     learner = Learner(agent, config.clone.learner, dataset_lanes=10, generator=torch.Generator())
-    unroll = Unroll(allocate_demonstration(layout, 50, 10), {})
+    unroll = Unroll(allocate_demonstration(layout, 50, 10))
     unroll.arrays["cloned"][:] = True
     learner.update(demonstrated=unroll)
     return need, memory("VmHWM") - before

@@ -150,7 +150,7 @@ def test_the_state_of_several_workers_is_refused_inline(state: dict[str, Any]) -
     played = InlineRollouts(actor=one, function=one, reference=None, overlap=False)
     source = played if "lanes" in state else InlineDemonstrations(one, overlap=False)
     kind = "actors" if "lanes" in state else "datasets"
-    with pytest.raises(CheckpointError, match=rf"go on with runtime=ray runtime\.{kind}=2"):
+    with pytest.raises(CheckpointError, match=rf"continue with runtime=ray runtime\.{kind}=2"):
         source.load_state(state)
 
 

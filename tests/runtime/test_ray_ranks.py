@@ -84,7 +84,7 @@ def test_a_killed_rank_loses_no_saved_progress(cloned: Path, tmp_path: Path, cap
     kept = (killed / "run/crashes/rank-1.txt").read_text()
     assert str(killer.killed["rank-1"]) in kept and "1 of at most" in kept, kept
     assert "rank-1 is lost" in (killed / "run/crashes/learner.txt").read_text()
-    assert "goes on from its newest checkpoint" in caplog.text
+    assert "continues from its newest checkpoint" in caplog.text
 
 
 def test_a_failing_rank_releases_the_others(tmp_path: Path) -> None:

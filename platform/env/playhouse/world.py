@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Image
-from interplay.env.playhouse.house.action_codec import MovementCodec
+from interplay.env.playhouse.house.action_codec import FRAMES_PER_STEP, MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
@@ -30,7 +30,6 @@ from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
-FRAMES_PER_STEP = 8
 OUT_OF_SIGHT_M = -1000.0  # drawn position of a setter that is not in the house
 
 

@@ -1,1 +1,1 @@
-"""The parts of a training stage in processes of their own, placed and watched over by Ray."""
+"""Workers of a training stage under Ray, and their supervision."""

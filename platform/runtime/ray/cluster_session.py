@@ -139,7 +139,7 @@ def _within(start: Callable[[], object], limit: float, wanted: str, ended: threa
         return
     if isinstance(raised[0], AuthenticationError):
         raise ClusterError(
-            f"Ray could not {wanted}: {raised[0]}. The cluster asks for a token: give its own to this machine, as "
+            f"Ray could not {wanted}: {raised[0]}. The cluster requires a token: copy its token to this machine, as "
             "RAY_AUTH_TOKEN_PATH=FILE or in ~/.ray/auth_token, and RAY_AUTH_MODE=token"
         ) from raised[0]
     raise ClusterError(f"Ray could not {wanted}: {type(raised[0]).__name__}: {raised[0]}") from raised[0]

@@ -70,7 +70,7 @@ class DemonstrationStream:
         )
 
     def state(self) -> dict[str, Any]:
-        """With one dataset actor, the same state as of the one in process; otherwise the states of all of them."""
+        """With one dataset actor, its state as in process; otherwise the states of all of them."""
         states = [from_bytes(after) for after in self._after if after is not None]
         return states[0] if len(self._workers) == 1 else {"readers": states}
 
@@ -78,7 +78,7 @@ class DemonstrationStream:
         states = state["readers"] if "readers" in state else [dict(state)]
         if len(states) != len(self._workers):
             raise CheckpointError(
-                f"the checkpoint is of {len(states)} dataset actors, this run has {len(self._workers)}; go on with "
+                f"the checkpoint is of {len(states)} dataset actors, this run has {len(self._workers)}; continue with "
                 f"runtime.datasets={len(states)}"
             )
         self._after = [to_bytes(each) for each in states]

@@ -71,7 +71,7 @@ class LearnerContext:
         return (learner, *(worker.status() for worker in self.workers))
 
     def dump_stacks(self) -> dict[str, str]:
-        """Writes the stacks of every process to `stacks`; returns by name what each process says it is doing."""
+        """Writes the stacks of every process to `stacks`; returns name -> reported activity."""
         requested = {worker.name: worker.request_stacks() for worker in self.workers}
         self.crashes.stacks.mkdir(parents=True, exist_ok=True)
         with (self.crashes.stacks / f"{LEARNER}.txt").open("a") as file:
@@ -85,11 +85,11 @@ class LearnerContext:
                 try:
                     activities[name] = str(ray.get(reference, timeout=FETCH_SECONDS))
                 except RayError as error:
-                    activities[name] = f"is gone: {type(error).__name__}"
+                    activities[name] = f"has died: {type(error).__name__}"
         return activities
 
     def write_blocked(self, message: str, activities: Mapping[str, str]) -> Path:
-        """Writes which process waits for which to `blocked.txt` beside the stacks; returns their folder."""
+        """Writes the activity of every process to `blocked.txt` in the folder of the stacks; returns that folder."""
         stacks = self.crashes.stacks
         stacks.mkdir(parents=True, exist_ok=True)
         lines = [message, *(f"{name} {activity}" for name, activity in activities.items())]
@@ -97,7 +97,7 @@ class LearnerContext:
         return stacks
 
     def take(self, prefetcher: Prefetcher[Prefetched], reason: str) -> Prefetched:
-        """Returns the next item; the learner counts as idle meanwhile, waiting for `reason`."""
+        """Returns the next item; until then the learner counts as idle, waiting for `reason`."""
         self.heartbeat.set_idle(reason)
         item = prefetcher.take()
         self.heartbeat.set_busy("learns")

@@ -64,7 +64,7 @@ def supervise(work: SupervisedStage, watch: Callable[[RunStatus], None] = lambda
     Raises:
         ClusterError: there is no cluster, or not enough room in it.
         WorkerFailed: a worker, or the learner, failed more often than allowed.
-        Exception: what the stage raised.
+        Exception: raised by the stage.
     """
     cpus = sum(each.resources.cpus for each in work.requests)
     with cluster_session(work.config, cpus), StopRequest() as stop:
@@ -93,23 +93,23 @@ def _run_with_restarts(
             file = work.crashes.record_failure(LEARNER, counted_restarts, text, [])
             if budget.exhausted:
                 raise work.crashes.restarts_exhausted(LEARNER, text, file) from died
-            logger.warning("the learner died (see %s) and goes on from its newest checkpoint", file)
+            logger.warning("the learner died (see %s) and continues from its newest checkpoint", file)
         finally:
             process.end()
 
 
 def _saved_updates(folder: Path) -> int:
-    """Updates in the newest checkpoint of a stage, which is all that survives a learner process."""
+    """The update of a stage's newest checkpoint, from which the next learner process continues."""
     newest = checkpoint.latest(folder / "checkpoints")
     return 0 if newest is None else newest.step
 
 
 class LearnerDied(Exception):
-    """The learner process is gone, or stuck, or has lost one of its ranks."""
+    """The learner process has died, is stuck, or has lost one of its ranks."""
 
 
 def stage_error(error: RayError) -> BaseException:
-    """The exception that the stage raised; `LearnerDied` if its process or one of its ranks is gone."""
+    """The exception that the stage raised; `LearnerDied` if its process or one of its ranks has died."""
     if isinstance(error, RayTaskError) and isinstance(error.cause, RankLost):
         return LearnerDied(str(error.cause))
     if isinstance(error, RayTaskError):
@@ -153,7 +153,7 @@ class _LearnerProcess:
             self._poll()
             if stop.requested and not self._stop_requested:
                 self._stop_requested = self._request_stop()
-        for _ in range(2):  # the report that was pending, and the output since
+        for _ in range(2):  # the pending report, and the output since
             self._poll(FETCH_SECONDS)
         try:
             ray.get(ended, timeout=FETCH_SECONDS)
@@ -182,7 +182,7 @@ class _LearnerProcess:
             silent = time.monotonic() - self._reported_at
             self._check_stall(silent, "can't report its status", starts=not self._has_reported)
             return
-        except RayError:  # the process is gone: `follow` gets the same error and raises it
+        except RayError:  # the process has died: `follow` gets the same error and raises it
             return
         self._reported_at, self._has_reported = time.monotonic(), True
         sys.stderr.write(report.stderr)
@@ -215,7 +215,7 @@ class _LearnerProcess:
     def _request_stop(self) -> bool:
         try:
             return bool(ray.get(self._host.stop.remote(), timeout=FETCH_SECONDS))
-        except RayError:  # not started yet, or gone: requested again
+        except RayError:  # not started yet, or died: requested again
             return False
 
     def _show(self, workers: tuple[WorkerStatus, ...]) -> None:
@@ -234,5 +234,5 @@ class _LearnerProcess:
             write_whole(file, json.dumps(status.to_json()), durable=False)
         except OSError as error:  # a full disk; the learner decides whether it can continue
             if not self._logged_write_error:
-                logger.warning("%s can't be written (%s); the run goes on, and can't be watched", file, error)
+                logger.warning("%s can't be written (%s); the run continues, but can't be watched", file, error)
             self._logged_write_error = True

@@ -45,7 +45,7 @@ def create_rank_zero_learner(
         dataset_lanes: of all ranks together.
 
     Raises:
-        RankLost: one of them did not join.
+        RankLost: a rank did not join.
     """
     size = context.config.learners
     lanes = dataset_lanes // size
@@ -66,7 +66,7 @@ def create_rank_zero_learner(
 
 
 class RankWorkers:
-    """Ranks 1, 2, ...: each operation is submitted to them, done by rank 0 meanwhile, and then awaited."""
+    """Ranks 1, 2, ...: they run each operation in parallel to rank 0, which then waits for their results."""
 
     def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext) -> None:
         self._workers = list(workers)
@@ -91,27 +91,29 @@ class RankWorkers:
         """Runs one operation on all ranks: further ranks call `method` with their arguments, rank 0 calls `own`.
 
         Raises:
-            RankLost: another rank failed or is gone; its crash report is written.
-            Exception: what `own` raised.
+            RankLost: another rank failed or died; its crash report is written.
+            Exception: raised by `own`.
         """
         limits = [worker.result_limit for worker in self._workers]
-        asked = [worker.submit(method, what, *each) for worker, each in zip(self._workers, arguments, strict=True)]
+        references = [worker.submit(method, what, *each) for worker, each in zip(self._workers, arguments, strict=True)]
         try:
             done = own()
         except RankLost as error:
-            raise RankLost("\n".join([str(error), *self._failed(asked, self._context.config.control_limit)])) from error
-        failed = self._failed(asked, max(limits))
+            raise RankLost(
+                "\n".join([str(error), *self._failed(references, self._context.config.control_limit)])
+            ) from error
+        failed = self._failed(references, max(limits))
         if failed:
             raise RankLost("\n".join(failed))
         for worker in self._workers:
             worker.completed += 1
         return done
 
-    def _failed(self, asked: Sequence[ObjectRef[Any]], seconds: float) -> list[str]:
+    def _failed(self, references: Sequence[ObjectRef[Any]], seconds: float) -> list[str]:
         """Waits for the results; returns a line for each rank that failed, and writes its crash report."""
-        answered = ray.wait(list(asked), num_returns=len(asked), timeout=seconds)[0]
+        answered = ray.wait(list(references), num_returns=len(references), timeout=seconds)[0]
         failed = []
-        for worker, reference in zip(self._workers, asked, strict=True):
+        for worker, reference in zip(self._workers, references, strict=True):
             cause = f"has not answered in {seconds:g} s"
             if reference in answered:
                 try:
@@ -164,7 +166,7 @@ def _share(unroll: Unroll | None, rank: int, size: int) -> Unroll | None:
     if unroll is None:
         return None
     lanes = unroll.lanes
-    assert lanes % size == 0, f"{size} ranks can't share {lanes} lanes"  # the configuration refuses that
+    assert lanes % size == 0, f"{size} ranks can't share {lanes} lanes"  # checked by `Config`
     own = unroll.select(slice(rank * lanes // size, (rank + 1) * lanes // size))
     arrays = {key: np.ascontiguousarray(array) for key, array in own.arrays.items()}
     return replace(own, arrays=arrays, episodes=unroll.episodes)
@@ -173,7 +175,7 @@ def _share(unroll: Unroll | None, rank: int, size: int) -> Unroll | None:
 def _free_address() -> str:
     """HOST:PORT of this machine with a free port."""
     untyped: Any = ray.util
-    add_worker = untyped.get_node_ip_address()
+    host = untyped.get_node_ip_address()
     with socket.socket() as probe:
-        probe.bind((add_worker, 0))
-        return f"{add_worker}:{probe.getsockname()[1]}"
+        probe.bind((host, 0))
+        return f"{host}:{probe.getsockname()[1]}"

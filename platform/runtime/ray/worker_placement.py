@@ -94,7 +94,7 @@ def _no_room(requests: Sequence[ResourceRequest], config: RuntimeConfig) -> str:
     has, free = untyped.cluster_resources(), untyped.available_resources()
     total = _amounts(sum(each.resources.cpus for each in requests), sum(each.resources.gpus for each in requests))
     return (
-        f"no room for all workers within runtime.start_limit={config.start_limit:g} seconds. They ask for {total} "
+        f"no room for all workers within runtime.start_limit={config.start_limit:g} seconds. They need {total} "
         f"({workers}); the cluster has {_amounts(has.get('CPU', 0), has.get('GPU', 0))}, of which "
         f"{_amounts(free.get('CPU', 0), free.get('GPU', 0))} are free. Lower runtime.actors, or a worker's resources, "
         "as runtime.actor.cpus=0.5, or give the cluster more"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from interplay.env.world import Component, Movement
 
+FRAMES_PER_STEP = 8
 FORWARD, STRAFE, YAW, PITCH, GRASP, PUSH, ROTATE, THROW = range(8)
 
 COMPONENTS = (

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.playhouse.house.action_codec import FRAMES_PER_STEP
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M, MAX_CARRY_M, MIN_CARRY_M, PUSH_M_PER_FRAME
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
 
-FRAMES_PER_STEP = 8
 PUSH_M = PUSH_M_PER_FRAME * FRAMES_PER_STEP  # by which one step of pushing or pulling moves the hand
 STRIDE_M, SIDESTEP_M = 0.53, 0.4  # covered in one step, coasting included
 SHORTEST_ARM_M = 0.1
