@@ -19,7 +19,7 @@ INFERENCE_WAIT = "for inference"  # why an actor is idle, in its heartbeat
 
 
 class InferenceClient:
-    """Requests decisions from the server that the learner has connected it to, anew after each server restart."""
+    """Requests decisions from the server that the learner has connected it to, again after each server restart."""
 
     def __init__(self, heartbeat: Heartbeat, limit: float) -> None:
         """

@@ -63,7 +63,7 @@ class Steering:
         return self.add(movement, strafe=strafe, push=push, rotate=rotate)
 
     def add(self, movement: Movement, **bins: int) -> Movement:
-        """The same chunk with further components moved off their rest by so many bins: `push=-1`.
+        """The same chunk with further components moved off their rest position by the given number of bins: `push=-1`.
 
         Raises:
             ValueError: the world lacks a component whose value is not 0.

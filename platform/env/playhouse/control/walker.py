@@ -42,8 +42,10 @@ class Walker:
         grasp: bool = False,
         max_turn: float = MAX_TURN_RAD,
     ) -> Movement:
-        """One step towards a point, to within so many meters of it. `room`: the one that the point has to be reached
-        from. The rest as for `towards`."""
+        """One step towards a point, to within the given distance in meters.
+
+        `room`: the one that the point has to be reached from. The other arguments are those of `towards`.
+        """
         distance = distance_in_room(facts, room, lambda position: math.dist(position, point))
         return self.towards(facts, point, distance, within, pitch=pitch, grasp=grasp, max_turn=max_turn)
 

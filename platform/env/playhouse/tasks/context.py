@@ -61,7 +61,7 @@ class TaskContext:
         return [thing for thing in self.facts.things if self.naming.phrases(self.facts, thing)]
 
     def nameable_objects(self) -> list[Thing]:
-        """Loose objects that a noun phrase identifies uniquely and that nobody holds."""
+        """Loose objects that a noun phrase identifies uniquely and that no player holds."""
         return [thing for thing in self.nameable_things() if not thing.furniture and thing.held_by is None]
 
     def carriable_objects(self) -> list[Thing]:

@@ -39,7 +39,7 @@ def objects_here(context: TaskContext) -> list[Thing]:
 
 
 def nameable_things_here(context: TaskContext) -> list[Thing]:
-    """Returns the nameable things of the solver's room, furniture and objects that nobody holds."""
+    """Returns the nameable things of the solver's room, furniture and objects that no player holds."""
     room = room_of_player(context.facts, context.solver)
     return [thing for thing in context.nameable_things() if thing.room == room and thing.held_by is None]
 
