@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from corridor_world import Corridor, record_episode
+from fake_corridor import Corridor, record_episode
 
 from interplay.episodes.store import EpisodeStore
 

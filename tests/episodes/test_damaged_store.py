@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from corridor_world import Corridor, record_episode
+from fake_corridor import Corridor, record_episode
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 from tiny_runs import interplay, refused

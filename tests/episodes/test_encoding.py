@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corridor_world import Corridor, assert_same_episode, record_episode
+from fake_corridor import Corridor, assert_same_episode, record_episode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

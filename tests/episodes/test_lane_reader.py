@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corridor_world import Corridor, record_episode
+from fake_corridor import Corridor, record_episode
 from hypothesis import given
 from hypothesis import strategies as st
 

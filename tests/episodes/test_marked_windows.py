@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from corridor_world import Corridor, record_episode
+from fake_corridor import Corridor, record_episode
 
 from interplay.episodes.episode import Mark
 from interplay.episodes.lane_reader import EpisodeWindow

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corridor_world import ROLES, Corridor, record_episode
+from fake_corridor import ROLES, Corridor, record_episode
 
 from interplay.env.world import Action, Start
 from interplay.episodes import transcript

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corridor_world import Corridor, assert_same_episode, record_episode
+from fake_corridor import Corridor, assert_same_episode, record_episode
 
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode

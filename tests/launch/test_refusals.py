@@ -65,7 +65,7 @@ def test_a_diverging_loss_names_the_last_checkpoint(tmp_path: Path, capsys: pyte
     assert "Nothing had been saved" in begun
     assert "clone.learner.learning_rate" in begun
     said = refused("clone", [*settings, wild, "clone.training.checkpoint_every=1"], capsys)
-    assert f"goes on from update 1, saved at {tmp_path / 'run/clone/checkpoints/000000001'}" in said
+    assert f"continues from update 1, saved at {tmp_path / 'run/clone/checkpoints/000000001'}" in said
     assert "run.name=" in said
     assert (tmp_path / "run" / "error.txt").read_text().count("FloatingPointError: the loss of update 1") == 2
     assert not opened(settings).stage("clone").finished
@@ -132,7 +132,7 @@ def test_a_refusal_keeps_its_traceback(tmp_path: Path, capsys: pytest.CaptureFix
     text = kept.read_text()
     assert text.count("Traceback (most recent call last)") == 2  # appended
     assert f"interplay clone {' '.join(settings)}" in text
-    assert "stage_snapshot.py" in text  # where it was raised
+    assert "episode_snapshot.py" in text  # where it was raised
 
 
 def test_internal_errors_keep_their_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

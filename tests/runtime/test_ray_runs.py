@@ -126,7 +126,7 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     ledger = read_ledger(root / "run/reinforce/ledger.jsonl")
     lags = [row.update - 1 - taken.version for row in ledger for taken in row.played]
     assert 0 < max(lags) <= 2 and min(lags) >= 0
-    assert caplog.text.count("the run goes on, and can't be watched") == 1
+    assert caplog.text.count("the run continues, but can't be watched") == 1
     logged = [json.loads(line) for line in (root / "run/reinforce/metrics.jsonl").read_text().splitlines()]
     assert [row["lag_max"] for row in logged] == lags
     shares = [row[name] for row in logged for name in ("learner_idle", "actor_idle", "dataset_idle", "reward_idle")]

@@ -175,7 +175,7 @@ def test_a_world_without_portraits_shows_the_agents_images_if_any(
     def line_world(image: bool = image) -> LineWorld:
         return LineWorld(image=image)
 
-    monkeypatch.setattr(registry, "_REGISTERED", {"street": line_world})
+    monkeypatch.setattr(registry, "_REGISTERED", {"line": line_world})
     episode, _ = record_episode(LineWorld(image=image), 3, 12)
     episode = replace(episode, meta=replace(episode.meta, world_config={"image": image}))
     with EpisodeStore(tmp_path / "run" / "store") as store:
