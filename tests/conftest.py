@@ -39,7 +39,6 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a file's tests in one xdist worker, which builds its fixtures once; and all tests that use Ray in one."""
+    """Keep the tests of a file in one xdist worker, which builds the fixtures of the file once."""
     for item in items:
-        uses_ray = "ray_cluster" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("ray" if uses_ray else item.path.stem))
+        item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -186,6 +186,7 @@ class ActorWithService:
         raise AssertionError(f"unroll {number} has not arrived in {TIMEOUT_SECONDS} s: {self.context.status()}")
 
 
+@pytest.mark.slow
 def test_a_stopped_service_is_restarted_and_answers_pending_requests(context: LearnerContext) -> None:
     context.config = replace(context.config, stall_limit=3.0)
     pair = ActorWithService(context, fake_workers.EchoInference)
@@ -210,6 +211,7 @@ def test_a_service_that_raises_ends_the_run_with_its_traceback(context: LearnerC
     assert (context.crashes.folder / "inference.txt").read_text().count("went down, ") == 2
 
 
+@pytest.mark.slow
 def test_a_service_that_never_starts_ends_the_run(context: LearnerContext) -> None:
     context.config = replace(context.config, start_limit=1.0, stall_limit=1.0)
     pair = ActorWithService(context, fake_workers.NeverStartingInference)
