@@ -1,4 +1,4 @@
-"""One Ray cluster for all tests that need one: it takes seconds to start, and two would compete for the cores."""
+"""One Ray cluster for all tests that need one: it takes seconds to start. Each test process has its own."""
 
 from __future__ import annotations
 
