@@ -33,7 +33,7 @@ def orderings(data: ReportData) -> tuple[Ordering, ...]:
         _comparison("Reinforcement beats cloning", findings.joint_comparison, probes),
         _every_task(probes),
         _comparison(
-            "Reinforcement succeeds sooner, within half of the time,",
+            "Reinforcement also succeeds more often within half of the time limit",
             lambda results: findings.joint_comparison(findings.at_half_time(results)),
             probes,
         ),
