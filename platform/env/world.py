@@ -153,6 +153,14 @@ class World(ABC):
     def tasks(self) -> TaskSource:
         """The tasks that are possible in the current state of this world."""
 
+    def seed_for(self, kind: str, rng: np.random.Generator) -> int:
+        """A seed whose start is likely to allow a task of this kind; by default any seed.
+
+        Evaluation draws the starts of probes from it, and draws again where the kind turns out to be infeasible. A
+        world whose seeds each allow only few kinds should define it, so that it isn't asked in vain.
+        """
+        return int(rng.integers(2**31))
+
     def poses(self) -> NDArray[np.float32]:
         """The current moment as a float32 vector [spec.poses], from which `show` redraws it."""
         raise NotImplementedError(f"{self.spec.name} keeps no poses: store its pictures")

@@ -106,7 +106,7 @@ def _draw(world: World, seed: int, number: int, kind: str, index: int, limit: in
     refusal = ""
     for attempt in range(MAX_HOUSES_DRAWN):
         rng = np.random.default_rng([seed, number, index, attempt])
-        house = int(rng.integers(2**31))
+        house = world.seed_for(kind, rng)
         world.reset(Start(seed=house), observers=())
         try:
             task = world.tasks().sample(kind, rng)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping
 
+import numpy as np
 import pytest
+from fake_world import LENGTH, LineTaskSource, LineWorld
 
 from interplay.env import registry
-from interplay.env.world import World
+from interplay.env.task import InfeasibleTask, Task, TaskSource
+from interplay.env.world import Start, View, World
 from interplay.evaluation.chance import RestingSeat
 from interplay.evaluation.probes import ProbePlayer, ProbesConfig, draw_probes
 
@@ -27,6 +31,49 @@ def test_usual_kinds_are_probed_by_default_and_others_on_request() -> None:
 def test_an_unknown_kind_is_refused_with_all_that_there_are() -> None:
     with pytest.raises(ValueError, match=r"dance; playhouse has go, .*exist, .*larger, .*seen"):
         draw_probes(playhouse(), ProbesConfig(kinds=("dance",)))
+
+
+class OddSeedsWorld(LineWorld):
+    """Allows the kind "count" in houses of odd seeds only, and knows that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seeds: list[int] = []
+
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
+        self.seeds.append(start.seed or 0)
+        return super().reset(start, observers)
+
+    def seed_for(self, kind: str, rng: np.random.Generator) -> int:
+        return int(rng.integers(1000)) * 2 + (kind == "count")
+
+    def tasks(self) -> TaskSource:
+        return OddTasks(self.seeds[-1])
+
+
+class OddTasks(LineTaskSource):
+    probes = ("walk", "count")
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def sample(self, kind: str, rng: np.random.Generator) -> Task:
+        if (kind == "count") != self._seed % 2:
+            raise InfeasibleTask(f"no {kind} in house {self._seed}")
+        return super().sample(kind, rng)
+
+
+def test_a_world_that_knows_which_seeds_allow_a_kind_is_asked_once() -> None:
+    world = OddSeedsWorld()
+    drawn = draw_probes(world, ProbesConfig(episodes=3))
+    assert [(probe.kind, probe.seed % 2) for probe in drawn] == [("walk", 0)] * 3 + [("count", 1)] * 3
+    assert world.seeds[1:] == [probe.seed for probe in drawn], "no house was tried in vain"
+
+
+def test_the_probes_of_a_world_without_a_choice_of_seeds_stay_the_same() -> None:
+    drawn = draw_probes(LineWorld(), ProbesConfig(episodes=2, seed=3))
+    first = np.random.default_rng([3, 0, 0, 0])
+    assert drawn[0].seed == first.integers(2**31) and drawn[0].task["goal"] == first.integers(LENGTH)
 
 
 def test_kinds_that_take_longer_are_given_more_time_and_a_configuration_has_the_last_word() -> None:
