@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import torch
 
@@ -33,7 +32,7 @@ def clone(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.clone
-    clock = folder.begin({"agent": asdict(run.config.agent), "clone": asdict(config), "seed": run.seed})
+    clock = folder.begin({"agent": run.config.agent, "clone": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
     snapshot = freeze_once(run, STAGE, EpisodeFilter(split="train", kinds=PEOPLE), "interplay collect")

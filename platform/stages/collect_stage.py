@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
@@ -45,7 +44,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
 
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
-    clock = folder.begin({"collect": asdict(config), "solver": asdict(run.config.solver), "seed": run.seed})
+    clock = folder.begin({"collect": config, "solver": run.config.solver, "seed": run.seed})
     if folder.finished:
         return
     with run.store() as store, StopRequest() as stop:

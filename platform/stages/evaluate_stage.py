@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 import numpy as np
 
@@ -61,7 +60,7 @@ def evaluate(run: Run) -> None:
 def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.evaluate, run.stage(STAGE)
     checkpoints = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
-    clock = folder.begin({"evaluate": asdict(config), "seed": run.seed})
+    clock = folder.begin({"evaluate": config, "seed": run.seed})
     worlds = [run.make_world() for _ in range(config.lanes)]
     probes = draw_probes(worlds[0], config)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from interplay.env.world import World
 from interplay.episodes.dialogue import DialogueTask, dialogue
@@ -41,7 +40,7 @@ def mark(run: Run) -> None:
 
 def _mark(run: Run) -> None:
     config, folder = run.config.mark, run.stage(STAGE)
-    clock = folder.begin({"mark": asdict(config), "seed": run.seed})
+    clock = folder.begin({"mark": config, "seed": run.seed})
     ledger = folder.path / "watched.txt"
     watched = set(ledger.read_text(errors="replace").split()) if ledger.exists() else set()
     with run.store() as store, StopRequest() as stop, ledger.open("a") as written:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
@@ -29,7 +27,7 @@ def reinforce(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
-    clock = folder.begin({"reinforce": asdict(config), "seed": run.seed})
+    clock = folder.begin({"reinforce": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)

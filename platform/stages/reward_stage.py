@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 
 from interplay.agent.network import Agent
@@ -31,7 +30,7 @@ def train_reward(run: Run) -> None:
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward
-    clock = folder.begin({"reward": asdict(config), "start": config.start, "seed": run.seed})
+    clock = folder.begin({"reward": config, "start": config.start, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)

@@ -9,7 +9,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -100,23 +100,26 @@ class StageFolder:
     def begin(self, settings: Mapping[str, Any]) -> StageClock:
         """Starts or resumes the stage. Nothing is written yet: see `StageClock.claim`.
 
-        Settings that an older version recorded are compared under their current names.
+        Settings that an older version recorded are compared under their current names; those that it did not have yet
+        count as recorded with their default.
+
+        Args:
+            settings: dataclasses of settings and plain values, by name.
 
         Raises:
             StageConflict: the stage was started with other settings. Those in `CHANGEABLE_SETTINGS` are not compared.
             ValueError: its record is damaged.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        settings = json.loads(json.dumps(settings))  # tuples become lists, as in the record
-        record = self.record()
-        before = with_current_names(record["settings"]) if record else settings
-        changed = setting_differences(_fixed(before), _fixed(settings))
+        record, current = self.record(), _plain(settings)
+        before = _with_newer_settings(with_current_names(record["settings"]), settings) if record else current
+        changed = setting_differences(_fixed(before), _fixed(current))
         if changed:
             raise StageConflict(
                 f"{self.path} was started with other settings ({', '.join(changed)}). Keep the old ones, or give "
                 "the new ones a run of their own with run.name=..."
             )
-        return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": settings})
+        return StageClock(self, {"seconds": 0.0, "finished": False, **record, "settings": current})
 
 
 class StageClock:
@@ -194,6 +197,28 @@ def _try_lock(file: TextIO) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _plain(settings: Any) -> Any:
+    """Settings as JSON holds them: mappings instead of dataclasses, lists instead of tuples."""
+    return json.loads(json.dumps(settings, default=asdict))
+
+
+def _with_newer_settings(recorded: Mapping[str, Any], settings: Any) -> dict[str, Any]:
+    """The recorded settings with the defaults of those fields of `settings` that they lack."""
+    completed = dict(recorded)
+    values = {f.name: getattr(settings, f.name) for f in fields(settings)} if is_dataclass(settings) else settings
+    defaults = {f.name: f for f in fields(settings)} if is_dataclass(settings) else {}
+    for name, value in values.items():
+        if name not in completed and name in defaults:
+            field = defaults[name]
+            if field.default is not MISSING:
+                completed[name] = _plain(field.default)
+            elif field.default_factory is not MISSING:
+                completed[name] = _plain(field.default_factory())
+        elif is_dataclass(value) and isinstance(completed.get(name), dict):
+            completed[name] = _with_newer_settings(completed[name], value)
+    return completed
 
 
 def _fixed(settings: Mapping[str, Any]) -> dict[str, Any]:
