@@ -68,6 +68,11 @@ def choose(logits: Tensor, noise: Noise, greedy: bool, needed: Tensor | None = N
     return (logits - noise.exponential(logits, needed).log()).argmax(-1)  # exponential form of the Gumbel-max trick
 
 
+def gate_entropy(gate: Tensor) -> Tensor:
+    """Entropy of the gate's decision in nats, logits [...] -> [...]."""
+    return functional.softplus(gate) - gate * gate.sigmoid()
+
+
 def gate_log_prob(gate: Tensor, speak: Tensor) -> Tensor:
     """Log-probability of the gate's decision to speak or not: logits [...], speak bool [...] -> [...]."""
     return functional.logsigmoid(torch.where(speak, gate, -gate))

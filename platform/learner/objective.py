@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from interplay.agent.heads import gate_log_prob, movement_log_probs
+from interplay.agent.heads import gate_entropy, gate_log_prob, movement_entropy, movement_log_probs
 from interplay.agent.network import Agent, AgentOutput
 from interplay.learner import losses
-from interplay.learner.averages import Mean
+from interplay.learner.averages import Mean, masked_mean
 from interplay.learner.batch import UnrollTensors
 from interplay.learner.ibt import ibt_loss
 from interplay.learner.masks import discounts, valid_steps
@@ -35,6 +35,7 @@ class LossWeights:
     value: float = 1.0
     gate_kl: float = 1e-3
     ibt: float = 1.0
+    entropy: float = 0.0  # of the movement and the gate; the paper has no such term
 
     def __post_init__(self) -> None:
         negative = [name for name, weight in vars(self).items() if weight < 0]
@@ -128,6 +129,8 @@ def rollout_terms(
     if "reference_gate" in arrays and output.gate is not None:
         kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=arrays["reference_gate"][:-1], mask=mask)
         yield Term("gate_kl", (Mean(kl, steps),), weights.gate_kl, {})
+    if weights.entropy:
+        yield _entropy_term(output, mask, weights.entropy)
 
 
 def demonstration_terms(
@@ -183,6 +186,18 @@ def demonstration_terms(
 def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
     """Returns means over the same `count` steps (or pairs), by name."""
     return {name: (Mean(value, count),) for name, value in values.items()}
+
+
+def _entropy_term(output: AgentOutput, mask: Tensor, weight: float) -> Term:
+    """Minus the entropy of a step: that of all components of the movement, plus that of the gate."""
+    entropies: dict[str, Tensor] = {}
+    if output.movement is not None:
+        entropies["movement_entropy"] = movement_entropy(output.movement[:-1]).sum((-1, -2))
+    if output.gate is not None:
+        entropies["gate_entropy"] = gate_entropy(output.gate[:-1])
+    means = {name: Mean(masked_mean(entropy, mask), mask.sum()) for name, entropy in entropies.items()}
+    loss = tuple(Mean(-mean.value, mean.over) for mean in means.values())
+    return Term("entropy", loss, weight, {name: (mean,) for name, mean in means.items()})
 
 
 def _heads(agent: Agent, output: AgentOutput, rows: UnrollTensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

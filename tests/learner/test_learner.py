@@ -11,10 +11,11 @@ import pytest
 import torch
 from fake_world import TINY, LineWorld, tiny_agent
 
-from interplay.agent.network import Agent
+from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_rollout
+from interplay.learner.batch import to_tensors
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
 from interplay.learner.objective import LossWeights, ObjectiveConfig
@@ -273,3 +274,36 @@ def test_without_demonstrations_only_rollouts_are_learned_from() -> None:
         told.append(learner.update(demonstrated=demonstrated(agent) if lanes else None, rollout=rollout(agent)))
     assert PLAYING - {"gate_kl"} <= set(told[1]) and not CLONING & set(told[1])
     assert told[1] == pytest.approx(told[0], rel=1e-4)  # the norm of the gradient among them
+
+
+def test_an_entropy_bonus_flattens_the_policy() -> None:
+    """Its loss is minus the entropy of torch's own distributions, over valid steps, and its gradient raises it."""
+    agent = tiny_agent(LineWorld())
+    earned = rollout(agent)
+    with torch.no_grad():
+        agent.movement.layers[2].bias[0] += 2.0  # type: ignore[union-attr]
+    valid = torch.from_numpy(~earned.arrays["last"][:-1])
+    output = forward(agent, earned)
+    assert output.movement is not None and output.gate is not None
+    movement = torch.distributions.Categorical(logits=output.movement).entropy().sum((-1, -2))[:-1]
+    gate = torch.distributions.Bernoulli(logits=output.gate).entropy()[:-1]
+    expected = torch.stack([movement[valid].mean(), gate[valid].mean()])
+
+    zeros = dict.fromkeys(vars(LossWeights()), 0.0)
+    learner = learner_of(agent, weighing(**{**zeros, "entropy": 0.5}))
+    metrics = learner.update(demonstrated=None, rollout=earned)
+    assert metrics["movement_entropy"] == pytest.approx(float(expected[0]), rel=1e-5)
+    assert metrics["gate_entropy"] == pytest.approx(float(expected[1]), rel=1e-5)
+    assert metrics["entropy"] == pytest.approx(-float(expected.sum()), rel=1e-5)
+    assert metrics["loss"] == pytest.approx(0.5 * metrics["entropy"], rel=1e-5)
+    for _ in range(5):
+        later = learner.update(demonstrated=None, rollout=earned)
+    assert later["entropy"] < metrics["entropy"] - 0.01
+
+
+def forward(agent: Agent, unroll: Unroll) -> AgentOutput:
+    """The agent's output for a rollout, without gradients."""
+    rows = to_tensors(unroll, torch.device("cpu"))
+    assert rows.state is not None
+    with torch.no_grad():
+        return agent({key: rows.host[key] for key in agent.layout.observations(0, 0)}, rows.state)[0]

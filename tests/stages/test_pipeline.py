@@ -22,6 +22,8 @@ from interplay.stages.shared_parts import checkpoint_of, start_from
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 METRICS = re.compile(r"^\| (`.*?`) \| (\w[^|]*?) \|", re.MULTILINE)
 ELSE_ZERO = {"unpaid"}  # without rollouts
+# Losses that the demo leaves out.
+WITHOUT_WEIGHT = tuple(f"reinforce.learner.objective.weights.{name}=0.1" for name in ("css", "entropy"))
 PROBES = ("go", "lift", "position", "color", "count", "exist")
 
 
@@ -61,7 +63,7 @@ def test_a_stop_request_too_late_for_its_stage_stops_the_demo(tmp_path: Path) ->
 def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path: Path) -> None:
     run = copied(demo, tmp_path) / "run"
     shutil.rmtree(run / "reinforce")
-    interplay("reinforce", tiny(tmp_path, "reinforce.learner.objective.weights.css=0.1"))  # which the demo leaves out
+    interplay("reinforce", tiny(tmp_path, *WITHOUT_WEIGHT))
     told = {stage: set[str]() for stage in ("clone", "reward", "reinforce")}
     for names, stages in METRICS.findall(PAGE.read_text()):
         for stage in told if stages.startswith("all") else [stages.partition(",")[0]]:
