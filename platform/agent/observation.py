@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from interplay.env.world import Movement, WorldSpec
 
 Arrays = dict[str, NDArray[Any]]
+UTTERANCE_ARRAYS = ("heard", "said")
 
 
 @dataclass(frozen=True)

@@ -58,13 +58,21 @@ class Vocabulary:
         """The words without the special tokens, in the order of their tokens."""
         return self._words[len(SPECIAL) :]
 
+    def split(self, text: str) -> list[str]:
+        """The words of a text, known or not."""
+        return words(text)
+
+    def token(self, word: str) -> int:
+        """The token of a word; `UNKNOWN` if the vocabulary lacks it."""
+        return self._tokens.get(word, UNKNOWN)
+
     def encode(self, text: str, length: int) -> NDArray[np.int16]:
         """int16 [length]: words, `END`, then `PAD`. A text that is too long loses its last words, never its `END`.
 
         The empty text (no utterance yet) is all `PAD`.
         """
         tokens = np.full(length, PAD, np.int16)
-        said = [self._tokens.get(word, UNKNOWN) for word in words(text)][: length - 1]
+        said = [self.token(word) for word in self.split(text)][: length - 1]
         if said:
             tokens[: len(said)] = said
             tokens[len(said)] = END

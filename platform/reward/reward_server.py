@@ -6,7 +6,9 @@
 
 A score request holds the observations of an unroll by name, each [T + 1, b, ...] (`/about` lists their names, dtypes
 and row shapes), and `last`, bool [T + 1, b]: rows at which an episode has ended. To continue the lanes of an earlier
-request it also holds the `hidden` and `cell` of that response. The response holds
+request it also holds the `hidden` and `cell` of that response. If its utterances were encoded with a vocabulary other
+than that of `/about`, it holds that one as `vocabulary`, a string of the same form, and they are translated by their
+text. The response holds
 
 | key | shape | meaning |
 |---|---|---|
@@ -32,9 +34,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from interplay.agent.observation import Arrays, Layout
+from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.recurrent import RecurrentState
+from interplay.episodes.token_translation import TokenTranslation, check_tokens
+from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.reward_functions import LaneState, ScoredUnroll
 
 logger = logging.getLogger(__name__)
@@ -95,17 +100,17 @@ class RewardServer(ThreadingHTTPServer):
     ended_by: ServiceEnded | None = None  # set after a client has received the 503
 
 
-def serve(scorer: Scorer, about: Mapping[str, Any], layout: Layout, width: int, config: ServeConfig) -> RewardServer:
+def serve(scorer: Scorer, vocabulary: Vocabulary, layout: Layout, width: int, config: ServeConfig) -> RewardServer:
     """Binds a server; call its `serve_forever`, and `shutdown` from another thread.
 
     Args:
-        about: further entries of the `/about` response.
+        vocabulary: of the reward model.
         width: D, the width of the lane state.
 
     Raises:
         ValueError: the address is in use, or does not belong to this machine.
     """
-    given = {"scorer": scorer, "about": about, "layout": layout, "width": width}
+    given = {"scorer": scorer, "vocabulary": vocabulary, "layout": layout, "width": width}
     handler = type("Handler", (_Handler,), {**given, "largest": config.largest_mb * 2**20})
     try:
         return RewardServer((config.host, config.port), handler)
@@ -121,8 +126,8 @@ def request_arrays(layout: Layout) -> dict[str, dict[str, Any]]:
     return {name: {"dtype": str(array.dtype), "row": list(array.shape[2:])} for name, array in arrays.items()}
 
 
-def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneState]:
-    """The arrays and lane state of a score request; `width` is D, the width of the lane state.
+def read_request(body: bytes, vocabulary: Vocabulary, layout: Layout, width: int) -> tuple[Arrays, LaneState]:
+    """The arrays and lane state of a score request for a model with this vocabulary; `width` is D.
 
     Raises:
         RefusedRequest: the body is no .npz, or its arrays don't fit.
@@ -152,7 +157,26 @@ def read_request(body: bytes, layout: Layout, width: int) -> tuple[Arrays, LaneS
     ]
     if problems:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "; ".join(problems))
+    try:
+        arrays |= _utterances(arrays, found.get("vocabulary"), vocabulary)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"the utterances can't be read: {error}") from error
     return arrays, LaneState(RecurrentState(*(found[name] for name in STATE_KEYS)) if given else None)
+
+
+def _utterances(arrays: Arrays, theirs: NDArray[Any] | None, ours: Vocabulary) -> Arrays:
+    """The encoded utterances among the arrays, in our vocabulary; `theirs` is JSON, None if it is the same.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: their vocabulary or their tokens are invalid.
+    """
+    source = ours if theirs is None else Vocabulary.from_json(str(theirs))
+    utterances = {key: arrays[key] for key in UTTERANCE_ARRAYS if key in arrays}
+    for tokens in utterances.values():
+        check_tokens(tokens, len(source))
+    if source == ours:
+        return {}
+    return {key: TokenTranslation(source, ours, tokens.shape[-1])(tokens) for key, tokens in utterances.items()}
 
 
 def write_answer(scored: ScoredUnroll) -> bytes:
@@ -170,7 +194,7 @@ def write_answer(scored: ScoredUnroll) -> bytes:
 
 class _Handler(BaseHTTPRequestHandler):
     scorer: Scorer
-    about: Mapping[str, Any]
+    vocabulary: Vocabulary
     layout: Layout
     width: int
     largest: int
@@ -205,11 +229,16 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
 
     def _about(self) -> None:
-        about = {"version": self.scorer.version, "arrays": request_arrays(self.layout), **self.about}
+        about = {
+            "version": self.scorer.version,
+            "arrays": request_arrays(self.layout),
+            "vocabulary": self.vocabulary.to_json(),
+            "lanes_state": STATE_KEYS,
+        }
         self._send_json(HTTPStatus.OK, about)
 
     def _score(self) -> None:
-        arrays, lane_state = read_request(self._body(), self.layout, self.width)
+        arrays, lane_state = read_request(self._body(), self.vocabulary, self.layout, self.width)
         scored = self.scorer.score(arrays, lane_state)
         self._send(HTTPStatus.OK, write_answer(scored), "application/octet-stream", str(scored.version))
 

@@ -20,6 +20,7 @@ from interplay.stages.config import CollectConfig
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK
+from interplay.stages.word_coverage import check_start_coverage
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     is part of the seeds, so that demonstrations and an agent's episodes are counted separately.
 
     Raises:
-        CheckpointError: `solver: agent` and its checkpoint is missing.
+        CheckpointError: `solver: agent` and its checkpoint is missing, or does not know the episodes' words.
         Interrupted: a signal requested a stop; episodes that ended within `GRACE_PERIOD_S` of it are stored.
         StageConflict: another process is recording.
     """
@@ -55,6 +56,8 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
         missing, steps = len(waiting), 0
         if waiting:
+            if config.solver == "agent":
+                check_start_coverage(run, config.checkpoint, store)
             worlds = [run.make_world() for _ in range(min(config.lanes, len(waiting)))]
             collector = EpisodeCollector(
                 worlds=worlds,

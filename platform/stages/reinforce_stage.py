@@ -16,6 +16,7 @@ from interplay.stages.rollout_parts import SETTERS, STAGE, rollout_source
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.training_loop import train_stage
+from interplay.stages.word_coverage import check_reward_coverage, check_start_coverage
 
 
 def reinforce(run: Run) -> None:
@@ -23,7 +24,8 @@ def reinforce(run: Run) -> None:
 
     Raises:
         ValueError: there are no episodes to replay or to clone.
-        CheckpointError: there is no checkpoint to start from, or no reward model.
+        CheckpointError: there is no checkpoint to start from, or no reward model, or one of them does not know the
+            words.
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reinforce
@@ -32,7 +34,10 @@ def reinforce(run: Run) -> None:
         return
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(), "interplay collect")
+    check_start_coverage(run, config.start, snapshot)
     rewards = reward_source(run)
+    if rewards.model is not None:
+        check_reward_coverage(run, snapshot)
     heldout = heldout_returns(run, snapshot, rewards)
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
     trainee = build(run, snapshot, rewards, ledger)

@@ -11,12 +11,14 @@ from typing import Any
 import torch
 
 from interplay.agent.weights import Weights, load_weights
+from interplay.episodes.token_translation import TokenTranslation
 from interplay.learner import checkpoint
-from interplay.learner.agents import build_agent, check_same_agent
-from interplay.learner.checkpoint import CheckpointError
+from interplay.learner.agents import build_agent, check_same_agent, read_description
+from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.learner.device import find_device
 from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction
+from interplay.reward.translated_reward import TranslatedReward
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 
@@ -37,6 +39,7 @@ class RewardModel:
     description: Mapping[str, Any]
     weights: Weights
     version: int
+    translation: TokenTranslation | None = None  # of the acting agent's tokens; None if both have the same vocabulary
 
 
 def build_reward_function(run: Run, model: RewardModel | None, device: torch.device) -> RewardFunction:
@@ -45,7 +48,8 @@ def build_reward_function(run: Run, model: RewardModel | None, device: torch.dev
         return ProgressReward() if run.config.reinforce.reward == "scripted" else EnvironmentReward()
     agent, _ = build_agent(model.description)
     load_weights(agent, model.weights)
-    return LearnedReward(agent.to(device), model.version)
+    learned = LearnedReward(agent.to(device), model.version)
+    return learned if model.translation is None else TranslatedReward(learned, model.translation)
 
 
 class RewardSource:
@@ -82,7 +86,7 @@ def reward_source(run: Run) -> RewardSource:
     """The reward of the run's reinforce stage.
 
     Raises:
-        CheckpointError: the reward is learned, and the run has no reward model.
+        CheckpointError: the reward is learned, and the run has no reward model, or one of another size of step.
     """
     if run.config.reinforce.reward != "ibt":
         return RewardSource(run, None, _no_newer_model)
@@ -90,7 +94,21 @@ def reward_source(run: Run) -> RewardSource:
     newer = newer_reward_models(run) if run.config.runtime.reward.follow else _no_newer_model
     found = checkpoint_of(run, "reward")
     weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
-    return RewardSource(run, RewardModel(found.description, weights, found.step), newer)
+    translation = _translation(checkpoint_of(run, run.config.reinforce.start), found)
+    return RewardSource(run, RewardModel(found.description, weights, found.step, translation), newer)
+
+
+def _translation(acting: Checkpoint, paying: Checkpoint) -> TokenTranslation | None:
+    """The translation of the acting agent's tokens for the reward model; None if both encode utterances alike."""
+    (_, unrolls, source), (_, reads, target) = map(read_description, (acting.description, paying.description))
+    if unrolls.actions_per_step != reads.actions_per_step:
+        raise CheckpointError(
+            f"the agent of {acting.path} takes {unrolls.actions_per_step} actions a step, and the reward model of "
+            f"{paying.path} reads {reads.actions_per_step}: train one anew with the same agent.actions_per_step"
+        )
+    if source == target and unrolls.utterance_length == reads.utterance_length:
+        return None
+    return TokenTranslation(source, target, reads.utterance_length)
 
 
 def newer_reward_models(run: Run, every: float = FOLLOW_INTERVAL_S) -> PollNewer:

@@ -14,6 +14,7 @@ from interplay.stages.process_layout import Demonstrations, create_learner, demo
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of, start_from
 from interplay.stages.training_loop import train_stage
+from interplay.stages.word_coverage import check_start_coverage
 
 STAGE = "reward"
 
@@ -26,7 +27,7 @@ def train_reward(run: Run) -> None:
 
     Raises:
         ValueError: there are no marked episodes, or the augmentation does not suit the agent.
-        CheckpointError: there is no checkpoint to start from.
+        CheckpointError: there is no checkpoint to start from, or its agent does not know the words of the episodes.
         Interrupted: a signal requested a stop; everything is saved.
     """
     folder, config = run.stage(STAGE), run.config.reward
@@ -35,6 +36,7 @@ def train_reward(run: Run) -> None:
         return
     start = checkpoint_of(run, config.start)
     snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "interplay mark")
+    check_start_coverage(run, config.start, snapshot)
     train_on = EpisodeFilter(split="train", marked=True)
     agent, vocabulary = start_from(run, config.start, utility=True, from_scratch=config.from_scratch)
     if config.augmentation.mirror and agent.previous is not None:

@@ -37,7 +37,6 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
     """
     found = checkpoint_of(run, "reward")
     model, vocabulary = load_agent(found.path)
-    about = {"vocabulary": vocabulary.to_json(), "lanes_state": ["hidden", "cell"]}
 
     def read_version(path: str) -> tuple[Weights, int]:
         newer = read(Path(path))
@@ -45,7 +44,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
         return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
 
     with _scorer(run, found, model, read_version) as scorer, StopRequest() as stop:
-        server = serve(scorer, about, model.layout, model.config.lstm, run.config.serve)
+        server = serve(scorer, vocabulary, model.layout, model.config.lstm, run.config.serve)
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
         thread.start()
         try:

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_world import TINY, LineWorld, tiny_agent
+from fake_world import TINY, WORDS, LineWorld, tiny_agent
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_rollout
 from interplay.agent.weights import export_weights
+from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.local_scorer import LocalScorer
 from interplay.reward.reference_gate import WithReferenceGate
@@ -66,7 +67,7 @@ class Client:
 @contextmanager
 def running(scorer: Scorer) -> Iterator[tuple[RewardServer, Client]]:
     config = ServeConfig(port=0, largest_mb=1)
-    server = serve(scorer, {"vocabulary": []}, LAYOUT, TINY.lstm, config)
+    server = serve(scorer, WORDS, LAYOUT, TINY.lstm, config)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server, Client(server.server_address[1])
@@ -150,6 +151,34 @@ def test_it_describes_its_inputs(client: Client) -> None:
 def test_arrays_that_do_not_fit_are_named(client: Client, changed: Arrays, told: str) -> None:
     status, said = client.refused("POST", "/score", packed({**unroll(), **changed}))
     assert status == 400 and told in said, said
+
+
+def spoken(vocabulary: Vocabulary) -> Arrays:
+    """An unroll in which both players speak."""
+    arrays = unroll()
+    arrays["heard"][1:] = vocabulary.encode("walk to two houses", LAYOUT.utterance_length)
+    arrays["said"][2:] = vocabulary.encode("count one", LAYOUT.utterance_length)
+    return arrays
+
+
+def test_utterances_of_another_vocabulary_are_translated_by_their_text(client: Client) -> None:
+    others = Vocabulary([*reversed(WORDS.words), "table"])
+    own, _ = client.score(spoken(WORDS))
+    misread, _ = client.score(spoken(others))
+    told = {"vocabulary": np.array(others.to_json())}
+    translated, _ = client.score({**spoken(others), **told})
+    np.testing.assert_array_equal(translated["utility"], own["utility"])
+    assert not np.array_equal(misread["utility"], own["utility"])
+
+
+def test_tokens_of_no_known_vocabulary_are_refused(client: Client) -> None:
+    arrays = unroll()
+    arrays["heard"][0, 0, 0] = len(WORDS)
+    status, said = client.refused("POST", "/score", packed(arrays))
+    assert status == 400 and f"0 to {len(WORDS) - 1}: they are of another vocabulary" in said
+    for wrong in ("[]", '{"version": 99}', "no JSON"):
+        status, said = client.refused("POST", "/score", packed({**unroll(), "vocabulary": np.array(wrong)}))
+        assert status == 400 and "the utterances can't be read" in said
 
 
 def test_missing_arrays_are_named(client: Client) -> None:

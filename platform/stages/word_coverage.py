@@ -1,0 +1,91 @@
+"""Checks that the vocabulary of an agent from elsewhere contains the words that it will hear."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from interplay.episodes.readable_episodes import iter_readable
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.store import EpisodeStore
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.agents import read_description
+from interplay.learner.checkpoint import Checkpoint, CheckpointError
+from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
+
+logger = logging.getLogger(__name__)
+
+MAX_UNKNOWN_SHARE = 0.2  # of the spoken words; with more, instructions lose what distinguishes them
+SAMPLED_EPISODES = 200
+NAMED_WORDS = 10  # of the unknown words, in messages
+
+
+def check_coverage(
+    listener: str, vocabulary: Vocabulary, texts: Iterable[str], compared_with: Vocabulary | None = None
+) -> float:
+    """The share of the words of `texts` that `vocabulary` lacks; logged if there are any.
+
+    Args:
+        listener: names the owner of the vocabulary in messages.
+        compared_with: counts only unknown words that this vocabulary has, because the others are lost anyway.
+
+    Raises:
+        CheckpointError: the share exceeds `MAX_UNKNOWN_SHARE`.
+    """
+    counts = Counter(word for text in texts for word in vocabulary.split(text))
+    unknown = {
+        word: count
+        for word, count in counts.most_common()
+        if word not in vocabulary and (compared_with is None or word in compared_with)
+    }
+    share = sum(unknown.values()) / max(1, counts.total())
+    if share == 0:
+        return share
+    found = (
+        f"{listener} does not know {len(unknown)} of {len(counts)} words, {share:.1%} of those spoken: "
+        f"{', '.join([*unknown][:NAMED_WORDS])}{', ...' if len(unknown) > NAMED_WORDS else ''}"
+    )
+    if share > MAX_UNKNOWN_SHARE:
+        raise CheckpointError(
+            f"{found}. At most {MAX_UNKNOWN_SHARE:.0%} may be unknown: start from an agent and a reward model that "
+            "were trained on such episodes"
+        )
+    logger.warning("%s; it reads them as <unknown>", found)
+    return share
+
+
+def check_start_coverage(run: Run, name: str, source: Snapshot | EpisodeStore) -> None:
+    """Check the words of these episodes in the vocabulary of the checkpoint `name`, unless it is of this run.
+
+    Raises:
+        CheckpointError: it lacks too many of them, or there is no such checkpoint.
+    """
+    if not run.stage(name).checkpoints.exists():
+        found = checkpoint_of(run, name)
+        check_coverage(f"the agent of {found.path}", vocabulary_of(found), sampled_texts(source))
+
+
+def check_reward_coverage(run: Run, snapshot: Snapshot) -> None:
+    """Check the words of these episodes in the vocabulary of the reward model, if the reinforced agent has them.
+
+    Raises:
+        CheckpointError: it lacks too many of them.
+    """
+    acting, paying = (checkpoint_of(run, name) for name in (run.config.reinforce.start, "reward"))
+    known, read = vocabulary_of(acting), vocabulary_of(paying)
+    if known != read:
+        check_coverage(f"the reward model of {paying.path}", read, sampled_texts(snapshot), known)
+
+
+def vocabulary_of(checkpoint: Checkpoint) -> Vocabulary:
+    """The vocabulary of a checkpoint's agent."""
+    return read_description(checkpoint.description)[2]
+
+
+def sampled_texts(source: Snapshot | EpisodeStore) -> list[str]:
+    """The utterances of at most `SAMPLED_EPISODES` episodes, evenly spaced over all."""
+    ids: Sequence[str] = source.ids if isinstance(source, Snapshot) else source.ids()
+    chosen: Collection[str] = ids[:: max(1, len(ids) // SAMPLED_EPISODES)][:SAMPLED_EPISODES]
+    return [said.text for episode in iter_readable(source, chosen) for said in episode.meta.utterances]
