@@ -1,0 +1,155 @@
+"""Channels: what a participant hears, decoded as it comes, and what it is about to say.
+
+An `InputChannel` collects tokens and the text that they decode to; an `OutputChannel` holds the characters that are
+waiting to leave, and gives them token by token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from interplay.env.commai.incremental_search import IncrementalSearch
+from interplay.env.commai.observer import Observable
+from interplay.env.commai.serializer import Reader, joined_tokens, reader_of
+
+
+class InputChannel:
+    """Everything heard since the last `clear`: tokens, and the text that they decode to."""
+
+    def __init__(self, serializer: Any) -> None:
+        self.serializer = serializer
+        self.sequence_updated = Observable()
+        self.message_updated = Observable()
+        self.tokens: list[Any] = []
+        self._text = ""
+        self._start = 0  # the first token that is not decoded yet
+        self._reader: Reader | None = None
+        self._searches: dict[re.Pattern[str], IncrementalSearch] = {}
+
+    def consume_bit(self, token: Any) -> None:
+        """Takes one token, and decodes what it completes."""
+        for character in self.take(token):
+            self.append(character)
+
+    def take(self, token: Any) -> str:
+        """Takes one token; returns the characters that it completes, which the caller appends."""
+        self.tokens.append(token)
+        if self.sequence_updated.observers:
+            self.sequence_updated(self.get_binary())
+        return self.decode()
+
+    def decode(self) -> str:
+        """The characters that the last token completes."""
+        if self._reader is None:
+            self._reader = reader_of(self.serializer)
+        try:
+            text, self._start = self._reader.read(self.tokens, self._start)
+        except ValueError:
+            self.tokens.pop()
+            raise
+        return text
+
+    def append(self, character: str) -> None:
+        """Appends a decoded character to the text."""
+        text, self._text = self._text, ""  # the only reference, so that Python extends the string in place
+        text += character
+        self._text = text
+        if self.message_updated.observers:
+            self.message_updated(text)
+
+    def clear(self) -> None:
+        """Forgets everything heard, what is not decoded yet included."""
+        self.tokens.clear()
+        self._text = ""
+        self._start = 0
+        self._reader = None
+        self._searches.clear()
+
+    def get_text(self) -> str:
+        """The decoded text."""
+        return self._text
+
+    def get_binary(self) -> Any:
+        """All tokens: a string, or a list if they are numbers."""
+        return joined_tokens(self.tokens)
+
+    def get_undeserialized(self) -> Any:
+        """The tokens that are not decoded yet."""
+        return joined_tokens(self.tokens[self._start :])
+
+    def tokens_to_byte(self) -> int:
+        """How many bits complete the next byte."""
+        return 8 - (len(self.tokens) - self._start) % 8
+
+    def set_deserialized_buffer(self, text: str) -> None:
+        """Replaces the decoded text."""
+        self._text = text
+        self._searches.clear()
+
+    def mask_last(self, silence: str) -> None:
+        """Replaces the last character by silence."""
+        if self._text:
+            self._text = self._text[:-1] + silence
+
+    def search(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """`pattern.search` of the whole text, at the cost of what is new in it."""
+        found = self._searches.get(pattern)
+        if found is None:
+            found = self._searches[pattern] = IncrementalSearch(pattern)
+        return found.search(self._text)
+
+
+class OutputChannel:
+    """The characters that wait to leave."""
+
+    def __init__(self, serializer: Any) -> None:
+        self.serializer = serializer
+        self._waiting: deque[tuple[str, Any]] = deque()  # characters with their tokens
+        self.leaving: Iterator[Any] = iter("")  # the tokens of the character that is leaving
+        self.character = ""  # that character
+
+    def set_message(self, message: str) -> None:
+        """Replaces everything but the rest of the character that is leaving."""
+        self._waiting.clear()
+        self.add_message(message)
+
+    def add_message(self, message: str) -> None:
+        """Appends a message."""
+        serializer = self.serializer
+        if hasattr(serializer, "pairs"):
+            self._waiting.extend(serializer.pairs(message))
+        else:
+            self._waiting.extend([(character, serializer.to_binary(character)) for character in message])
+
+    def consume_bit(self) -> Any:
+        """The next token, or None if nothing is left."""
+        for token in self.leaving:
+            return token
+        if not self._waiting:
+            return None
+        self.character, tokens = self._waiting.popleft()
+        self.leaving = iter(tokens)
+        return next(self.leaving)
+
+    def clear(self) -> None:
+        """Drops everything, the rest of the character that is leaving included."""
+        self._waiting.clear()
+        self.leaving = iter("")
+
+    def left(self) -> int:
+        """Tokens left of the character that is leaving."""
+        return self.leaving.__length_hint__()  # type: ignore[attr-defined, no-any-return]
+
+    def is_empty(self) -> bool:
+        """Whether nothing is left."""
+        return not self._waiting and not self.left()
+
+    def is_silent(self) -> bool:
+        """Whether nothing but silence is left."""
+        silence = self.serializer.SILENCE_TOKEN
+        if self.left() and self.character != silence:
+            return False
+        return all(character == silence for character, _ in self._waiting)

@@ -1,0 +1,149 @@
+"""Decorators that make a method `f(self, event)` the handler of an event.
+
+They stack, one trigger for each. A decorated function keeps its triggers in an attribute, so that a method that
+overrides it replaces them, and one that overrides it undecorated removes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any
+
+from interplay.env.commai import task_events
+from interplay.env.commai.events import Trigger
+
+ATTRIBUTE = "commai_triggers"
+
+Handler = Callable[..., Any]
+Decorator = Callable[[Any], Any]
+
+
+class BoundHandler:
+    """A decorated method of one object: its plain function with triggers of its own."""
+
+    def __init__(self, function: Handler, triggers: tuple[Trigger, ...]) -> None:
+        self.function = function
+        self.commai_triggers = triggers
+
+
+def triggers_of(handler: Any) -> tuple[Trigger, ...]:
+    """The triggers that decorators gave a function, in the order of the decorators' application."""
+    found: tuple[Trigger, ...] = getattr(handler, ATTRIBUTE, ())
+    return found
+
+
+def take_triggers(handler: Any, owner: type[Any]) -> tuple[Trigger, ...]:
+    """The triggers of a handler that is added at run time. A function that is no method of `owner` loses them, so that
+    the next time it is decorated it has only the new ones."""
+    found = triggers_of(handler)
+    if not found:
+        raise ValueError(f"add_handler takes a decorated function, such as on_message(r'\\.$')(f), got {handler!r}")
+    if not isinstance(handler, BoundHandler | MethodType) and handler not in vars_of(owner).values():
+        delattr(handler, ATTRIBUTE)
+    return found
+
+
+def vars_of(owner: type[Any]) -> Mapping[str, Any]:
+    """All attributes of a class, inherited ones included."""
+    return {name: value for base in reversed(owner.__mro__) for name, value in vars(base).items()}
+
+
+def _decorator(event: type[Any], condition: Callable[[Any], Any]) -> Decorator:
+    def decorate(handler: Any) -> Any:
+        if isinstance(handler, BoundHandler):
+            return BoundHandler(
+                handler.function, (*handler.commai_triggers, Trigger(event, condition, handler.function))
+            )
+        if isinstance(handler, MethodType):
+            return BoundHandler(handler.__func__, (Trigger(event, condition, handler.__func__),))
+        if not callable(handler):
+            raise TypeError(f"a handler is a function of (self, event), got {handler!r}")
+        setattr(handler, ATTRIBUTE, (*triggers_of(handler), Trigger(event, condition, handler)))
+        return handler
+
+    return decorate
+
+
+def _always(event: Any) -> bool:
+    return True
+
+
+def _matches(regex: Any) -> Callable[[Any], Any]:
+    if regex is None:
+        return _always
+    if not isinstance(regex, str | re.Pattern):
+        raise TypeError(f"a handler of messages takes a regular expression or nothing, got {regex!r}: write on_x()")
+    pattern = re.compile(regex)
+    return lambda event: event.find(pattern)
+
+
+def _holds(condition: Callable[..., Any]) -> Callable[[Any], Any]:
+    if not callable(condition):
+        raise TypeError(f"on_state_changed takes a function of the state, got {condition!r}")
+
+    def holds(event: Any) -> Any:
+        states = (event.state,) if event.second_state is None else (event.state, event.second_state)
+        try:
+            return condition(*states)
+        except AttributeError:  # the state does not have that attribute yet
+            return False
+
+    return holds
+
+
+def on_init() -> Decorator:
+    """Before a task starts. Changes of the state raise no event yet."""
+    return _decorator(task_events.Init, _always)
+
+
+def on_start() -> Decorator:
+    """When a task starts."""
+    return _decorator(task_events.Start, _always)
+
+
+def on_ended() -> Decorator:
+    """When a task has ended, once, whether it was paid or is out of time."""
+    return _decorator(task_events.Ended, _always)
+
+
+def on_world_init() -> Decorator:
+    """Before a world starts."""
+    return _decorator(task_events.WorldInit, _always)
+
+
+def on_world_start() -> Decorator:
+    """When a world starts."""
+    return _decorator(task_events.WorldStart, _always)
+
+
+def on_timeout() -> Decorator:
+    """When the time of a task is over."""
+    return _decorator(task_events.Timeout, _always)
+
+
+def on_state_changed(condition: Callable[..., Any]) -> Decorator:
+    """When the state has changed and `condition` holds, a function of (state of the task) or, in a world, of (state of
+    the world, state of the task). An attribute that a state lacks makes it false."""
+    return _decorator(task_events.StateChanged, _holds(condition))
+
+
+def on_message(regex: Any = None) -> Decorator:
+    """When the learner has said a character, and `regex` is found in all it has said since the task began."""
+    return _decorator(task_events.MessageReceived, _matches(regex))
+
+
+def on_sequence(regex: Any = None) -> Decorator:
+    """When the learner has sent a bit, and `regex` is found in all its bits since the task began."""
+    return _decorator(task_events.SequenceReceived, _matches(regex))
+
+
+def on_output_message(regex: Any = None) -> Decorator:
+    """When the teacher has said a character, and `regex` is found in all it has said since the task began."""
+    return _decorator(task_events.OutputMessageUpdated, _matches(regex))
+
+
+def on_output_sequence(regex: Any = None) -> Decorator:
+    """When the teacher has sent a bit, and `regex` is found in all its bits since the task began."""
+    return _decorator(task_events.OutputSequenceUpdated, _matches(regex))

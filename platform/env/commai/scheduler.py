@@ -1,0 +1,148 @@
+"""Schedulers: which task comes next.
+
+A scheduler has `get_next_task(train_mode=True)` and `step(reward, train_mode=True)`, which takes the reward of the
+task that has just ended. `rng` is set by the environment before the first task is drawn.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from interplay.core.settings_validation import did_you_mean
+
+
+class TaskScheduler:
+    """Base class: a list of tasks."""
+
+    def __init__(self, tasks: Sequence[Any]) -> None:
+        if not tasks:
+            raise ValueError(f"{type(self).__name__} needs at least one task, got none")
+        self.tasks = list(tasks)
+        self.rng: random.Random | None = None
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        """The task that comes next."""
+        raise NotImplementedError
+
+    def step(self, reward: float, train_mode: bool = True) -> None:
+        """Takes note of the reward of the task that has ended."""
+        return
+
+    def reward(self, reward: float) -> None:
+        """The same as `step`."""
+        self.step(reward)
+
+    def _draw(self, tasks: Sequence[Any]) -> Any:
+        if self.rng is None:
+            self.rng = random.Random()
+        return self.rng.choice(tasks)
+
+
+class RandomTaskScheduler(TaskScheduler):
+    """Draws each task at random."""
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        return self._draw(self.tasks)
+
+
+class SequentialTaskScheduler(TaskScheduler):
+    """Goes through the tasks in order, again and again."""
+
+    def __init__(self, tasks: Sequence[Any]) -> None:
+        super().__init__(tasks)
+        self._next = 0
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        task = self.tasks[self._next]
+        self._next = (self._next + 1) % len(self.tasks)
+        return task
+
+
+class IncrementalTaskScheduler(TaskScheduler):
+    """Stays with a task until its rewards add up to `success_threshold` or more, then advances to the next
+    one, from the last to the first."""
+
+    def __init__(self, tasks: Sequence[Any], success_threshold: float = 2) -> None:
+        super().__init__(tasks)
+        self.success_threshold = success_threshold
+        self._at = 0
+        self._sum = 0.0
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        return self.tasks[self._at]
+
+    def step(self, reward: float, train_mode: bool = True) -> None:
+        self._sum += reward
+        if self._sum >= self.success_threshold:
+            self._at = (self._at + 1) % len(self.tasks)
+            self._sum = 0.0
+
+
+class DependenciesTaskScheduler(TaskScheduler):
+    """Draws among the tasks that are unlocked. `tasks_dependencies` lists pairs [a, b]: b is unlocked once the rewards
+    of a add up to `unlock_threshold` or more; a task with several conditions needs them all."""
+
+    def __init__(
+        self, tasks: Sequence[Any], tasks_dependencies: Sequence[Sequence[Any]], unlock_threshold: float = 10
+    ) -> None:
+        super().__init__(tasks)
+        self.unlock_threshold = unlock_threshold
+        self._needs: dict[int, list[int]] = {index: [] for index in range(len(self.tasks))}
+        for first, then in tasks_dependencies:
+            self._needs[self._index(then)].append(self._index(first))
+        self._sums = [0.0] * len(self.tasks)
+        self._under_way = 0
+        if not self._unlocked():
+            raise ValueError("every task depends on another: tasks_dependencies must leave one to begin with")
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        task = self._draw(self._unlocked())
+        self._under_way = self._index(task)
+        return task
+
+    def step(self, reward: float, train_mode: bool = True) -> None:
+        self._sums[self._under_way] += reward
+
+    def _unlocked(self) -> list[Any]:
+        done = [total >= self.unlock_threshold for total in self._sums]
+        return [task for index, task in enumerate(self.tasks) if all(done[need] for need in self._needs[index])]
+
+    def _index(self, task: Any) -> int:
+        for index, known in enumerate(self.tasks):
+            if known is task:
+                return index
+        names = [str(known) for known in self.tasks]
+        raise ValueError(
+            f"tasks_dependencies names {task!s}, which is none of the tasks.{did_you_mean(str(task), names)}"
+        )
+
+
+class IntervalTaskScheduler(TaskScheduler):
+    """Goes through phases: `intervals` are triples (first task, end, number of draws); each draws from
+    `tasks[first:end]`; the last one does not end. In test mode it draws from `tasks_test`, by default all tasks."""
+
+    def __init__(
+        self, tasks: Sequence[Any], intervals: Sequence[Sequence[int]], tasks_test: Sequence[Any] | None = None
+    ) -> None:
+        super().__init__(tasks)
+        self.intervals = [tuple(interval) for interval in intervals]
+        self.tasks_test = list(tasks if tasks_test is None else tasks_test)
+        for first, end, number in self.intervals:
+            if not (0 <= first < end <= len(self.tasks) and number > 0):
+                raise ValueError(
+                    f"the interval {(first, end, number)} must be (first, end, draws) within {len(self.tasks)} tasks"
+                )
+        self._interval = 0
+        self._drawn = 0
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        if not train_mode:
+            return self._draw(self.tasks_test)
+        while self._drawn >= self.intervals[self._interval][2] and self._interval + 1 < len(self.intervals):
+            self._interval += 1
+            self._drawn = 0
+        first, end, _ = self.intervals[self._interval]
+        self._drawn += 1
+        return self._draw(self.tasks[first:end])

@@ -1,0 +1,1 @@
+"""The tasks that ship, by the names that the users of CommAI-env know."""

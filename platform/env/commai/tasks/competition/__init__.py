@@ -1,0 +1,1 @@
+"""Tasks in language: repetition, counting, objects and their properties, navigation."""
