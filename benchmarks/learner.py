@@ -130,7 +130,7 @@ def unrolls(agent: Agent, steps: int, lanes: int, seed: int = 0) -> dict[str, An
     shown["cloned"][:] = True
     lead = earned["first"].shape
     for key in ("movement_log_prob", "language_log_prob"):
-        earned[key][:] = rng.normal(-2, 0.5, size=lead)
+        earned[key][:] = rng.normal(-2, 0.5, size=earned[key].shape)
     earned["reward"] = rng.normal(size=(steps, lanes)).astype(np.float32)
     earned["reference_gate"] = np.zeros(lead, np.float32)
     state = agent.initial_state(lanes).to_arrays()

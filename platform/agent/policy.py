@@ -24,7 +24,7 @@ class Decision(NamedTuple):
     """Actions of B lanes in one step. Log-probabilities are under the stochastic policy, even for greedy choices."""
 
     movement: NDArray[np.int8]  # [B, A, K]; K is 0 where the world has no movement
-    movement_log_prob: NDArray[np.float32]  # [B], summed over actions and components
+    movement_log_prob: NDArray[np.float32]  # [B, A], of each action, summed over its components
     speak: NDArray[np.bool_]  # [B]
     tokens: NDArray[np.int16]  # [B, L], all padding where silent
     language_log_prob: NDArray[np.float32]  # [B], of the speak gate, plus the tokens where the agent speaks
@@ -50,11 +50,11 @@ def act(
     core = output.core[0]  # [B, D]
     lanes, layout = core.shape[0], agent.layout
     movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)
-    movement_log_prob = core.new_zeros(lanes)
+    movement_log_prob = core.new_zeros(lanes, layout.actions_per_step)
     if output.movement is not None:
         chosen = choose(output.movement[0], noise, greedy)
         movement = chosen.to(torch.int8)
-        movement_log_prob = movement_log_probs(output.movement[0], chosen).sum((-2, -1))
+        movement_log_prob = movement_log_probs(output.movement[0], chosen).sum(-1)
     speak = torch.zeros(lanes, dtype=torch.bool, device=core.device)
     tokens = torch.full((lanes, layout.utterance_length), PAD, dtype=torch.int16, device=core.device)
     language_log_prob = core.new_zeros(lanes)

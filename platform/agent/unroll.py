@@ -11,7 +11,7 @@ observations (see `interplay.agent.observation`):
 | spoke | bool | [T+1, b] | the agent spoke at this row |
 | tokens | int16 | [T+1, b, L] | the utterance, padded with 0 |
 | row | int32 | [T+1, b] | the row's number in its episode |
-| movement_log_prob | float32 | [T+1, b] | under the acting policy (rollouts only) |
+| movement_log_prob | float32 | [T+1, b, A] | of each action under the acting policy (rollouts only) |
 | language_log_prob | float32 | [T+1, b] | of the gate, plus the tokens where it spoke (rollouts only) |
 | env_reward | float32 | [T+1, b] | the environment's reward for the action of this row |
 | progress | float32 | [T+1, b] | true progress of the tasks; NaN unless requested (rollouts only) |
@@ -83,7 +83,7 @@ def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
     arrays = allocate(layout, steps, lanes)
     lead = (steps + 1, lanes)
     arrays |= {
-        "movement_log_prob": np.zeros(lead, np.float32),
+        "movement_log_prob": np.zeros((*lead, layout.actions_per_step), np.float32),
         "language_log_prob": np.zeros(lead, np.float32),
         "progress": np.full(lead, np.nan, np.float32),
         "success": np.full(lead, np.nan, np.float32),

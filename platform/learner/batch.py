@@ -28,7 +28,7 @@ ARRAY_SPECS = {
     "movement": "int8 [T+1, B, A, K]",
     "spoke": "bool [T+1, B]",
     "tokens": "int16 [T+1, B, L]",
-    "movement_log_prob": "float32 [T+1, B]",
+    "movement_log_prob": "float32 [T+1, B, A]",
     "language_log_prob": "float32 [T+1, B]",
     "positive": "int8 [T+1, B]",
     "negative": "int8 [T+1, B]",

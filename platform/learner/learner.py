@@ -23,8 +23,9 @@ from interplay.learner.batch import LearnerBatch, Tensors, to_tensors
 from interplay.learner.config import LearnerConfig
 from interplay.learner.forward import Forward
 from interplay.learner.losses import shuffled_lanes
-from interplay.learner.objective import LossWeights, Term, demonstration_terms, rollout_terms
+from interplay.learner.objective import LossWeights, Term, demonstration_terms
 from interplay.learner.process_group import ProcessGroup, SingleProcess
+from interplay.learner.rollout_terms import effective_shares, rollout_terms
 
 
 class Learner:
@@ -102,7 +103,7 @@ class Learner:
             parameters["lr"] = self.config.learning_rate * min(1.0, (self.updates + 1) / max(1, self.config.warm_up))
         self._optimizer.step()
         self.updates += 1
-        return metrics
+        return effective_shares(metrics)
 
     def weights(self) -> dict[str, NDArray[np.generic]]:
         """A copy of the agent's weights on the CPU, for actors."""

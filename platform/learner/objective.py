@@ -1,26 +1,26 @@
 """The weighted loss terms of one update: which losses apply to which lanes, and their metrics.
 
-Rollout lanes (an agent acted) get V-trace policy gradients, the value loss and the gate KL. Demonstrated lanes (people
-or scripts acted) get behavioral cloning and CSS, and in a reward model the marks' IBT loss.
+Rollout lanes (an agent acted) get the terms of `interplay.learner.rollout_terms`. Demonstrated lanes (people or scripts
+acted) get behavioral cloning and CSS, and in a reward model the marks' IBT loss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
-from interplay.agent.heads import gate_entropy, gate_log_prob, movement_entropy, movement_log_probs
+from interplay.agent.heads import movement_log_probs
 from interplay.agent.network import Agent, AgentOutput
 from interplay.learner import losses
-from interplay.learner.averages import Mean, masked_mean
+from interplay.learner.averages import Mean
 from interplay.learner.batch import UnrollTensors
 from interplay.learner.ibt import ibt_loss
-from interplay.learner.masks import discounts, valid_steps
-from interplay.learner.vtrace import policy_gradient, vtrace
+
+Ratio = Literal["joint", "head", "action"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class ObjectiveConfig:
     discount: float = 0.96  # per step
     rho_clip: float = 1.0
     c_clip: float = 1.0
+    # Which ratios correct the policy gradients: the whole action's ("joint"), each head's own ("head"; design choice),
+    # or of the movement each single action's ("action"). See `interplay.learner.rollout_terms`.
+    ratio: Ratio = "head"
     cloning: Literal["sum", "mean"] = "sum"  # over a chunk's components; the paper sums them; design choice: "mean"
 
     def __post_init__(self) -> None:
@@ -70,6 +73,8 @@ class ObjectiveConfig:
         for name in ("rho_clip", "c_clip"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is at least 0, got {getattr(self, name)}")
+        if self.ratio not in get_args(Ratio):
+            raise ValueError(f"ratio is one of {', '.join(get_args(Ratio))}; got {self.ratio!r}")
 
 
 Means = tuple[Mean, ...]
@@ -85,52 +90,9 @@ class Term(NamedTuple):
     totals: Mapping[str, Tensor] = {}  # int64 scalars to log as sums, not means
 
 
-def rollout_terms(
-    agent: Agent,
-    output: AgentOutput,
-    rows: UnrollTensors,
-    config: ObjectiveConfig,
-) -> Iterator[Term]:
-    """Yields the reinforcement learning terms.
-
-    Args:
-        output: the agent's output for the T + 1 rows of the rollout lanes.
-        rows: a scored rollout, with `reference_gate` only if the gate KL has a weight.
-    """
-    arrays, weights = rows.device, config.weights
-    mask = valid_steps(last=arrays["last"])
-    steps = mask.sum()
-    log_probs, log_ratios = _heads(agent, output, rows)
-    trace = vtrace(
-        log_ratio=torch.stack(list(log_ratios.values())).sum(0)[:-1].detach(),
-        reward=arrays["reward"],
-        discount=discounts(last=arrays["last"], gamma=config.discount),
-        value=output.value[:-1].detach(),
-        bootstrap=output.value[-1].detach(),
-        mask=mask,
-        rho_clip=config.rho_clip,
-        c_clip=config.c_clip,
-    )
-    for head, weight in (("movement", weights.movement_policy), ("language", weights.language_policy)):
-        if head in log_probs:
-            gradient = policy_gradient(
-                log_prob=log_probs[head][:-1],
-                own_log_ratio=log_ratios[head][:-1],
-                advantage=trace.advantage,
-                mask=mask,
-                rho_clip=config.rho_clip,
-            )
-            extra = {f"{head}_ratio": gradient.mean_ratio, f"{head}_clipped": gradient.clipped_share}
-            yield Term(f"{head}_policy", (Mean(gradient.loss, steps),), weight, _each(extra, steps))
-    loss = losses.value_loss(value=output.value[:-1], targets=trace.targets, mask=mask)
-    mean_value = Mean(output.value.detach().mean(), torch.full_like(steps, output.value.numel()))
-    extra = {"ratio": trace.mean_ratio, "ratio_clipped": trace.clipped_share}
-    yield Term("value", (Mean(loss, steps),), weights.value, {**_each(extra, steps), "value_mean": (mean_value,)})
-    if "reference_gate" in arrays and output.gate is not None:
-        kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=arrays["reference_gate"][:-1], mask=mask)
-        yield Term("gate_kl", (Mean(kl, steps),), weights.gate_kl, {})
-    if weights.entropy:
-        yield _entropy_term(output, mask, weights.entropy)
+def each_mean(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
+    """Returns means over the same `count` steps (or pairs), by name."""
+    return {name: (Mean(value, count),) for name, value in values.items()}
 
 
 def demonstration_terms(
@@ -179,37 +141,8 @@ def demonstration_terms(
             first=host["first"],
             valid=torch.ones_like(host["last"]),
         )
-        averages = _each({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
+        averages = each_mean({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
         yield Term("ibt", (Mean(ibt.loss, ibt.pairs),), weights.ibt, averages, {"ibt_pairs": ibt.pairs})
-
-
-def _each(values: Mapping[str, Tensor], count: Tensor) -> dict[str, Means]:
-    """Returns means over the same `count` steps (or pairs), by name."""
-    return {name: (Mean(value, count),) for name, value in values.items()}
-
-
-def _entropy_term(output: AgentOutput, mask: Tensor, weight: float) -> Term:
-    """Minus the entropy of a step: that of all components of the movement, plus that of the gate."""
-    entropies: dict[str, Tensor] = {}
-    if output.movement is not None:
-        entropies["movement_entropy"] = movement_entropy(output.movement[:-1]).sum((-1, -2))
-    if output.gate is not None:
-        entropies["gate_entropy"] = gate_entropy(output.gate[:-1])
-    means = {name: Mean(masked_mean(entropy, mask), mask.sum()) for name, entropy in entropies.items()}
-    loss = tuple(Mean(-mean.value, mean.over) for mean in means.values())
-    return Term("entropy", loss, weight, {name: (mean,) for name, mean in means.items()})
-
-
-def _heads(agent: Agent, output: AgentOutput, rows: UnrollTensors) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Returns, by head, the log-probability of the action and its log-ratio to the acting policy, [T + 1, b] each."""
-    arrays = rows.device
-    log_probs: dict[str, Tensor] = {}
-    if output.movement is not None:
-        log_probs["movement"] = movement_log_probs(output.movement, arrays["movement"]).sum((-1, -2))
-    if agent.language is not None and output.gate is not None:
-        words = agent.language.utterance_log_probs(output.core, rows.host["spoke"], arrays["tokens"])
-        log_probs["language"] = gate_log_prob(output.gate, arrays["spoke"]) + words
-    return log_probs, {head: log_prob - arrays[f"{head}_log_prob"] for head, log_prob in log_probs.items()}
 
 
 def _language_cloning(

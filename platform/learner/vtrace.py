@@ -10,6 +10,9 @@ from torch import Tensor
 from interplay.learner.averages import masked_mean
 from interplay.learner.check_shapes import check_shapes
 
+MAX_LOG_RATIO = 20.0  # in metrics
+ROUNDING = 1e-3  # a ratio of equal policies is 1 up to this
+
 
 class VTrace(NamedTuple):
     """Results of `vtrace`, without gradients."""
@@ -17,16 +20,16 @@ class VTrace(NamedTuple):
     targets: Tensor  # [T, B] v_t, targets of the value head; the value itself at masked steps
     advantage: Tensor  # [T, B] r_t + g_t v_{t+1} - V_t, not weighted by any ratio; 0 at masked steps
     rho: Tensor  # [T, B] the clipped ratio; 0 at masked steps
-    mean_ratio: Tensor  # scalar, before clipping; far from 1 if the unrolls are stale
-    clipped_share: Tensor  # scalar, of the unmasked steps
 
 
-class PolicyGradient(NamedTuple):
-    """The loss of one head, and how far its policy is from the acting one."""
+class RatioStatistics(NamedTuple):
+    """How far the learning policy pi is from the acting policy mu: scalars, means over the unmasked steps."""
 
-    loss: Tensor
-    mean_ratio: Tensor
-    clipped_share: Tensor
+    log_ratio: Tensor  # log(pi / mu); its expectation is -KL(mu || pi)
+    ratio: Tensor  # pi / mu; its expectation is 1 however far the policies are apart
+    ratio_square: Tensor  # mean(ratio)^2 / mean(ratio^2) is the effective sample share
+    rho: Tensor  # min(clip, ratio): the weight that a step keeps
+    clipped: Tensor  # the share of ratios above the clip by more than rounding
 
 
 @torch.no_grad()
@@ -86,32 +89,45 @@ def vtrace(
         targets=targets,
         advantage=torch.where(mask, reward + discount * next_target - value, zero),
         rho=rho,
-        mean_ratio=masked_mean(ratio, mask),
-        clipped_share=masked_mean((ratio > rho_clip).to(value.dtype), mask),
+    )
+
+
+@torch.no_grad()
+def ratio_statistics(*, log_ratio: Tensor, mask: Tensor, clip: float = 1.0) -> RatioStatistics:
+    """Statistics of importance ratios; `log_ratio` float [T, B], `mask` bool [T, B].
+
+    Ratios enter `ratio` and `ratio_square` at most as exp(`MAX_LOG_RATIO`), so that the square of one stays finite.
+    """
+    check_shapes(log_ratio=(log_ratio, "float [T, B]"), mask=(mask, "bool [T, B]"))
+    ratio = log_ratio.clamp(max=MAX_LOG_RATIO).exp()
+    return RatioStatistics(
+        log_ratio=masked_mean(log_ratio, mask),
+        ratio=masked_mean(ratio, mask),
+        ratio_square=masked_mean(ratio.square(), mask),
+        rho=masked_mean(ratio.clamp(max=clip), mask),
+        clipped=masked_mean((ratio > clip * (1 + ROUNDING)).to(ratio.dtype), mask),
     )
 
 
 def policy_gradient(
-    *, log_prob: Tensor, own_log_ratio: Tensor, advantage: Tensor, mask: Tensor, rho_clip: float = 1.0
-) -> PolicyGradient:
-    """-rho_t A_t log pi(a_t|x_t), averaged over the unmasked steps, for one head with its own clipped ratio.
+    *, log_prob: Tensor, log_ratio: Tensor, advantage: Tensor, mask: Tensor, rho_clip: float = 1.0
+) -> Tensor:
+    """-A_t sum_n rho_tn log pi(a_tn|x_t), averaged over the unmasked steps; a scalar.
+
+    An action has N parts, each with its own clipped ratio rho_tn. With N = 1 this is IMPALA's policy gradient.
 
     Args:
-        log_prob: float [T, B], of this head's action under the learning policy; the only path of the gradient.
-        own_log_ratio: float [T, B], `log_prob` minus the same under the acting policy.
+        log_prob: float [T, B, N], of each part of the action under the learning policy; the only path of the gradient.
+        log_ratio: float [T, B, N], log(pi / mu) of each part.
         advantage: float [T, B], of `vtrace`.
         mask: bool [T, B].
     """
     check_shapes(
-        log_prob=(log_prob, "float [T, B]"),
-        own_log_ratio=(own_log_ratio, "float [T, B]"),
+        log_prob=(log_prob, "float [T, B, N]"),
+        log_ratio=(log_ratio, "float [T, B, N]"),
         advantage=(advantage, "float [T, B]"),
         mask=(mask, "bool [T, B]"),
     )
-    ratio = torch.where(mask, own_log_ratio.detach(), torch.zeros_like(own_log_ratio)).exp()
-    weight = ratio.clamp(max=rho_clip) * advantage.detach()
-    return PolicyGradient(
-        loss=-masked_mean(weight * log_prob, mask),
-        mean_ratio=masked_mean(ratio, mask),
-        clipped_share=masked_mean((ratio > rho_clip).to(weight.dtype), mask),
-    )
+    kept = torch.where(mask[:, :, None], log_ratio.detach(), torch.zeros_like(log_ratio))
+    weight = kept.exp().clamp(max=rho_clip) * advantage.detach()[:, :, None]
+    return -masked_mean((weight * log_prob).sum(-1), mask)

@@ -43,7 +43,7 @@ def reinforce(run: Run) -> None:
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
     ledger.discard_after(resumed.step if resumed is not None else 0)
-    show = {"return": "return", "success": "success", "ratio": "ratio"}
+    show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))
 

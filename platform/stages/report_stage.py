@@ -41,7 +41,7 @@ PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN_METRICS = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
     "reward": ("ibt", "ibt_accuracy", "heldout_pair_accuracy", "css_accuracy"),
-    "reinforce": ("return", "success", "value", "ratio", "movement_clipped", "gate_kl"),
+    "reinforce": ("return", "success", "value", "rho", "effective_share", "gate_kl"),
 }
 
 

@@ -142,7 +142,7 @@ def assert_on_policy(agent: Agent, unroll: Unroll) -> None:
     with torch.no_grad():
         output, _ = agent(observations, unroll.state.to_tensors())
         assert output.movement is not None and output.gate is not None and agent.language is not None
-        movement = movement_log_probs(output.movement, arrays["movement"]).sum((-1, -2))
+        movement = movement_log_probs(output.movement, arrays["movement"]).sum(-1)
         words = agent.language.utterance_log_probs(output.core, arrays["spoke"], arrays["tokens"])
         language = gate_log_prob(output.gate, arrays["spoke"]) + words
     for ours, key in ((movement, "movement_log_prob"), (language, "language_log_prob")):

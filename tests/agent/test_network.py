@@ -232,7 +232,7 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
         step = {key: value[t : t + 1] for key, value in observations.items()}
         decision = act(agent, step, state, Noise.of(generator, 8), greedy)
         state = decision.state
-        expected = movement_log_probs(output.movement[t], torch.from_numpy(decision.movement)).sum((-2, -1))
+        expected = movement_log_probs(output.movement[t], torch.from_numpy(decision.movement)).sum(-1)
         torch.testing.assert_close(torch.from_numpy(decision.movement_log_prob), expected)
         assert (decision.movement < BINS).all() and (decision.movement >= 0).all()
         speak, tokens = torch.from_numpy(decision.speak), torch.from_numpy(decision.tokens)

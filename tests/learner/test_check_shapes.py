@@ -14,7 +14,7 @@ from interplay.learner.check_shapes import check_shapes
 from interplay.learner.ibt import ibt_loss, pair_signs, utility_reward
 from interplay.learner.losses import css, gate_cloning, gate_kl, movement_cloning, token_cloning, value_loss
 from interplay.learner.masks import discounts, valid_steps
-from interplay.learner.vtrace import policy_gradient, vtrace
+from interplay.learner.vtrace import policy_gradient, ratio_statistics, vtrace
 
 T, B = 5, 3
 FLOAT, MASK = torch.rand(T, B), torch.ones(T, B, dtype=torch.bool)
@@ -33,7 +33,11 @@ LOSSES: list[tuple[Loss, dict[str, Any]]] = [
             "mask": MASK,
         },
     ),
-    (policy_gradient, {"log_prob": FLOAT, "own_log_ratio": FLOAT, "advantage": FLOAT, "mask": MASK}),
+    (ratio_statistics, {"log_ratio": FLOAT, "mask": MASK}),
+    (
+        policy_gradient,
+        {"log_prob": torch.rand(T, B, 2), "log_ratio": torch.rand(T, B, 2), "advantage": FLOAT, "mask": MASK},
+    ),
     (value_loss, {"value": FLOAT, "targets": FLOAT, "mask": MASK}),
     (gate_kl, {"logits": FLOAT, "reference_logits": FLOAT, "mask": MASK}),
     (gate_cloning, {"logits": FLOAT, "spoke": MASK, "mask": MASK}),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from interplay.learner.vtrace import VTrace, policy_gradient, vtrace
+from interplay.learner.vtrace import VTrace, policy_gradient, ratio_statistics, vtrace
 
 T, B = 7, 4
 
@@ -80,7 +80,6 @@ def test_on_policy_the_targets_are_n_step_returns(seed: int) -> None:
         expected = inputs["reward"][t] + inputs["discount"][t] * expected
         expected = torch.where(inputs["mask"][t], expected, inputs["value"][t])
         torch.testing.assert_close(result.targets[t], expected)
-    assert result.mean_ratio == 1 and result.clipped_share == 0
 
 
 def test_values_at_masked_steps_have_no_effect() -> None:
@@ -109,30 +108,47 @@ def test_an_overflowing_ratio_is_clipped_like_any_other() -> None:
     assert result.targets.isfinite().all() and result.advantage.isfinite().all()
 
 
-def test_policy_gradient_is_the_slow_sum_and_reaches_the_log_probability_alone() -> None:
-    inputs = draw(6)
-    mask, own = inputs["mask"], inputs["log_ratio"].requires_grad_()
-    log_prob = torch.randn(T, B, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    advantage = inputs["reward"].requires_grad_()
-    result = policy_gradient(log_prob=log_prob, own_log_ratio=own, advantage=advantage, mask=mask, rho_clip=0.8)
-    result.loss.backward()
+@pytest.mark.parametrize("parts", [1, 3])
+def test_policy_gradient_is_the_slow_sum_and_reaches_the_log_probability_alone(parts: int) -> None:
+    inputs, g = draw(6), torch.Generator().manual_seed(0)
+    mask, advantage = inputs["mask"], inputs["reward"].requires_grad_()
+    own, log_prob = (torch.randn(T, B, parts, dtype=torch.float64, generator=g).requires_grad_() for _ in range(2))
+    result = policy_gradient(log_prob=log_prob, log_ratio=own, advantage=advantage, mask=mask, rho_clip=0.8)
+    result.backward()
 
-    loss, ratios, clipped, steps = 0.0, 0.0, 0, int(mask.sum())
-    for t in range(T):
-        for b in range(B):
-            if mask[t, b]:
-                ratio = math.exp(own[t, b].item())
-                loss -= min(0.8, ratio) * advantage[t, b].item() * log_prob[t, b].item() / steps
-                ratios += ratio / steps
-                clipped += ratio > 0.8
-                assert log_prob.grad is not None
-                assert log_prob.grad[t, b] == pytest.approx(-min(0.8, ratio) * advantage[t, b].item() / steps)
-    assert result.loss.item() == pytest.approx(loss)
-    assert float(result.mean_ratio) == pytest.approx(ratios)
-    assert float(result.clipped_share) == pytest.approx(clipped / steps)
-    assert 0 < clipped < steps
+    loss, steps = 0.0, int(mask.sum())
+    weights = own.detach().exp().clamp(max=0.8)
+    assert (weights < 0.8).any() and (weights == 0.8).any()
+    assert log_prob.grad is not None
+    for t, b, n in np.ndindex(T, B, parts):
+        if mask[t, b]:
+            weight = float(weights[t, b, n]) * advantage[t, b].item()
+            loss -= weight * log_prob[t, b, n].item() / steps
+            assert log_prob.grad[t, b, n] == pytest.approx(-weight / steps)
+    assert result.item() == pytest.approx(loss)
     assert own.grad is None and advantage.grad is None
     assert (log_prob.grad[~mask] == 0).all()
+
+
+def test_ratio_statistics_are_the_slow_ones() -> None:
+    inputs = draw(7)
+    kept = [float(inputs["log_ratio"][t, b]) for t, b in np.ndindex(T, B) if inputs["mask"][t, b]]
+    ratios = [math.exp(each) for each in kept]
+    found = ratio_statistics(log_ratio=inputs["log_ratio"], mask=inputs["mask"], clip=0.9)
+    assert float(found.log_ratio) == pytest.approx(np.mean(kept))
+    assert float(found.ratio) == pytest.approx(np.mean(ratios))
+    assert float(found.ratio_square) == pytest.approx(np.mean(np.square(ratios)))
+    assert float(found.rho) == pytest.approx(np.mean([min(0.9, each) for each in ratios]))
+    assert float(found.clipped) == pytest.approx(np.mean([each > 0.9 for each in ratios]))
+    assert 0 < float(found.clipped) < 1
+
+
+def test_rounding_is_not_counted_as_clipping() -> None:
+    log_ratio = torch.tensor([[2e-6, -2e-6, 5e-4, 0.002]])
+    found = ratio_statistics(log_ratio=log_ratio, mask=torch.ones(1, 4, dtype=torch.bool))
+    assert float(found.clipped) == 0.25
+    huge = ratio_statistics(log_ratio=torch.full((1, 2), 1e4), mask=torch.ones(1, 2, dtype=torch.bool))
+    assert huge.ratio_square.isfinite()
 
 
 def evaluate_lagged_chain(*, corrected: bool) -> float:

@@ -1,0 +1,101 @@
+"""The ratios of the policy gradients, and what is logged of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from fake_world import LineWorld, tiny_agent
+from test_learner import forward, learner_of, rollout
+
+from interplay.agent.heads import gate_log_prob, movement_log_probs
+from interplay.agent.network import Agent
+from interplay.agent.unroll import Unroll
+from interplay.learner.batch import to_tensors
+from interplay.learner.config import LearnerConfig
+from interplay.learner.masks import discounts, valid_steps
+from interplay.learner.objective import LossWeights, ObjectiveConfig, Ratio
+from interplay.learner.rollout_terms import effective_shares
+from interplay.learner.vtrace import vtrace
+
+
+def slow_movement_policy(agent: Agent, unroll: Unroll, ratio: str) -> float:
+    """The movement's policy gradient loss, number by number."""
+    rows, output = to_tensors(unroll, torch.device("cpu")), forward(agent, unroll)
+    assert output.movement is not None and output.gate is not None and agent.language is not None
+    arrays = rows.host
+    with torch.no_grad():
+        actions = movement_log_probs(output.movement, arrays["movement"]).sum(-1)
+        words = agent.language.utterance_log_probs(output.core, arrays["spoke"], arrays["tokens"])
+        language = gate_log_prob(output.gate, arrays["spoke"]) + words - arrays["language_log_prob"]
+    ratios = actions - arrays["movement_log_prob"]
+    mask = valid_steps(last=arrays["last"])
+    trace = vtrace(
+        log_ratio=((ratios.mean(-1) if ratio == "action" else ratios.sum(-1)) + language)[:-1],
+        reward=arrays["reward"],
+        discount=discounts(last=arrays["last"], gamma=0.96),
+        value=output.value[:-1],
+        bootstrap=output.value[-1],
+        mask=mask,
+    )
+    total = 0.0
+    for t, b in np.ndindex(*mask.shape):
+        if not mask[t, b]:
+            continue
+        for a in range(actions.shape[-1]):
+            own = {"action": ratios[t, b, a], "head": ratios[t, b].sum(), "joint": ratios[t, b].sum() + language[t, b]}
+            total -= min(1.0, math.exp(own[ratio])) * float(trace.advantage[t, b]) * float(actions[t, b, a])
+    return total / int(mask.sum())
+
+
+@pytest.mark.parametrize("ratio", ["joint", "head", "action"])
+def test_each_ratio_is_the_slow_sum(ratio: Ratio) -> None:
+    agent = tiny_agent(LineWorld())
+    earned = rollout(agent)
+    earned.arrays["movement_log_prob"][:] += 0.8  # so that ratios lie on both sides of the clip
+    expected = slow_movement_policy(agent, earned, ratio)
+    learner = learner_of(agent, LearnerConfig(ObjectiveConfig(ratio=ratio), learning_rate=1e-3))
+    assert learner.update(demonstrated=None, rollout=earned)["movement_policy"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_staleness_shows_in_the_effective_share_and_not_in_the_mean_ratio() -> None:
+    """On policy, all weights are 1; with noise of mean ratio 1, the statistics fall."""
+    agent = tiny_agent(LineWorld())
+    config = LearnerConfig(ObjectiveConfig(replace(LossWeights(), gate_kl=0)), learning_rate=1e-30)
+    stale = rollout(agent, lanes=64)
+    first = learner_of(agent, config).update(demonstrated=None, rollout=stale)
+    output, rows = forward(agent, stale), to_tensors(stale, torch.device("cpu")).host
+    assert output.movement is not None and output.gate is not None and agent.language is not None
+    with torch.no_grad():
+        actions = movement_log_probs(output.movement, rows["movement"]).sum(-1)
+        words = agent.language.utterance_log_probs(output.core, rows["spoke"], rows["tokens"])
+        stale.arrays["language_log_prob"][:] = gate_log_prob(output.gate, rows["spoke"]) + words
+    stale.arrays["movement_log_prob"][:] = actions
+    fresh = learner_of(agent, config).update(demonstrated=None, rollout=stale)
+    for head in ("", "movement_", "language_"):
+        assert fresh[f"{head}effective_share"] == pytest.approx(1.0, abs=1e-5)
+        assert fresh[f"{head}rho"] == pytest.approx(1.0, abs=1e-5)
+        assert fresh[f"{head}log_ratio"] == pytest.approx(0.0, abs=1e-5)
+        assert fresh["ratio_clipped" if not head else f"{head}clipped"] == 0
+        assert first[f"{head}effective_share"] < 0.9
+    noise = np.random.default_rng(0).normal(0.5, 1.0, size=actions.shape[:-1]) / actions.shape[-1]
+    stale.arrays["movement_log_prob"][:] = actions.numpy() + noise[..., None]  # ratios of mean exp(-0.5 + 0.5) = 1
+    lagged = learner_of(agent, config).update(demonstrated=None, rollout=stale)
+    assert lagged["movement_ratio"] == pytest.approx(1.0, abs=0.15)
+    assert lagged["movement_effective_share"] == pytest.approx(math.exp(-1.0), abs=0.15)
+    assert lagged["movement_log_ratio"] == pytest.approx(-0.5, abs=0.15)
+    assert 0.4 < lagged["movement_rho"] < 0.8 and lagged["language_rho"] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_effective_shares_replace_the_squares() -> None:
+    found = effective_shares({"ratio": 0.5, "ratio_square": 1.0, "movement_ratio": 1.0, "movement_ratio_square": 2.0})
+    assert found == {"ratio": 0.5, "effective_share": 0.25, "movement_ratio": 1.0, "movement_effective_share": 0.5}
+    assert effective_shares({"ratio": 0.0, "ratio_square": 0.0})["effective_share"] == 0.0
+
+
+def test_an_unknown_ratio_is_refused() -> None:
+    with pytest.raises(ValueError, match="ratio is one of joint, head, action; got 'frame'"):
+        ObjectiveConfig(ratio="frame")  # type: ignore[arg-type]
