@@ -1,7 +1,8 @@
 """Chance level of probes: the success of agents that ignore the instruction, for comparison with success rates.
 
-Instructions are played by a resting seat and by a random one. Questions are not played: the success probability of an
-answer drawn from the kind's right answers, each as often as it is right, follows from the probes alone.
+Instructions are played by a resting seat once and by a random one several times, because a single random draw per probe
+is off by as much as the difference between two agents. Questions are not played: the success probability of an answer
+drawn from the kind's right answers, each as often as it is right, follows from the probes alone.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interplay.actors.seats import CurrentTask, SolverSeat
 from interplay.env.task import Task
 from interplay.env.world import Action, Movement, View, World
+from interplay.evaluation.estimates import repeated_share
 from interplay.evaluation.probes import Probe, ProbePlayer
 from interplay.evaluation.report_data import ChanceLevel
+
+CHANCE_BOOTSTRAP_SEED = 20221122  # fixed, so that the same draws always have the same interval
 
 
 class RestingSeat(SolverSeat):
@@ -54,11 +59,14 @@ def measure_chance(
     worlds: Sequence[World],
     probes: Sequence[Probe],
     rng: np.random.Generator,
+    *,
+    draws: int = 1,
     stopped: Callable[[], bool] = lambda: False,
 ) -> dict[str, ChanceLevel]:
     """Measures the chance level of each kind of probe; kinds that `stopped` interrupts are left out.
 
-    `worlds` are played side by side; the first must have been reset, because some worlds know their tasks only then.
+    The random mover plays each probe `draws` times. `worlds` are played side by side; the first must have been reset,
+    because some worlds know their tasks only then.
     """
     source = worlds[0].tasks()
     found: dict[str, ChanceLevel] = {}
@@ -68,10 +76,12 @@ def measure_chance(
         if any(task.answer is not None for task in tasks):
             found[kind] = chance_of_answers(tasks)
             continue
-        resting, moving = (_success_rate(worlds, drawn, seat, stopped) for seat in (RestingSeat(), RandomSeat(rng)))
+        resting = _successes(worlds, drawn, RestingSeat(), stopped)
+        moving = np.sum([_successes(worlds, drawn, RandomSeat(rng), stopped) for _ in range(draws)], axis=0)
         if stopped():
             break
-        found[kind] = ChanceLevel(resting, moving)
+        rate = repeated_share(moving, draws, np.random.default_rng(CHANCE_BOOTSTRAP_SEED))
+        found[kind] = ChanceLevel(float(resting.mean()), rate.value, draws=draws, interval=(rate.low, rate.high))
     return found
 
 
@@ -87,11 +97,12 @@ def chance_of_answers(questions: Sequence[Task]) -> ChanceLevel:
     )
 
 
-def _success_rate(
+def _successes(
     worlds: Sequence[World], probes: Sequence[Probe], seat: SolverSeat, stopped: Callable[[], bool]
-) -> float:
-    """The share of the probes that a seat solves."""
-    solved = 0
+) -> NDArray[np.float64]:
+    """1 for each probe that a seat solves, 0 for the others; [probes]."""
+    places = {(probe.kind, probe.index): place for place, probe in enumerate(probes)}
+    solved = np.zeros(len(probes))
     for result, _ in ProbePlayer(worlds=worlds, seat=seat).play(probes, stopped=stopped):
-        solved += result.success_step is not None
-    return solved / len(probes)
+        solved[places[result.kind, result.index]] = result.success_step is not None
+    return solved

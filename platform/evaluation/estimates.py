@@ -154,6 +154,25 @@ def pooled_share(
     return paired_bootstrap(wins[kept], trials[kept], rng, statistic=mean_ratio, confidence=confidence)
 
 
+def repeated_share(
+    successes: ArrayLike, repeats: int, rng: np.random.Generator, *, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The share of successes where each of n episodes was played `repeats` times; n counts the episodes.
+
+    Repeats of one episode are correlated, so the bootstrap resamples episodes. If all or none of the plays succeed it
+    would see no spread at all; the interval is then Wilson's over the episodes.
+
+    Args:
+        successes: [n], the number of successes of each episode, 0 .. repeats.
+    """
+    wins = np.asarray(successes, np.float64)
+    if not len(wins) or wins.min() < 0 or wins.max() > repeats:
+        raise ValueError(f"successes must count 0 to {repeats} repeats of at least one episode, got {successes!r}")
+    if wins.sum() in (0, repeats * len(wins)):
+        return wilson(int(wins.sum()) // repeats, len(wins), confidence)
+    return paired_bootstrap(wins / repeats, np.zeros(len(wins)), rng, confidence=confidence)
+
+
 def success_curve(
     success_step: ArrayLike, steps: int, seconds_per_step: float, confidence: float = CONFIDENCE
 ) -> SuccessCurve:

@@ -34,9 +34,10 @@ class ProbesConfig:
     greedy: bool = False  # most likely action instead of a sampled one
     expert: bool = True  # also evaluate the scripted solver without mistakes, as an upper bound
     chance: bool = True  # also measure the chance level: resting, moving at random, guessing answers
+    chance_draws: int = 5  # times that the random mover plays each probe
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "steps", "lanes"):
+        for name in ("episodes", "steps", "lanes", "chance_draws"):
             if getattr(self, name) < 1:
                 raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +67,8 @@ class ChanceLevel:
     resting: float  # an agent that does and says nothing
     random: float  # random movement; for a question, a random draw of the kind's right answers
     answers: Mapping[str, float] = field(default_factory=dict)  # for a question: how often each answer is right
+    draws: int = 1  # random movers that played each probe; `random` is their mean
+    interval: tuple[float, float] | None = None  # of `random`; None: computed exactly, or one draw of an old version
 
     @property
     def best_guess(self) -> float:
@@ -78,11 +79,6 @@ class ChanceLevel:
     def most_common_answer(self) -> tuple[str, float] | None:
         """The answer that is right most often, and how often; None for instructions."""
         return max(self.answers.items(), key=lambda pair: pair[1]) if self.answers else None
-
-    @classmethod
-    def load(cls, fields: Mapping[str, Any]) -> ChanceLevel:
-        """Restores the result of `dataclasses.asdict`."""
-        return cls(float(fields["resting"]), float(fields["random"]), dict(fields["answers"]))
 
 
 @dataclass(frozen=True)

@@ -139,10 +139,13 @@ def _share_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
 def _chance_cells(chance: ChanceLevel | None) -> tuple[str, str, str]:
     if chance is None:
         return "–", "–", "–"
+    moving = percent(chance.random)
+    if chance.interval is not None:
+        moving += f" ({100 * chance.interval[0]:.0f}–{100 * chance.interval[1]:.0f})"
     if chance.most_common_answer is None:
-        return percent(chance.resting), percent(chance.random), "–"
+        return percent(chance.resting), moving, "–"
     answer, share = chance.most_common_answer
-    return percent(chance.resting), percent(chance.random), f"{answer}: {percent(share)}"
+    return percent(chance.resting), moving, f"{answer}: {percent(share)}"
 
 
 def _comparison_rows(probes: ProbeResults) -> list[tuple[str, ...]]:

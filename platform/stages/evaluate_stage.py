@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.probe_files import (
+    has_chance,
     has_results,
-    read_chance,
     read_results,
     write_chance,
     write_films,
@@ -37,6 +38,7 @@ STAGE = "evaluate"
 AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # name in summary.json: stage of the checkpoint
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
+CHANGEABLE = ("chance_draws",)  # the results state them; what was measured with others is measured again
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
@@ -60,7 +62,8 @@ def evaluate(run: Run) -> None:
 def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.evaluate, run.stage(STAGE)
     checkpoints = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
-    clock = folder.begin({"evaluate": config, "seed": run.seed})
+    fixed = replace(config, **{name: getattr(ProbesConfig, name) for name in CHANGEABLE})
+    clock = folder.begin({"evaluate": fixed, "seed": run.seed})
     worlds = [run.make_world() for _ in range(config.lanes)]
     probes = draw_probes(worlds[0], config)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
@@ -76,7 +79,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             clock.claim()
             write_films(folder, name, films)
             write_results(folder, name, checkpoint, results)  # last: from now on it counts as finished
-        if config.chance and not read_chance(folder):
+        if config.chance and not has_chance(folder, config.chance_draws):
             _measure_chance(folder, worlds, probes, config, stop)
     rates = {name: _share(read_results(folder, name)) for name in players}
     clock.finish(episodes=len(probes) * len(players), **{f"success_{name}": rate for name, rate in rates.items()})
@@ -129,7 +132,13 @@ def _play(
 def _measure_chance(
     folder: StageFolder, worlds: Sequence[World], probes: Sequence[Probe], config: ProbesConfig, stop: StopRequest
 ) -> None:
-    chance = measure_chance(worlds, probes, numpy_generator(config.seed, STAGE, "chance"), lambda: stop.requested)
+    chance = measure_chance(
+        worlds,
+        probes,
+        numpy_generator(config.seed, STAGE, "chance"),
+        draws=config.chance_draws,
+        stopped=lambda: stop.requested,
+    )
     if stop.requested:
         raise Interrupted("stopped while chance was measured; the same command measures it again")
     write_chance(folder, chance)

@@ -81,6 +81,12 @@ def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
         raise damaged(file, error) from error
 
 
+def has_chance(folder: StageFolder, draws: int) -> bool:
+    """Whether chance has been measured with this number of random draws per probe."""
+    levels = read_chance(folder)
+    return bool(levels) and all(level.draws == draws for level in levels.values() if not level.answers)
+
+
 def write_films(folder: StageFolder, agent: str, films: Sequence[Film]) -> None:
     """Writes the pictures of some probes, and removes those of an earlier update."""
     file = folder.path / f"{agent}.npz"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from interplay.env import registry
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.world import World
 from interplay.evaluation.chance import chance_of_answers, measure_chance
+from interplay.evaluation.estimates import repeated_share, wilson
 from interplay.evaluation.probes import ProbesConfig, draw_probes
-from interplay.evaluation.report_data import ChanceLevel
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,25 @@ def test_interrupted_probes_are_left_out(worlds: list[World]) -> None:
     assert set(found) == {"exist"}
 
 
-def test_it_survives_being_written_down() -> None:
-    level = ChanceLevel(0.1, 0.2, {"yes": 0.5})
-    assert ChanceLevel.load(asdict(level)) == level
+def test_several_draws_of_the_random_mover_are_averaged_with_their_interval(worlds: list[World]) -> None:
+    probes = draw_probes(worlds[0], ProbesConfig(episodes=12, kinds=("go",), steps=60))
+    single = [measure_chance(worlds, probes, rng)["go"].random for rng in [np.random.default_rng(1)] for _ in range(4)]
+    assert len(set(single)) > 1, "one draw says little"
+    several = measure_chance(worlds, probes, np.random.default_rng(1), draws=4)["go"]
+    assert (several.draws, several.random) == (4, pytest.approx(np.mean(single)))
+    assert several.interval is not None and 0 < several.interval[0] < several.random < several.interval[1] < 1
+
+
+def test_a_rate_without_any_success_still_has_an_interval() -> None:
+    none = repeated_share([0, 0, 0, 0], 5, np.random.default_rng(1))
+    assert (none.value, none.low, none.high) == (0, 0, wilson(0, 4).high)
+    every = repeated_share([5, 5, 5, 5], 5, np.random.default_rng(1))
+    assert (every.value, every.low, every.high) == (1, wilson(4, 4).low, 1)
+    with pytest.raises(ValueError, match="0 to 2 repeats"):
+        repeated_share([3], 2, np.random.default_rng(1))
+
+
+def test_repeats_of_an_episode_count_as_one_episode() -> None:
+    apart = repeated_share([5] * 10 + [0] * 10, 5, np.random.default_rng(1))
+    assert apart.n == 20 and apart.value == 0.5
+    assert apart.high - apart.low == pytest.approx(np.subtract(*reversed([0.3, 0.7])), abs=0.11)  # as of 20, not of 100

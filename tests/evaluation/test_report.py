@@ -346,15 +346,21 @@ def test_smoothing_keeps_the_mean_and_the_ends_apart() -> None:
 
 
 def test_the_report_shows_each_tasks_score_without_listening() -> None:
-    levels = {"go": ChanceLevel(0.02, 0.31), "lift": ChanceLevel(0.0, 0.4, {"yes": 0.55, "no": 0.45})}
+    levels = {
+        "go": ChanceLevel(0.02, 0.31, draws=5, interval=(0.25, 0.37)),
+        "lift": ChanceLevel(0.0, 0.4, {"yes": 0.55, "no": 0.45}),
+    }
     results = replace(probes(0.4, 0.8), chance=levels, limits={"lift": 24})
     shown = render_page(ReportData(probes=results))
     assert "<th>at rest</th><th>at random</th><th>commonest answer</th>" in shown
-    assert "<td>2%</td><td>31%</td><td>–</td>" in shown
+    assert "<td>2%</td><td>31% (25–37)</td><td>–</td>" in shown
     assert "<td>0%</td><td>40%</td><td>yes: 55%</td>" in shown
     assert "solved within 5.0 s (Lift: 12.0 s)" in shown
     written = to_json(results_of(ReportData(probes=results)))
-    assert written["chance"]["lift"] == {"resting": 0.0, "random": 0.4, "answers": {"yes": 0.55, "no": 0.45}}
+    assert written["chance"]["lift"]["answers"] == {"yes": 0.55, "no": 0.45}
+    assert written["chance"]["go"] == {
+        "resting": 0.02, "random": 0.31, "answers": {}, "draws": 5, "interval": [0.25, 0.37]
+    }  # fmt: skip
 
 
 def test_half_of_the_time_is_half_of_each_tasks_own() -> None:
