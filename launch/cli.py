@@ -23,7 +23,7 @@ from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
-from interplay.launch.pipeline import STAGES, demo
+from interplay.launch.pipeline import CLONE_SETTER, STAGES, PipelineStage, demo
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
@@ -163,13 +163,13 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
 
 
-def _stage(name: str) -> Callable[[Config], int]:
+def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     def act(config: Config) -> int:
-        refuse_too_large(config, name)
+        refuse_too_large(config, stage.name)
         run = _open(config)
-        STAGES[name].run(run)
-        record = run.stage(name).record()
-        sys.stdout.write(f"{name}: done in {record['seconds']:.0f} s; {run.stage(name).path}\n")
+        stage.run(run)
+        folder = run.stage(stage.name)
+        sys.stdout.write(f"{stage.name}: done in {folder.record()['seconds']:.0f} s; {folder.path}\n")
         return 0
 
     return act
@@ -250,7 +250,8 @@ def _print_config(config: Config) -> int:
 
 VERBS: Mapping[str, Verb] = {
     "demo": Verb("run all stages below, small, and write a report (experiment=demo)", _demo),
-    **{name: Verb(stage.does, _stage(name)) for name, stage in STAGES.items()},
+    **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
+    CLONE_SETTER.name: Verb(CLONE_SETTER.does, _stage(CLONE_SETTER)),
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
     "look": Verb("draw a house as its players and a visitor see it", _look),
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),

@@ -15,6 +15,7 @@ import torch
 from interplay.agent.network import Agent, fold_time
 from interplay.agent.observation import Layout
 from interplay.agent.unroll import allocate_demonstration, allocate_rollout
+from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
 from interplay.launch.machine import total_memory
@@ -57,7 +58,8 @@ def refuse_too_large(config: Config, stage: str, root: Path = Path("/")) -> None
 
 def _needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
     """What the memory is for, and bytes."""
-    if stage in ("collect", "collect-agent"):
+    stage = settings_group(stage)
+    if stage in ("collect", "collect_agent"):
         collect = config.collect if stage == "collect" else config.collect_agent
         episodes = collect.episodes + collect.heldout
         yield f"{episodes:,} episodes to record", float(episodes * REQUEST_BYTES)
@@ -122,10 +124,11 @@ def _network_bytes(config: Config, layout: Layout, *, utility: bool) -> tuple[in
 
 
 def _remedy(stage: str) -> str:
+    stage = settings_group(stage)
     if stage in ("clone", "reward", "reinforce"):
         lanes = f"{stage}.dataset.lanes" + (" or reinforce.actor.lanes" if stage == "reinforce" else "")
         return (
             f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), choose a smaller agent, as agent=nano, "
             f"or keep fewer activations, as with {stage}.learner.recompute=10"
         )
-    return f"lower {stage.replace('-', '_')}.lanes or {stage.replace('-', '_')}.episodes"
+    return f"lower {stage}.lanes or {stage}.episodes"

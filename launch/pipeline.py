@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interplay.runtime.interruption import Interrupted, StopRequest
-from interplay.stages.clone_stage import clone
+from interplay.stages.clone_stage import SETTER_STAGE, clone, clone_setter
 from interplay.stages.collect_stage import collect
 from interplay.stages.evaluate_stage import evaluate
 from interplay.stages.mark_stage import mark
@@ -79,6 +79,14 @@ STAGES: Mapping[str, PipelineStage] = {
         ),
     )
 }
+
+# Not part of a demo: only runs with learned setters need it.
+CLONE_SETTER = PipelineStage(
+    SETTER_STAGE,
+    "train an agent to imitate the recorded setters",
+    "train an agent to ask and speak like the recorded setter, for the setter's seat",
+    lambda run: run_stage(clone_setter, SETTER_STAGE, run),
+)
 
 
 def demo(run: Run) -> Path:

@@ -41,7 +41,7 @@ class RowWriter:
         block["last"][rows] = numbers == last
         block["row"][rows] = numbers
         block["env_reward"][rows] = np.append(episode.env_reward, np.float32(0))[start:stop]
-        block["cloned"][rows] = _is_demonstration(episode, self._layout.world.solver)[start:stop]
+        block["cloned"][rows] = _is_demonstration(episode, self._layout.role)[start:stop]
         if episode.images is not None:
             block["image"][rows] = episode.images[start:stop]
         if episode.vectors is not None:

@@ -36,8 +36,15 @@ class Layout:
     world: WorldSpec
     utterance_length: int  # L: tokens of an utterance, including its end token
     actions_per_step: int  # A: distinct movement actions in one chunk, each held frames_per_step / A frames
+    role: str = ""  # of the world, played by the agent; empty: its solver
 
     def __post_init__(self) -> None:
+        if not self.role:
+            object.__setattr__(self, "role", self.world.solver)
+        if self.role not in self.world.roles:
+            raise ValueError(
+                f"{self.world.name} has no role {self.role!r}; its roles are {', '.join(self.world.roles)}"
+            )
         if self.world.frames_per_step % self.actions_per_step:
             raise ValueError(
                 f"agent.actions_per_step={self.actions_per_step} does not divide the "

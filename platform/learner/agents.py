@@ -25,6 +25,7 @@ def describe_agent(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
         "world": asdict(agent.layout.world),
         "vocabulary": vocabulary.to_json(),
         "utility": agent.utility is not None,
+        "role": agent.layout.role,
     }
     plain: dict[str, Any] = json.loads(json.dumps(description))  # tuples become lists, as they will when read back
     return plain
@@ -47,6 +48,9 @@ def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
         ]
     if checkpoint.description["utility"] != wanted["utility"]:
         different.append("only one of them has a utility head")
+    plays, ours_plays = (read_description(each)[1].role for each in (checkpoint.description, wanted))
+    if plays != ours_plays:
+        different.append(f"it plays the {plays} there, the {ours_plays} here")
     if checkpoint.description["vocabulary"] != wanted["vocabulary"]:
         different.append("the vocabularies differ")
     if different:
@@ -60,7 +64,7 @@ def read_description(description: Mapping[str, Any]) -> tuple[AgentConfig, Layou
     """The settings, layout and vocabulary of a checkpoint's agent, without building its network."""
     config = build_config(AgentConfig, with_current_names(description["agent"], "agent"), "agent")
     world = build_config(WorldSpec, with_current_names(description["world"], "world"), "world")
-    layout = Layout(world, config.utterance_length, config.actions_per_step)
+    layout = Layout(world, config.utterance_length, config.actions_per_step, str(description.get("role", "")))
     return config, layout, Vocabulary.from_json(description["vocabulary"])
 
 

@@ -1,4 +1,5 @@
-"""The clone stage: behavioral cloning of recorded solvers, with CSS (matching vision with language)."""
+"""The clone stages: behavioral cloning of recorded solvers, or of recorded setters, with CSS (matching vision with
+language)."""
 
 from __future__ import annotations
 
@@ -18,56 +19,79 @@ from interplay.stages.episode_snapshot import freeze_once
 from interplay.stages.imitation_trainee import ImitationTrainee
 from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
 from interplay.stages.run import ReportActivity, Run
-from interplay.stages.shared_parts import PEOPLE
+from interplay.stages.shared_parts import PEOPLE_KINDS
 from interplay.stages.training_loop import train_stage
 
-STAGE = "clone"
+STAGE, SETTER_STAGE = "clone", "clone-setter"
 
 
 def clone(run: Run) -> None:
-    """Trains `runs/<name>/clone` or resumes it; does nothing if it is done.
+    """Trains an agent to play the solver in `runs/<name>/clone`, or resumes it; does nothing if it is done.
 
     Raises:
         ValueError: the store has no episodes of human or scripted solvers.
         Interrupted: a signal requested a stop; everything is saved.
     """
-    folder, config = run.stage(STAGE), run.config.clone
+    _clone(run, STAGE, run.make_world().spec.solver)
+
+
+def clone_setter(run: Run) -> None:
+    """Trains an agent to play the setter (A.6 of the paper) in `runs/<name>/clone-setter`, or resumes it.
+
+    The agent sees the setter's view and what the setter heard; the setter's movements and utterances are its targets.
+    The settings are those of `clone`.
+
+    Raises:
+        ValueError: the world has no setter, or the store has no episodes of human or scripted setters.
+        Interrupted: a signal requested a stop; everything is saved.
+    """
+    spec = run.make_world().spec
+    if spec.roles[0] == spec.solver:
+        raise ValueError(
+            f"{spec.name} has no setter to clone: its only role is {spec.solver!r}; choose a world of two players, as "
+            "env=playhouse"
+        )
+    _clone(run, SETTER_STAGE, spec.roles[0])
+
+
+def _clone(run: Run, stage: str, role: str) -> None:
+    folder, config = run.stage(stage), run.config.clone
     clock = folder.begin({"agent": run.config.agent, "clone": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
-    snapshot = freeze_once(run, STAGE, EpisodeFilter(split="train", kinds=PEOPLE), "interplay collect")
-    trainee = build(run, snapshot)
+    snapshot = freeze_once(run, stage, EpisodeFilter(split="train", kinds={role: PEOPLE_KINDS}), "interplay collect")
+    trainee = build(run, snapshot, stage, role)
     show = {"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"}
-    train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show)
+    train_stage(run, stage, clock, config.training, trainee, snapshot=snapshot, show=show)
     clock.finish(episodes=len(snapshot), vocabulary=len(trainee.vocabulary))
 
 
-def build(run: Run, snapshot: Snapshot) -> ImitationTrainee:
-    """A new agent with a vocabulary from the data, its learner and its source of demonstrations."""
+def build(run: Run, snapshot: Snapshot, stage: str, role: str) -> ImitationTrainee:
+    """A new agent of `role` with a vocabulary from the data, its learner and its source of demonstrations."""
     config, world = run.config.clone, run.make_world()
-    vocabulary = _vocabulary(run, snapshot)
-    layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step)
+    vocabulary = _vocabulary(run, snapshot, stage)
+    layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step, role)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derive_seed(run.seed, STAGE, "weights"))
+        torch.manual_seed(derive_seed(run.seed, stage, "weights"))
         agent = Agent(run.config.agent, layout, len(vocabulary))
     return ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
-        learner=create_learner(run, STAGE, config.learner, agent, config.dataset.lanes),
+        learner=create_learner(run, stage, config.learner, agent, config.dataset.lanes),
         demonstrated=demonstration_source(
             run,
-            Demonstrations(STAGE, snapshot.path, layout, vocabulary, config.dataset),
+            Demonstrations(stage, snapshot.path, layout, vocabulary, config.dataset),
             config.learner,
             overlap=run.config.runtime.overlap,
         ),
-        ledger=run.stage(STAGE).ledger,
+        ledger=run.stage(stage).ledger,
         beat=run.beat,
     )
 
 
-def _vocabulary(run: Run, snapshot: Snapshot) -> Vocabulary:
+def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
     """The vocabulary of the checkpoint to resume from, which damaged episodes can't change; at first, of the data."""
-    found = checkpoint.latest(run.stage(STAGE).checkpoints)
+    found = checkpoint.latest(run.stage(stage).checkpoints)
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
     with run.busy("builds the vocabulary") as beat:

@@ -34,7 +34,7 @@ from interplay.runtime.seeding import derive_seed, torch_generator
 from interplay.stages.process_layout import pinned
 from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import ALONE, Share, checkpoint_of, start_from
+from interplay.stages.shared_parts import ALONE, PEOPLE_KINDS, Share, checkpoint_of, start_from
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.inference_server import InferenceServer
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from interplay.runtime.ray.worker_handle import WorkerHandle
 
 STAGE = "reinforce"
-SETTERS = {"setter": ("human", "scripted")}  # the kinds of setter whose episodes are replayed
+SETTERS = {"setter": PEOPLE_KINDS}  # the setters whose episodes are replayed
 
 
 def rollout_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSource:

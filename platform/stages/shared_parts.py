@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -17,29 +18,42 @@ from interplay.episodes.lane_reader import LaneReader
 from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import build_agent, check_description
+from interplay.learner.agents import build_agent, check_description, read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.runtime.seeding import derive_seed, numpy_generator
 from interplay.stages.run import Run
 
-PEOPLE = {"solver": ("human", "scripted")}  # the kinds of solver whose episodes are cloned
+PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
+PEOPLE = {"solver": PEOPLE_KINDS}
 
 
-def checkpoint_of(run: Run, name: str) -> Checkpoint:
-    """The newest checkpoint of a stage of this run ("clone"), or the one at a path.
+def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> Checkpoint:
+    """The newest checkpoint of a stage of this run ("clone"), or the one at a path, of an agent that plays `role`.
 
     Raises:
-        CheckpointError: there is no checkpoint, or its agent is for another world.
+        CheckpointError: there is no checkpoint, or its agent is for another world or another role.
     """
     folder = run.stage(name).checkpoints
     if folder.exists():
-        return check_description(read(folder))
+        return _of_role(check_description(read(folder)), role)
     if "/" in name or Path(name).exists():
-        return _of_this_world(run, check_description(read(Path(name))))
+        return _of_role(_of_this_world(run, check_description(read(Path(name)))), role)
     raise CheckpointError(
         f"{run.root} has no checkpoint of the stage {name!r}; type: interplay {name} run.name={run.root.name}, "
         "or give the path of a checkpoint"
     )
+
+
+def _of_role(found: Checkpoint, role: str) -> Checkpoint:
+    """Returns `found` if its agent plays this role; the setter is the first role of a world, the solver the last."""
+    layout = read_description(found.description)[1]
+    plays, wanted = layout.role, layout.world.roles[0 if role == "setter" else -1]
+    if plays != wanted:
+        raise CheckpointError(
+            f"the agent of {found.path} plays the {plays}, and a {wanted} is wanted here; interplay clone trains a "
+            "solver, interplay clone-setter a setter"
+        )
+    return found
 
 
 def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
@@ -116,7 +130,7 @@ def dataset_actor(
         ValueError: no episode satisfies `where`.
     """
     world = run.make_world()
-    seed, role, cache = derive_seed(run.seed, stage, "order"), world.spec.solver, config.cache_mb * 2**20
+    seed, role, cache = derive_seed(run.seed, stage, "order"), layout.role, config.cache_mb * 2**20
     reader: LaneReader | MarkedWindowReader
     if config.windows == "marked":
         reader = MarkedWindowReader(

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from interplay.core import files
+from interplay.core.settings_group import settings_group
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent
@@ -188,7 +189,7 @@ def _updates(trainee: Trainee, loop: Loop, done: int, tracker: Tracker, stop: St
 
 def _way_out(folder: StageFolder) -> str:
     """How to continue after a stage has diverged."""
-    name = folder.path.name
+    name = settings_group(folder.path.name)
     remedy = f"a lower {name}.learner.learning_rate or {name}.learner.gradient_clip"
     found = checkpoint.latest(folder.checkpoints)
     if found is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from interplay.core.settings_group import settings_group
 from interplay.tracking.metrics import newest_metrics
 
 MAX_ROWS = 200  # rows of metrics kept for the curves
@@ -88,7 +89,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
 def _summarize(folder: Path, silent_seconds: float | None, now: float) -> RunSummary:
     metrics = folder / "metrics.jsonl"
     rows = tuple(newest_metrics(metrics, MAX_ROWS)) if metrics.exists() else ()
-    settings = _read_json(folder.parent / "config.json").get(folder.name, {})
+    settings = _read_json(folder.parent / "config.json").get(settings_group(folder.name), {})
     status = _read_json(folder / "status.json")
     age = now - float(status["time"]) if status else None
     return RunSummary(

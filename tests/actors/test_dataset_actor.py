@@ -67,18 +67,18 @@ def lanes_rows(actor: DatasetActor, unrolls: int) -> Iterator[Arrays]:
         yield {key: np.concatenate([arrays[key][:, lane] for arrays in made]) for key in made[0]}
 
 
-def as_seen(number: int) -> list[Arrays]:
-    """The observations of each row by `LaneInputs`, from the views and the recorded actions."""
+def as_seen(number: int, role: str = "solver") -> list[Arrays]:
+    """The observations of each row by `LaneInputs`, from the views and the recorded actions of a role."""
     episode, views = record_episode(LineWorld(), number, STEPS[number])
     inputs = LaneInputs(LAYOUT, WORDS, 1)
     inputs.reset(0)
     rows = []
     for row, seen in enumerate(views):
-        view: View = seen["solver"]
+        view: View = seen[role]
         inputs.observe(0, view)
         rows.append({key: array[0, 0].copy() for key, array in inputs.arrays.items()})
         if row < STEPS[number]:
-            inputs.record_action(0, episode.actions["solver"][2 * row : 2 * row + 2])
+            inputs.record_action(0, episode.actions[role][2 * row : 2 * row + 2])
     return rows
 
 
@@ -99,6 +99,29 @@ def test_rows_equal_the_inputs_of_an_agent_in_the_seat(snapshot: Snapshot) -> No
             for row, observation in enumerate(expected):
                 for key, array in observation.items():
                     np.testing.assert_array_equal(part[key][row], array, err_msg=f"{key} of row {row} of {number}")
+            met.add(number)
+    assert met == set(range(len(STEPS)))
+
+
+def test_a_setters_rows_are_its_own_views_and_its_targets_its_own_actions(snapshot: Snapshot) -> None:
+    layout = replace(LAYOUT, role="setter")
+    reader = LaneReader(snapshot, 2, 3, world=LineWorld(), role="setter")
+    rng = np.random.default_rng(0)
+    actor = DatasetActor(reader=reader, layout=layout, vocabulary=WORDS, config=CONFIG, rng=rng)
+    met = set()
+    for rows in lanes_rows(actor, 10):
+        for number, part in split(rows):
+            episode, steps = episodes()[number], STEPS[number]
+            for row, observation in enumerate(as_seen(number, "setter")):
+                for key, array in observation.items():
+                    np.testing.assert_array_equal(part[key][row], array, err_msg=f"{key} of row {row} of {number}")
+            movement = episode.actions["setter"].reshape(steps, 2, 2)
+            np.testing.assert_array_equal(part["movement"][:-1], movement)
+            spoken = {1: "walk to two" if number % 2 == 0 else "count houses", 4: "hello"}
+            assert list(np.flatnonzero(part["spoke"])) == [step for step in spoken if step < steps]
+            for step in np.flatnonzero(part["spoke"]):
+                assert WORDS.decode(part["tokens"][step]) == spoken[step]
+            assert part["cloned"].all()  # an agent played the solver of the third, a person its setter
             met.add(number)
     assert met == set(range(len(STEPS)))
 

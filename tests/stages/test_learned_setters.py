@@ -1,0 +1,89 @@
+"""Learned setters: cloned on the setter's side, and refused in the solver's seat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny_runs import copied, interplay, opened, refused, rows, tiny
+
+from interplay.env.world import World
+from interplay.episodes.snapshot import Snapshot
+from interplay.learner import checkpoint
+from interplay.learner.agents import load_agent
+from interplay.stages.clone_stage import clone_setter
+from interplay.stages.run import Run
+from interplay.stages.shared_parts import dataset_actor
+
+
+@pytest.fixture(scope="module")
+def with_setter(rewarded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a run up to its reward model and its learned setter, to be copied."""
+    root = copied(rewarded, tmp_path_factory.mktemp("setter"))
+    interplay("clone-setter", tiny(root))
+    return root
+
+
+def test_a_setter_is_cloned_from_the_setters_side(with_setter: Path) -> None:
+    run = opened(tiny(with_setter))
+    (setter, words), (solver, _) = (load_agent(run.stage(name).checkpoints) for name in ("clone-setter", "clone"))
+    assert (setter.layout.role, solver.layout.role) == ("setter", "solver")
+    with run.store() as store:
+        said = {u.text for name in store.ids(split="train") for u in store.read(name).meta.utterances}
+    assert said and all(word in words for text in said for word in text.replace("?", "").split())
+    assert [row["step"] for row in rows(with_setter / "run/clone-setter/metrics.jsonl")] == [1, 2, 3, 4]
+    assert run.stage("clone-setter").record()["finished"]
+
+
+def test_the_utterances_to_imitate_are_the_setters(with_setter: Path) -> None:
+    run = opened(tiny(with_setter))
+    agent, words = load_agent(run.stage("clone-setter").checkpoints)
+    snapshot = Snapshot(run.root / "store" / "snapshots" / "clone-setter.db")
+    demonstrated = dataset_actor(run, "clone-setter", snapshot, agent.layout, words, run.config.clone.dataset).unroll()
+    spoken = [words.decode(tokens) for tokens in demonstrated.arrays["tokens"][demonstrated.arrays["spoke"]]]
+    metas = [snapshot.read(name).meta for name in snapshot.ids]
+    asked = {words.decode(words.encode(u.text, 99)) for meta in metas for u in meta.utterances if u.role == "setter"}
+    assert spoken and all(any(one.startswith(text) for one in asked) for text in spoken)
+
+
+@pytest.mark.parametrize(
+    ("verb", "setting"),
+    [
+        ("reinforce", "reinforce.start=clone-setter"),
+        ("reward", "reward.start=clone-setter"),
+        ("collect-agent", "collect_agent.checkpoint=clone-setter"),
+    ],
+)
+def test_a_setter_is_refused_in_the_solvers_seat(
+    with_setter: Path, tmp_path: Path, verb: str, setting: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(with_setter, tmp_path)
+    for path in (root / "run").glob(f"{verb}/stage.json"):
+        path.unlink()
+    said = refused(verb, tiny(root, setting, "collect_agent.episodes=20"), capsys)
+    assert "plays the setter, and a solver is wanted here" in said
+
+
+class SolverAlone(Run):
+    """A run in a world without a setter."""
+
+    def make_world(self) -> World:
+        world = super().make_world()
+        world.spec = replace(world.spec, roles=("solver",))
+        return world
+
+
+def test_a_world_without_a_setter_has_none_to_clone(with_setter: Path) -> None:
+    run = opened(tiny(with_setter))
+    with pytest.raises(ValueError, match="has no setter to clone: its only role is 'solver'"):
+        clone_setter(SolverAlone(run.root, run.config))
+
+
+def test_a_checkpoint_of_an_older_version_plays_the_solver(with_setter: Path, tmp_path: Path) -> None:
+    found = checkpoint.read(copied(with_setter, tmp_path) / "run" / "clone" / "checkpoints")
+    file = found.path / "checkpoint.json"
+    text = file.read_text()
+    assert '"role": "solver"' in text
+    file.write_text(text.replace('"role": "solver",', "").replace(', "role": "solver"', ""))
+    assert load_agent(found.path.parent)[0].layout.role == "solver"
