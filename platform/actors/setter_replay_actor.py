@@ -7,9 +7,9 @@ batched forward pass per step. The class is independent of processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays
 from interplay.agent.policy import Decision
 from interplay.agent.recurrent import RecurrentState
-from interplay.agent.unroll import Unroll, allocate_rollout
+from interplay.agent.unroll import FinishedTask, Unroll, allocate_rollout
 from interplay.agent.weights import Weights
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.dialogue import dialogue
@@ -34,6 +34,9 @@ class SetterReplayConfig:
     lanes: int = 16  # worlds, and lanes of an unroll
     steps: int = 50  # T of an unroll
     episode_steps: int = 40  # the agent's time in each episode
+    # The end of an episode: when its time is up; with `done` already when its last task is done or answered. That task
+    # then stays open, even if the recorded setter ended it.
+    until: Literal["time", "done"] = "time"
     progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
     # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
     # runtime.overlap=false, or Ray.
@@ -43,6 +46,8 @@ class SetterReplayConfig:
         for name in ("lanes", "steps", "episode_steps", "blocks"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        if self.until not in ("time", "done"):
+            raise ValueError(f"until is one of time, done; got {self.until!r}")
 
 
 @dataclass
@@ -102,15 +107,17 @@ class SetterReplayActor:
         self._turn += 1
         state = RecurrentState(*(part.copy() for part in self._runner.memory.to_arrays()))
         episodes = [lane.episode.meta.id for lane in self._lanes if lane.episode is not None]
+        tasks: list[FinishedTask] = []
         for t in range(steps):
             before_step()
             self._write_row(block, t)
+            tasks += self._finished_tasks(t)
             actions, decision = self._runner.decide()
             _write_decision(block, t, decision)
             for index, action in enumerate(actions):
                 block["env_reward"][t, index] = self._step(index, action)
         self._write_row(block, steps)
-        return Unroll(block, state, self._version, episodes)
+        return Unroll(block, state, self._version, episodes, tasks)
 
     def state(self) -> dict[str, Any]:
         """The resumable state: the state of each world, and the position of each lane in its episode."""
@@ -165,7 +172,9 @@ class SetterReplayActor:
         lane.setter.begin(lane.world, lane.world.spec.roles[0])
         asked, source = dialogue(episode.meta), lane.world.tasks()
         tasks = [source.load(one.fields) for one in asked]
-        lane.tracker = TaskTracker(asked, tasks, progresses=self._config.progress)
+        lane.tracker = TaskTracker(
+            asked, tasks, progresses=self._config.progress, until_done=self._config.until == "done"
+        )
         lane.tracker.advance(0, lane.world.facts)
 
     def _step(self, index: int, action: Action) -> float:
@@ -185,9 +194,16 @@ class SetterReplayActor:
         lane.views = outcome.views
         lane.row += 1
         lane.tracker.advance(lane.row, lane.world.facts)
-        lane.ended = outcome.done or lane.row >= self._config.episode_steps
+        lane.ended = outcome.done or lane.tracker.over or lane.row >= self._config.episode_steps
         self._runner.observe(index, outcome.views[self._solver])
         return outcome.env_reward
+
+    def _finished_tasks(self, t: int) -> Iterator[FinishedTask]:
+        for index, lane in enumerate(self._lanes):
+            if lane.tracker.passed is not None:
+                yield FinishedTask(t, index, *lane.tracker.passed)
+            if lane.tracker and lane.ended:
+                yield FinishedTask(t, index, *lane.tracker.outcome(lane.world.facts()))
 
     def _write_row(self, block: Arrays, t: int) -> None:
         """Writes the observations of row t, and its ground truth."""

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from interplay.env.task import Task
 from interplay.episodes.dialogue import DialogueTask
+
+
+class TaskOutcome(NamedTuple):
+    """How a task went."""
+
+    kind: str
+    done: bool  # success when it was judged
+    answered: bool | None  # whether the agent said anything; None for an instruction
 
 
 @dataclass
@@ -24,6 +32,8 @@ class _TrackerState:
     before: float = 0.0  # progress of all earlier tasks, minus the initial progress of this one
     ended_with: float | None = None  # final progress of the task; None while it is open
     done: list[bool] = field(default_factory=list)  # success of each judged task
+    over: bool = False  # the last task is done or answered; only with `until_done`
+    passed: TaskOutcome | None = None  # of the task before, at the row at which this one was asked
 
 
 class TaskTracker:
@@ -33,14 +43,20 @@ class TaskTracker:
         tracker.advance(row + 1, world.facts)         # after the step
         tracker.progress(world.facts())
 
-    `progresses`: `progress` will be called; without it, facts are read only at rows where a task is judged.
+    Args:
+        progresses: `progress` will be called; without it, facts are read only at rows where a task is judged.
+        until_done: `over` will be called. The last task then stays open after the row at which the recorded setter
+            ended it.
     """
 
-    def __init__(self, dialogue: Sequence[DialogueTask], tasks: Sequence[Task], *, progresses: bool) -> None:
+    def __init__(
+        self, dialogue: Sequence[DialogueTask], tasks: Sequence[Task], *, progresses: bool, until_done: bool = False
+    ) -> None:
         assert len(dialogue) == len(tasks)
         self._dialogue = dialogue
         self._tasks = tasks
         self._progresses = progresses
+        self._until_done = until_done
         self._state = _TrackerState()
 
     def __bool__(self) -> bool:
@@ -61,16 +77,40 @@ class TaskTracker:
         state = self._state
         if not self:
             return
-        if state.ended_with is None and row == self._dialogue[state.number].ended:
+        state.passed = None
+        ended = None if self._keeps_open(state.number) else self._dialogue[state.number].ended
+        if state.ended_with is None and row == ended:
             truth = facts()
-            state.done.append(self._tasks[state.number].success(truth, state.said))
+            state.done.append(self._succeeds(truth))
             state.ended_with = self._level(truth) if self._progresses else 0.0
         if state.number + 1 < len(self._tasks) and row == self._dialogue[state.number + 1].step:
             begun = self._tasks[state.number + 1].progress(facts()) if self._progresses else 0.0
             assert state.ended_with is not None, "a task ends before the next one is asked"
             self._state = _TrackerState(
-                state.number + 1, before=state.before + state.ended_with - begun, done=state.done
+                state.number + 1,
+                before=state.before + state.ended_with - begun,
+                done=state.done,
+                passed=self._outcome(state.done[-1]),
             )
+
+        if self._keeps_open(self._state.number) and row > self._dialogue[self._state.number].step:
+            self._state.over = self._is_over(facts())
+
+    @property
+    def passed(self) -> TaskOutcome | None:
+        """How the task before the current one went, at the row at which the current one was asked; else None."""
+        return self._state.passed
+
+    @property
+    def over(self) -> bool:
+        """Whether all tasks have been asked, and the last one is done or answered."""
+        return self._state.over
+
+    def outcome(self, facts: Any) -> TaskOutcome:
+        """How the current task went; if it is open, it is judged now."""
+        state = self._state
+        done = state.done[-1] if state.ended_with is not None else self._succeeds(facts)
+        return self._outcome(done)
 
     def progress(self, facts: Any) -> float:
         """The true progress of all tasks so far. It changes with the progress of the active task and stays constant
@@ -82,16 +122,33 @@ class TaskTracker:
         """The share of the tasks so far that were done when they were judged; the open one is judged now."""
         done = list(self._state.done)
         if self._state.ended_with is None:
-            done.append(self._tasks[self._state.number].success(facts, self._state.said))
+            done.append(self._succeeds(facts))
         return sum(done) / len(done)
 
     def state(self) -> dict[str, Any]:
         """The resumable state."""
-        return asdict(self._state)
+        passed = self._state.passed
+        return {**asdict(self._state), "passed": None if passed is None else list(passed)}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`."""
-        self._state = _TrackerState(**{**state, "said": list(state["said"]), "done": list(state["done"])})
+        passed = state.get("passed")  # older states have none
+        lists = {"said": list(state["said"]), "done": list(state["done"])}
+        self._state = _TrackerState(**{**state, **lists, "passed": None if passed is None else TaskOutcome(*passed)})
+
+    def _keeps_open(self, number: int) -> bool:
+        return self._until_done and number + 1 == len(self._tasks)
+
+    def _is_over(self, facts: Any) -> bool:
+        question = self._tasks[self._state.number].answer is not None
+        return bool(self._state.said) if question else self._succeeds(facts)
+
+    def _succeeds(self, facts: Any) -> bool:
+        return bool(self._tasks[self._state.number].success(facts, self._state.said))
+
+    def _outcome(self, done: bool) -> TaskOutcome:
+        task = self._tasks[self._state.number]
+        return TaskOutcome(task.kind, done, None if task.answer is None else bool(self._state.said))
 
     def _level(self, facts: Any) -> float:
         return self._tasks[self._state.number].progress(facts) + self._state.answered

@@ -28,11 +28,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.recurrent import RecurrentArrays
+
+
+class FinishedTask(NamedTuple):
+    """A task of a rollout at the row at which the next one was asked or its episode ended."""
+
+    row: int  # of the unroll, below T
+    lane: int
+    kind: str
+    done: bool  # success when it was judged
+    answered: bool | None  # whether the agent said anything; None for an instruction
 
 
 @dataclass
@@ -43,6 +54,7 @@ class Unroll:
     state: RecurrentArrays | None = None  # [b, D], the actor's before row 0; None for dataset unrolls
     version: int = 0  # of the acting weights
     episodes: list[str] = field(default_factory=list)  # the episode each lane is in at row 0
+    tasks: list[FinishedTask] = field(default_factory=list)  # finished in rows 0 .. T - 1, by row; rollouts only
 
     @property
     def steps(self) -> int:
@@ -58,7 +70,9 @@ class Unroll:
         """Some of the lanes, as views."""
         arrays = {key: array[:, lanes] for key, array in self.arrays.items()}
         state = None if self.state is None else self.state.select(lanes)
-        return Unroll(arrays, state, self.version, self.episodes[lanes])
+        new_lane = {lane: index for index, lane in enumerate(range(self.lanes)[lanes])}
+        tasks = [task._replace(lane=new_lane[task.lane]) for task in self.tasks if task.lane in new_lane]
+        return Unroll(arrays, state, self.version, self.episodes[lanes], tasks)
 
 
 def allocate(layout: Layout, steps: int, lanes: int) -> Arrays:

@@ -48,6 +48,7 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "chance": probes.chance if probes else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
+        "kinds": data.kinds,
         "reward_model": findings.reward_model_figures(model) if model else None,
         "answers": findings.answer_rewards(data) or None,
         "modeled_return": [

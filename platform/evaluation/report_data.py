@@ -164,6 +164,17 @@ class MetricCurve:
 
 
 @dataclass(frozen=True)
+class KindTraining:
+    """The tasks of one kind during reinforcement, in its first and in its last third; entries are (first, last)."""
+
+    kind: str
+    tasks: int  # finished in all of it
+    success: tuple[float, float]
+    answered: tuple[float, float] | None  # share of the questions; None for instructions
+    returns: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class StageThroughput:
     """Speed of one stage, and how its time was spent."""
 
@@ -186,6 +197,7 @@ class ReportData:
     traces: Sequence[UtilityTrace] = ()
     answer_rewards: Mapping[str, Sequence[float]] = field(default_factory=dict)  # best first; entry i: question i
     reward_points: Sequence[RewardPoint] = ()
+    kinds: Sequence[KindTraining] = ()
     probes: ProbeResults | None = None
     reward_model: RewardModelResults | None = None
     throughput: Sequence[StageThroughput] = ()

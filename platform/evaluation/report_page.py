@@ -17,7 +17,14 @@ from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import SvgFigure
 from interplay.evaluation.headlines import headlines, percent, span, times
-from interplay.evaluation.report_data import ChanceLevel, ProbeResults, ReportData, RewardModelResults, UtilityTrace
+from interplay.evaluation.report_data import (
+    ChanceLevel,
+    KindTraining,
+    ProbeResults,
+    ReportData,
+    RewardModelResults,
+    UtilityTrace,
+)
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
@@ -35,6 +42,7 @@ def render_page(data: ReportData) -> str:
         orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
         probes=_probes(probes) if probes is not None and probes.tasks else None,
         reward_curve=_reward_curve(data),
+        kind_rows=[_kind_row(each) for each in data.kinds],
         traces=[_trace(trace) for trace in data.traces],
         answers=_answers(data),
         reward_model=_reward_model(data.reward_model) if data.reward_model is not None else None,
@@ -185,6 +193,12 @@ def _reward_curve(data: ReportData) -> SvgFigure | None:
         "Return of an episode, as the reward model sees it",
         f"Means with bands of two standard errors; n = {_range(counts)} episodes a point.",
     )
+
+
+def _kind_row(kind: KindTraining) -> tuple[str, ...]:
+    answered = "–" if kind.answered is None else " → ".join(map(percent, kind.answered))
+    returns = " → ".join(map(_number, kind.returns))
+    return kind.kind, f"{kind.tasks:,}", " → ".join(map(percent, kind.success)), answered, returns
 
 
 def _trace(trace: UtilityTrace) -> dict[str, Any]:

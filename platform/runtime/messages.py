@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.actors.setter_replay_actor import SetterReplayActor
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays
+from interplay.agent.unroll import FinishedTask
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.inline import DatasetReader
@@ -25,6 +26,12 @@ class UnrollMessage:
     version: int  # as `Unroll.version`
     episodes: list[str]
     after: bytes  # serialized state of the actor after this unroll
+    tasks: list[FinishedTask] = field(default_factory=list)  # as `Unroll.tasks`
+
+    @property
+    def lanes(self) -> int:
+        """b."""
+        return int(next(iter(self.arrays.values())).shape[1])
 
     @property
     def nbytes(self) -> int:
@@ -81,4 +88,6 @@ class ScoringReplica:
 def _message(actor: Any, number: int) -> UnrollMessage:
     unroll, state = actor.unroll(), actor.state()
     assert state["turn"] == number + 1, f"unroll {number} was requested, the actor has made {state['turn']} already"
-    return UnrollMessage(number, unroll.arrays, unroll.state, unroll.version, unroll.episodes, to_bytes(state))
+    return UnrollMessage(
+        number, unroll.arrays, unroll.state, unroll.version, unroll.episodes, to_bytes(state), unroll.tasks
+    )

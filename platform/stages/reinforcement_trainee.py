@@ -10,13 +10,13 @@ Everything upstream of the learner runs ahead of it as far as the runtime permit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor
 
-from interplay.actors.episode_returns import FinishedEpisodes
+from interplay.actors.episode_returns import FinishedEpisodes, TaskReturn
 from interplay.agent.weights import Weights
 from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.flow_metrics import FlowMetrics
@@ -61,6 +61,7 @@ class ReinforcementTrainee(BaseTrainee):
         metrics["reward_mean"] = float(unroll.arrays["reward"].mean())
         metrics["reward_version"] = batch.reward_version
         metrics |= {"lag": sum(lags) / len(lags), "lag_max": max(lags)} | self._flow.metrics() | _means(batch.ended)
+        metrics |= _means_by_kind(batch.ended.tasks)
         return metrics | dict(self.watcher(self.unrolls, self.learner.weights, batch.ended))
 
     def state(self) -> Mapping[str, Any]:
@@ -88,4 +89,17 @@ def _means(ended: FinishedEpisodes) -> dict[str, float]:
     metrics = {"return": float(ended.returns.mean())}
     if not np.isnan(ended.success).all():
         metrics["success"] = float(np.nanmean(ended.success))
+    return metrics
+
+
+def _means_by_kind(tasks: Sequence[TaskReturn]) -> dict[str, float]:
+    """Number, success, return and, for questions, answered share of the tasks of each kind that finished."""
+    metrics = {}
+    for kind in sorted({task.kind for task in tasks}):
+        own = [task for task in tasks if task.kind == kind]
+        metrics[f"tasks/{kind}"] = float(len(own))
+        metrics[f"success/{kind}"] = sum(task.done for task in own) / len(own)
+        metrics[f"return/{kind}"] = sum(task.total for task in own) / len(own)
+        if all(task.answered is not None for task in own):
+            metrics[f"answered/{kind}"] = sum(bool(task.answered) for task in own) / len(own)
     return metrics

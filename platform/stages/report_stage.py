@@ -16,7 +16,7 @@ import numpy as np
 from interplay.env.world import WorldSpec
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
-from interplay.evaluation.metric_curves import read_curves
+from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
 from interplay.evaluation.probes import success_steps
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
@@ -62,6 +62,7 @@ def report(run: Run) -> Path:
         traces=examined.traces if examined is not None else (),
         answer_rewards=examined.answers if examined is not None else {},
         reward_points=_reward_points(run),
+        kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],

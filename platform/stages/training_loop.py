@@ -34,6 +34,7 @@ from interplay.tracking.wandb_sink import TrackingConfig
 logger = logging.getLogger(__name__)
 
 LOGGED_AS_MAXIMUM = ("lag_max", "restarts", "reward_version")
+TASKS = "tasks/"  # metrics `tasks/KIND` count; other metrics `NAME/KIND` are means over as many tasks
 
 
 class Diverged(ArithmeticError):
@@ -219,19 +220,26 @@ def save(trainee: Trainee, loop: Loop, update: int) -> None:
 
 
 class _Averages:
-    """Mean of each metric since the last log, over the updates that reported it; maximum for `LOGGED_AS_MAXIMUM`."""
+    """Mean of each metric since the last log, over the updates that reported it; maximum for `LOGGED_AS_MAXIMUM`.
+
+    Counts of tasks are summed, and means over the tasks of a kind are weighted by their number.
+    """
 
     def __init__(self) -> None:
         self._sums: dict[str, float] = defaultdict(float)
-        self._counts: dict[str, int] = defaultdict(int)
+        self._counts: dict[str, float] = defaultdict(float)
 
     def add(self, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
             if name in LOGGED_AS_MAXIMUM:
                 self._sums[name], self._counts[name] = max(self._sums.get(name, value), value), 1
                 continue
-            self._sums[name] += value
-            self._counts[name] += 1
+            weight = metrics.get(TASKS + name.partition("/")[2], 1.0)
+            if name.startswith(TASKS):
+                self._sums[name], self._counts[name] = self._sums[name] + value, 1
+                continue
+            self._sums[name] += weight * value
+            self._counts[name] += weight
 
     def take(self) -> dict[str, float]:
         means = {name: total / self._counts[name] for name, total in self._sums.items()}

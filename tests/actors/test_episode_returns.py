@@ -1,14 +1,15 @@
-"""Episode returns against a slow loop."""
+"""Returns of episodes and tasks against a slow loop."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from fake_world import TINY, LineWorld
 
 from interplay.actors.episode_returns import EpisodeReturns
 from interplay.agent.observation import Layout
-from interplay.agent.unroll import Unroll, allocate_rollout
+from interplay.agent.unroll import FinishedTask, Unroll, allocate_rollout
 
 LANES, STEPS = 3, 6
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -26,14 +27,20 @@ def unrolls_of(rng: np.random.Generator, count: int) -> list[tuple[Unroll, np.nd
         window = slice(number * STEPS, number * STEPS + STEPS + 1)
         arrays["last"], arrays["success"] = last[window], success[window]
         arrays["reward"] = reward[number * STEPS : (number + 1) * STEPS]
-        made.append(Unroll(arrays))
+        tasks = [
+            FinishedTask(t, lane, f"kind-{rng.integers(3)}", bool(rng.integers(2)), None)
+            for t in range(STEPS)
+            for lane in range(LANES)
+            for _ in range(int(arrays["last"][t, lane]) + int(rng.random() < 0.2))
+        ]
+        made.append(Unroll(arrays, tasks=tasks))
     return made
 
 
 @pytest.mark.parametrize("saved_after", [None, 4])
 def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
     made = unrolls_of(np.random.default_rng(0), 9)
-    returns, found = EpisodeReturns(LANES), []
+    returns, found, tasks = EpisodeReturns(LANES), [], []
     for number, unroll in enumerate(made):
         if number == saved_after:
             state = returns.state()
@@ -41,17 +48,44 @@ def test_returns_equal_a_slow_loop(saved_after: int | None) -> None:
             returns = EpisodeReturns(LANES)
             returns.load_state(state)
         ended = returns.add(unroll)
+        tasks += [(task.kind, task.done, task.total) for task in ended.tasks]
         found += list(zip(ended.returns.tolist(), ended.success.tolist(), strict=True))
 
     expected, sums = [], [0.0] * LANES
+    expected_tasks, task_sums = [], [0.0] * LANES
     for unroll in made:
         reward = unroll.arrays["reward"]
         for t in range(STEPS):
             for lane in range(LANES):
+                for task in unroll.tasks:
+                    if (task.row, task.lane) == (t, lane):
+                        expected_tasks.append((task.kind, task.done, task_sums[lane]))
+                        task_sums[lane] = 0.0
                 if unroll.arrays["last"][t, lane]:
                     expected.append((sums[lane], float(unroll.arrays["success"][t, lane])))
                     sums[lane] = 0.0
                 else:
                     sums[lane] += float(reward[t, lane])
+                    task_sums[lane] += float(reward[t, lane])
     assert len(expected) > 20
     np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert [task[:2] for task in tasks] == [task[:2] for task in expected_tasks]
+    np.testing.assert_allclose([task[2] for task in tasks], [task[2] for task in expected_tasks], atol=1e-5)
+    assert len(tasks) > len(found)
+
+
+def test_sums_of_older_versions_are_those_of_the_task() -> None:
+    returns = EpisodeReturns(2)
+    returns.load_state(torch.tensor([1.0, 2.0]))
+    arrays = allocate_rollout(LAYOUT, 1, 2)
+    arrays["last"][0] = True
+    arrays["reward"] = np.ones((1, 2), np.float32)
+    ended = returns.add(Unroll(arrays, tasks=[FinishedTask(0, 1, "walk", True, None)]))
+    assert ended.returns.tolist() == [1.0, 2.0] and ended.tasks[0].total == 2.0
+
+
+def test_selected_lanes_keep_their_tasks() -> None:
+    unroll = Unroll(
+        allocate_rollout(LAYOUT, 1, 3), tasks=[FinishedTask(0, lane, "walk", True, None) for lane in (0, 2)]
+    )
+    assert [task.lane for task in unroll.select(slice(1, 3)).tasks] == [1]

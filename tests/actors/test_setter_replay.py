@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -231,6 +231,34 @@ def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
     assert len(successes) > 15
 
 
+def test_until_done_episodes_end_once_their_task_is_done_or_answered(snapshot: Snapshot) -> None:
+    """A task ends where its episode does, and only there is it done or, as a question, answered; or its time is up."""
+    actor = actor_of(snapshot, dataclasses.replace(CONFIG, until="done", episode_steps=12))
+    asked = {name: snapshot.read(name).meta.tasks[0][1] for name in snapshot.ids}
+    order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
+    tasks: dict[int, Mapping[str, Any]] = {}
+    ends = []
+    for _ in range(30):
+        unroll = copied(actor.unroll())
+        finished = {(task.row, task.lane): task for task in unroll.tasks}
+        for t in range(CONFIG.steps):
+            for lane in range(CONFIG.lanes):
+                if unroll.arrays["first"][t, lane]:
+                    tasks[lane] = asked[order.sample().meta.id]
+                row, last = int(unroll.arrays["row"][t, lane]), bool(unroll.arrays["last"][t, lane])
+                assert ((t, lane) in finished) == last
+                place = round(float(unroll.arrays["vector"][t, lane, 0]) * LENGTH)
+                walked = row > 1 and tasks[lane]["kind"] == "walk" and place == tasks[lane]["goal"]
+                if not last:
+                    assert not walked and row < 12
+                    continue
+                task = finished[t, lane]
+                assert task.kind == tasks[lane]["kind"] and task.done == unroll.arrays["success"][t, lane]
+                assert row == 12 or (walked if task.answered is None else task.answered)
+                ends.append((row < 12, task.answered))
+    assert {(True, None), (True, True), (False, None)} <= set(ends)
+
+
 def long_dialogues(folder: Path) -> Snapshot:
     """Scripted players in the line world that perform one task after another."""
     booked = [
@@ -285,14 +313,17 @@ def test_consecutive_tasks_are_scored_separately(tmp_path: Path) -> None:
     assert len(shares) > 12 and len(set(shares)) > 2
 
 
-def test_a_dialogue_resumes_bit_for_bit(tmp_path: Path) -> None:
-    snapshot, config = long_dialogues(tmp_path), dataclasses.replace(CONFIG, episode_steps=36)
+@pytest.mark.parametrize("until", ["time", "done"])
+def test_a_dialogue_resumes_bit_for_bit(tmp_path: Path, until: Literal["time", "done"]) -> None:
+    snapshot, config = long_dialogues(tmp_path), dataclasses.replace(CONFIG, episode_steps=36, until=until)
     straight, resumed = actor_of(snapshot, config), actor_of(snapshot, config)
     for _ in range(4):
         straight.unroll()
     resumed.load_state(through_a_file(straight.state()))
     for _ in range(6):
-        assert_same_arrays(straight.unroll().arrays, resumed.unroll().arrays)
+        one, other = straight.unroll(), resumed.unroll()
+        assert_same_arrays(one.arrays, other.arrays)
+        assert one.tasks == other.tasks
 
 
 def test_facts_are_not_read_without_need(snapshot: Snapshot) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 
 from fake_world import LENGTH, LineTask
 
-from interplay.actors.task_tracker import TaskTracker
+from interplay.actors.task_tracker import TaskOutcome, TaskTracker
 from interplay.episodes.dialogue import DialogueTask
 
 FAR, NEAR, QUESTION = LineTask("walk", "", 8), LineTask("walk", "", 4), LineTask("count", "", 0, "two")
 
 
-def tracker(*asked: tuple[LineTask, int, int | None], progresses: bool = True) -> TaskTracker:
+def tracker(*asked: tuple[LineTask, int, int | None], progresses: bool = True, until_done: bool = False) -> TaskTracker:
     """Tasks by the step in which each was set and the row at which it ended."""
     times = [DialogueTask({}, step, ended, None if ended is None else "done", 99 if ended is None else ended)
              for _, step, ended in asked]  # fmt: skip
-    return TaskTracker(times, [task for task, _, _ in asked], progresses=progresses)
+    return TaskTracker(times, [task for task, _, _ in asked], progresses=progresses, until_done=until_done)
 
 
 def facts(place: int) -> dict[str, int]:
@@ -114,3 +114,50 @@ def test_an_episode_without_tasks_has_no_tracker() -> None:
     nothing.on_utterance(0, "two")
     nothing.advance(1, lambda: facts(0))
     assert not nothing
+
+
+def test_a_task_is_passed_at_the_row_at_which_the_next_is_asked() -> None:
+    two = tracker((QUESTION, 0, 3), (FAR, 5, None))
+    passed = []
+    for row in range(8):
+        if row == 2:
+            two.on_utterance(1, "two")
+        two.advance(row, lambda: facts(8))
+        passed.append(two.passed)
+        two.load_state(json.loads(json.dumps(two.state())))  # also at the row itself
+        assert two.passed == passed[-1]
+    assert passed == [None] * 5 + [TaskOutcome("count", True, True)] + [None] * 2
+    assert two.outcome(facts(8)) == TaskOutcome("walk", True, None)
+    assert two.outcome(facts(7)) == TaskOutcome("walk", False, None)
+
+
+def test_an_ended_task_keeps_its_outcome() -> None:
+    one = tracker((FAR, 0, 2))
+    follow(one, [0, 4, 8, 2])
+    assert one.outcome(facts(2)) == TaskOutcome("walk", True, None)
+    silent = tracker((QUESTION, 0, None))
+    follow(silent, [0, 0])
+    assert silent.outcome(facts(0)) == TaskOutcome("count", False, False)
+
+
+def over(tracker: TaskTracker, path: Sequence[int], said: dict[int, str] | None = None) -> list[int]:
+    """The rows at which all tasks are over."""
+    rows = []
+    for row, place in enumerate(path):
+        if row and (text := (said or {}).get(row - 1)):
+            tracker.on_utterance(row - 1, text)
+        tracker.advance(row, lambda place=place: facts(place))  # type: ignore[misc]
+        rows += [row] if tracker.over else []
+    return rows
+
+
+def test_until_done_the_last_task_stays_open_until_it_is_done_or_answered() -> None:
+    path = [0, 8, 4, 6, 8, 10]
+    assert over(tracker((FAR, 0, 3), until_done=True), path) == [1, 4]
+    assert over(tracker((FAR, 2, 3), until_done=True), path) == [4]  # done before it was asked
+    assert over(tracker((FAR, 0, 1), (NEAR, 2, 3), until_done=True), [0, 8, 0, 0, 4]) == [4]
+    assert over(tracker((QUESTION, 1, 2), until_done=True), path, {1: "early", 3: "wrong"}) == [4, 5]
+    assert over(tracker((FAR, 0, 3)), path) == []
+    late = tracker((FAR, 0, 2), until_done=True)
+    assert follow(late, [0, 2, 4, 8])[-1] == 1.0
+    assert late.success(facts(8)) == 1.0

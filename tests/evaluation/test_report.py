@@ -14,13 +14,14 @@ import pytest
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.headlines import headlines
-from interplay.evaluation.metric_curves import read_curves, smoothed
+from interplay.evaluation.metric_curves import read_curves, smoothed, tasks_by_kind
 from interplay.evaluation.probes import Film, Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
 from interplay.evaluation.report import to_json, write_report
 from interplay.evaluation.report_data import (
     ChanceLevel,
     Filmstrip,
+    KindTraining,
     MetricCurve,
     ProbeResults,
     ReportData,
@@ -79,6 +80,7 @@ def material() -> ReportData:
             RewardPoint(0, np.array([0.0, 0.1]), np.array([0.0, 0.1])),
             RewardPoint(50, np.array([1.0, 1.1]), np.array([1.0, 1.1])),
         ],
+        kinds=[KindTraining("count", 1234, (0.25, 0.5), (1.0, 0.75), (-0.1, math.nan))],
         probes=probes(0.4, 0.8),
         reward_model=reward_model(),
         throughput=[StageThroughput("reinforce", 812.0, {"acting": 0.25})],
@@ -329,6 +331,23 @@ def test_metrics_are_read_back_past_a_torn_last_line(tmp_path: Path) -> None:
     np.testing.assert_array_equal(curves["loss"].values, [2, np.nan])
     assert curves["rate"].values.tolist() == [4]
     assert read_curves(tmp_path / "none.jsonl") == {}
+
+
+def test_training_tasks_are_summarized_by_kind(tmp_path: Path, whole: str) -> None:
+    file = tmp_path / "metrics.jsonl"
+    rows = [{"step": 1, "success": 0.3, "tasks/go": 1.0, "success/go": 1.0, "return/go": 2.0}]
+    rows += [{"step": 2, "tasks/go": 3.0, "success/go": 0.0, "return/go": -2.0, "tasks/count": 2.0}]
+    rows[-1] |= {"success/count": 0.5, "return/count": 1.0, "answered/count": 1.0}
+    rows += [{"step": 5, "tasks/go": 4.0, "success/go": 0.5, "return/go": 1.0}, {"step": 6, "return": 1.0}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    count, go = tasks_by_kind(read_curves(file))
+    assert go == KindTraining("go", 8, (0.25, 0.5), None, (-1.0, 1.0))
+    assert (count.kind, count.tasks, count.success[0], count.answered and count.answered[0]) == ("count", 2, 0.5, 1.0)
+    assert math.isnan(count.success[1])
+    file.write_text('{"step": 1, "success": 0.5}\n')
+    assert tasks_by_kind(read_curves(file)) == []  # of an older version
+    for cell in ("count", "1,234", "25% → 50%", "100% → 75%", "-0.1 → –"):
+        assert f"<td>{cell}</td>" in whole, cell
 
 
 def test_metrics_damaged_in_the_middle_are_named(tmp_path: Path) -> None:

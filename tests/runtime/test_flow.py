@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from interplay.actors.episode_returns import EpisodeReturns
+from interplay.actors.episode_returns import EpisodeReturns, TaskReturn
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.recurrent import RecurrentState
 from interplay.core.settings_validation import SettingsError
@@ -24,6 +24,7 @@ from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll, Ledger, read_ledger
+from interplay.stages.reinforcement_trainee import _means_by_kind
 from interplay.stages.training_loop import _Averages
 
 
@@ -84,6 +85,16 @@ def test_flow_metrics_cover_the_time_since_the_last_reading() -> None:
     assert flow.metrics()["learner_idle"] == 0.0
 
 
+def test_counts_of_tasks_are_summed_and_their_means_weighted() -> None:
+    averages = _Averages()
+    averages.add({"tasks/go": 3.0, "success/go": 1.0, "return/go": 2.0, "loss": 1.0})
+    averages.add({"tasks/go": 1.0, "success/go": 0.0, "return/go": -2.0, "loss": 0.0})
+    averages.add({"tasks/lift": 2.0, "success/lift": 0.5})
+    expected = {"tasks/go": 4.0, "success/go": 0.75, "return/go": 1.0, "tasks/lift": 2.0, "success/lift": 0.5}
+    assert averages.take() == {**expected, "loss": 0.5}
+    assert averages.take() == {}
+
+
 def test_the_maximum_lag_between_two_logs_is_logged_instead_of_a_mean() -> None:
     averages = _Averages()
     for lag in (1.0, 3.0, 2.0):
@@ -91,6 +102,19 @@ def test_the_maximum_lag_between_two_logs_is_logged_instead_of_a_mean() -> None:
     assert averages.take() == {"lag": 2.0, "lag_max": 3.0}
     averages.add({"lag_max": 1.0})
     assert averages.take() == {"lag_max": 1.0}
+
+
+def test_tasks_are_counted_by_kind() -> None:
+    tasks = [
+        TaskReturn("go", True, None, 1.0),
+        TaskReturn("count", False, True, -1.0),
+        TaskReturn("go", False, None, 0.0),
+        TaskReturn("count", False, False, 0.5),
+    ]
+    assert _means_by_kind(tasks) == {
+        "tasks/go": 2, "success/go": 0.5, "return/go": 0.5,
+        "tasks/count": 2, "success/count": 0, "return/count": -0.25, "answered/count": 0.5,
+    }  # fmt: skip
 
 
 def test_batches_are_concatenated_in_reused_buffers() -> None:

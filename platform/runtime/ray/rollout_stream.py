@@ -20,7 +20,7 @@ from ray import ObjectRef
 
 from interplay.actors.episode_returns import concatenate_finished
 from interplay.agent.recurrent import concatenate_states
-from interplay.agent.unroll import Unroll
+from interplay.agent.unroll import FinishedTask, Unroll
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import can_request, select_batch
@@ -284,6 +284,10 @@ def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _Fi
     state = concatenate_states([message.state for message in messages if message.state is not None])
     version = min(message.version for message in messages)
     episodes = [episode for message in messages for episode in message.episodes]
+    tasks, lane = list[FinishedTask](), 0
+    for message in messages:
+        tasks += [task._replace(lane=lane + task.lane) for task in message.tasks]
+        lane += message.lanes
     items = [
         _BatchItem(
             each.pending.pipeline,
@@ -293,4 +297,9 @@ def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _Fi
         )
         for each, message, score in zip(unrolls, messages, scored, strict=True)
     ]
-    return _FilledBatch(buffer, Unroll(arrays, state, version, episodes), items, max(each.version for each in scored))
+    return _FilledBatch(
+        buffer,
+        Unroll(arrays, state, version, episodes, sorted(tasks, key=lambda task: task.row)),
+        items,
+        max(each.version for each in scored),
+    )
