@@ -99,7 +99,7 @@ class ScriptSet:
         self._ended = False
         self._reports = False  # whether a change of the state raises an event
         self._added: list[Trigger] = []
-        self.state = State(self._state_changed)
+        self.state: Any = State(self._state_changed)
         self.ended_updated = Observable()
         self.state_updated = Observable()
 

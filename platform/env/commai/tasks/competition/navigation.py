@@ -1,0 +1,485 @@
+"""Tasks in the grid world: turning, moving, looking, picking up, giving, counting what one holds.
+
+Each is paid by what is true in the world, and the world's own reply is what the learner hears then. Each takes back
+what it has put into the world and what it has lent. Handlers of what the world replies to come before `on_any_message`
+by name: the reply masks the character that called for it.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Iterator
+from typing import Any
+
+from interplay.env.commai.task import World, on_ended, on_init, on_message, on_start, on_state_changed, on_timeout
+from interplay.env.commai.tasks.competition import messages
+from interplay.env.commai.tasks.competition.base import BaseTask
+from interplay.env.commai.tasks.competition.baskets import all_objects
+from interplay.env.commai.worlds.grid_world import GridWorld, GWEntity, Point, Span
+
+objects = all_objects
+SIDES = {"left": -1, "right": 1}  # quarters clockwise
+
+
+class GridTask(BaseTask):
+    """A task in the grid world; makes one of its own if it is given none. limit: bits.
+
+    A subclass says `instruction`, and prepares the world in `prepare`.
+    """
+
+    limit = 1000
+    spoken = f"{string.ascii_lowercase}I ."
+
+    def __init__(self, world: World | None = None) -> None:
+        super().__init__(max_time=self.limit, world=GridWorld() if world is None else world)
+        self.target_obj = ""
+        self.laid: tuple[Point, GWEntity, GWEntity | None] | None = None  # where, what, and what was there before
+        self.lent = False  # whether the learner has something on loan
+
+    @property
+    def grid(self) -> GridWorld:
+        """The world of this task."""
+        world = self.get_world()
+        assert isinstance(world, GridWorld), f"{self.get_name()} takes place in a GridWorld, got {world!r}"
+        return world
+
+    def prepare(self) -> None:
+        """Draws what is asked for, and puts it into the world. Runs before changes of the world are noticed."""
+        raise NotImplementedError
+
+    def instruction(self) -> str:
+        """What to ask for."""
+        raise NotImplementedError
+
+    @on_init()
+    def on_init(self, event: Any) -> None:
+        self.laid, self.lent = None, False
+        self.target_obj = self.rng.choice(objects)
+        self.prepare()
+
+    @on_start()
+    def on_start(self, event: Any) -> None:
+        self.set_message(self.instruction())
+
+    @on_timeout()
+    def on_timeout(self, event: Any) -> None:
+        self.set_reward(0, self.rng.choice(messages.timeout))
+
+    @on_ended()
+    def on_ended(self, event: Any) -> None:
+        state = self.grid.state
+        if self.laid is not None:
+            position, laid, before = self.laid
+            if self.grid.get_entity(position) == laid:
+                self.grid.remove_entity(position)
+            if before is not None:
+                self.grid.put_entity(position, *before)
+        if self.lent and state.learner_inventory[self.target_obj]:
+            state.learner_inventory[self.target_obj] -= 1
+        state.teacher_accepts.discard(self.target_obj)
+
+    def lay(self, position: Point) -> None:
+        """Puts the target into a cell until the end."""
+        before = self.grid.get_entity(position)
+        self.grid.put_entity(position, self.target_obj, True, True)
+        self.laid = position, GWEntity(self.target_obj, True, True), before
+
+    def lend(self) -> None:
+        """Gives the target to the learner until the end."""
+        self.grid.state.learner_inventory[self.target_obj] += 1
+        self.lent = True
+
+    def held(self) -> int:
+        """How many of the target the learner holds."""
+        return int(self.grid.state.learner_inventory[self.target_obj])
+
+    @property
+    def target(self) -> str:
+        """The target with its article."""
+        return messages.indef_article(self.target_obj)
+
+    def facing(self, direction: str) -> Iterator[str]:
+        """What to say to face a direction."""
+        while (now := self.grid.state.learner_direction) != direction:
+            side = "left" if self.grid.get_clockwise_direction(-1) == direction else "right"
+            yield f"I turn {side}."
+            if self.grid.state.learner_direction == now:
+                return  # nothing listens any more
+
+    def other_object(self, rng: random.Random) -> str:
+        """Another thing than the target."""
+        return rng.choice([name for name in objects if name != self.target_obj])
+
+    def expert(self) -> Iterator[str]:
+        """What to say to be rewarded."""
+        raise NotImplementedError
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        """Another side, thing or number."""
+        raise NotImplementedError
+
+
+class TurningTask(GridTask):
+    """A side to turn to: "Turn left."."""
+
+    limit = 576
+
+    def prepare(self) -> None:
+        self.target_turn = self.rng.choice(list(SIDES))
+        self.state.target_direction = self.grid.get_clockwise_direction(SIDES[self.target_turn])
+
+    def instruction(self) -> str:
+        return f"Turn {self.target_turn}."
+
+    @on_state_changed(lambda world, task: world.learner_direction == task.target_direction)
+    def on_turned(self, event: Any) -> None:
+        self.set_reward(1)
+
+    def expert(self) -> Iterator[str]:
+        yield f"I turn {self.target_turn}."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield f"I turn {'left' if self.target_turn == 'right' else 'right'}."
+
+
+class MovingTask(GridTask):
+    """A step forward: "Move forward."."""
+
+    limit = 600
+
+    def prepare(self) -> None:
+        self.target_direction = self.draw_direction()
+        self.state.dest_pos = self.grid.state.learner_pos + self.grid.valid_directions[self.target_direction]
+
+    def draw_direction(self) -> str:
+        """The direction to move in."""
+        return str(self.grid.state.learner_direction)
+
+    def instruction(self) -> str:
+        return "Move forward."
+
+    @on_state_changed(lambda world, task: world.learner_pos == task.dest_pos)
+    def on_moved(self, event: Any) -> None:
+        self.set_reward(1)
+
+    def expert(self) -> Iterator[str]:
+        yield from self.facing(self.target_direction)
+        yield "I move forward."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield from self.facing(self.grid.get_clockwise_direction(1 if self.target_direction != self.right() else -1))
+        yield "I move forward."
+
+    def right(self) -> str:
+        """The direction to the learner's right."""
+        return self.grid.get_clockwise_direction(1)
+
+
+class MovingRelativeTask(MovingTask):
+    """A step to a side: "Move left."."""
+
+    limit = 784
+
+    def draw_direction(self) -> str:
+        self.target_turn = self.rng.choice(list(SIDES))
+        return self.grid.get_clockwise_direction(SIDES[self.target_turn])
+
+    def instruction(self) -> str:
+        return f"Move {self.target_turn}."
+
+
+class MovingAbsoluteTask(MovingTask):
+    """A step in a direction of the compass: "You are facing north, move west."."""
+
+    limit = 2336
+
+    def draw_direction(self) -> str:
+        return self.grid.get_clockwise_direction(self.rng.randint(1, 3))
+
+    def instruction(self) -> str:
+        return f"You are facing {self.grid.state.learner_direction}, move {self.target_direction}."
+
+
+class PickUpTask(GridTask):
+    """A thing in front of the learner, to pick up."""
+
+    limit = 1328
+
+    def prepare(self) -> None:
+        self.direction = self.draw_direction()
+        self.steps = self.draw_steps()
+        dx, dy = self.grid.valid_directions[self.direction]
+        self.lay(self.grid.state.learner_pos + Span(dx * self.steps, dy * self.steps))
+        self.state.target_obj, self.state.initial_count = self.target_obj, self.held()
+
+    def draw_direction(self) -> str:
+        """The direction in which the thing lies."""
+        return str(self.grid.state.learner_direction)
+
+    def draw_steps(self) -> int:
+        """How many steps away it lies."""
+        return 1
+
+    def instruction(self) -> str:
+        return f"You have {self.target} in front of you. Pick up the {self.target_obj}."
+
+    @on_state_changed(lambda world, task: world.learner_inventory[task.target_obj] > task.initial_count)
+    def on_picked_up(self, event: Any) -> None:
+        self.set_reward(1)
+
+    def expert(self) -> Iterator[str]:
+        yield from self.facing(self.direction)
+        yield from ["I move forward."] * (self.steps - 1)
+        yield f"I pick up the {self.target_obj}."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield from self.facing(self.direction)
+        yield f"I pick up the {self.other_object(rng)}."
+
+
+class PickUpAroundTask(PickUpTask):
+    """A thing to one side of the learner, by the compass."""
+
+    limit = 2896
+
+    def draw_direction(self) -> str:
+        return self.rng.choice(self.grid.clockwise_directions)
+
+    def instruction(self) -> str:
+        return f"There is {self.target} {self.direction} from you, pick up the {self.target_obj}."
+
+
+class PickUpInFrontTask(PickUpTask):
+    """A thing some steps away, straight on."""
+
+    limit = 3328
+
+    def draw_steps(self) -> int:
+        return self.rng.randint(2, 5)
+
+    def instruction(self) -> str:
+        steps = messages.number_to_string(self.steps, self.rng)
+        return f"There is {self.target} {steps} steps forward, pick up the {self.target_obj}."
+
+
+class FindObjectAroundTask(PickUpAroundTask):
+    """A thing on some side of the learner, to look for."""
+
+    limit = 10000
+
+    def instruction(self) -> str:
+        return f"Pick the {self.target_obj} next to you."
+
+
+class GivingTask(GridTask):
+    """A thing on loan, to give back."""
+
+    limit = 1280
+
+    def prepare(self) -> None:
+        self.lend()
+        state = self.grid.state
+        state.teacher_accepts.add(self.target_obj)
+        self.state.target_obj, self.state.initial_count = self.target_obj, state.teacher_inventory[self.target_obj]
+
+    def instruction(self) -> str:
+        return f"I gave you {self.target}. Give it back to me."
+
+    @on_state_changed(lambda world, task: world.teacher_inventory[task.target_obj] > task.initial_count)
+    def on_given(self, event: Any) -> None:
+        self.lent = False
+        self.set_reward(1)
+
+    def expert(self) -> Iterator[str]:
+        yield f"I give you {self.target}."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield f"I give you {messages.indef_article(self.other_object(rng))}."
+
+
+class PickUpAroundAndGiveTask(PickUpAroundTask):
+    """A thing to one side of the learner, to pick up and give."""
+
+    limit = 5584
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.state.picked_up = False
+        self.state.given = self.grid.state.teacher_inventory[self.target_obj]
+
+    def instruction(self) -> str:
+        return f"There is {self.target} {self.direction} from you. Pick it up and give it to me."
+
+    @on_state_changed(lambda world, task: world.learner_inventory[task.target_obj] > task.initial_count)
+    def on_picked_up(self, event: Any) -> None:
+        if not self.state.picked_up:
+            self.state.picked_up = True
+            self.grid.state.teacher_accepts.add(self.target_obj)
+
+    @on_state_changed(lambda world, task: world.teacher_inventory[task.target_obj] > task.given)
+    def on_given(self, event: Any) -> None:
+        self.set_reward(1)
+
+    @on_message(r"I give you an? (\w+)\.$")
+    def check_offer(self, event: Any) -> None:
+        if event.get_match(1) == self.target_obj and not self.state.picked_up:
+            self.set_message(f"You have to pick up the {self.target_obj} first.")
+
+    def expert(self) -> Iterator[str]:
+        yield from super().expert()
+        yield f"I give you {self.target}."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield from super().expert()
+        yield f"I give you {messages.indef_article(self.other_object(rng))}."
+
+
+class LookTask(GridTask):
+    """A direction to look in, to the left or to the right of the learner: "Look to the east."."""
+
+    limit = 1000
+
+    def prepare(self) -> None:
+        self.direction = self.grid.get_clockwise_direction(self.rng.choice(list(SIDES.values())))
+
+    def instruction(self) -> str:
+        return f"Look to the {self.direction}."
+
+    @on_message(r"I look\.$")
+    def check_look(self, event: Any) -> None:
+        if self.grid.state.learner_direction == self.direction:
+            self.set_reward(1, self.rng.choice(messages.congratulations))
+
+    def expert(self) -> Iterator[str]:
+        yield from self.facing(self.direction)
+        yield "I look."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield "I look."
+
+
+class LookAroundTask(GridTask):
+    """All four directions to look in, from one cell."""
+
+    limit = 5000
+
+    def prepare(self) -> None:
+        self.state.start = self.grid.state.learner_pos
+        self.seen: set[str] = set()
+
+    def instruction(self) -> str:
+        return f"Look around. You are facing {self.grid.state.learner_direction}."
+
+    @on_message(r"I look\.$")
+    def check_look(self, event: Any) -> None:
+        direction = self.grid.state.learner_direction
+        new = direction not in self.seen
+        self.seen.add(direction)
+        left = len(self.grid.valid_directions) - len(self.seen)
+        if not left:
+            self.set_reward(1, "Congratulations!")
+        elif new:
+            self.set_message(f"{left} {messages.pluralize('direction', left)} to go.")
+        else:
+            self.set_message("You already look here.")
+
+    @on_state_changed(lambda world, task: world.learner_pos != task.start)
+    def on_moved(self, event: Any) -> None:
+        self.set_reward(0, "You are not allowed to move.")
+
+    def expert(self) -> Iterator[str]:
+        for _ in self.grid.valid_directions:
+            yield "I look."
+            yield "I turn right."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield "I look."
+        yield "I move forward."
+
+
+class CountingInventoryTask(GridTask):
+    """How many of a kind the learner holds; it may try again."""
+
+    limit = 800
+
+    def prepare(self) -> None:
+        held = [name for name, count in self.grid.state.learner_inventory.items() if count and name in objects]
+        if held and self.rng.random() < 0.5:
+            self.target_obj = self.rng.choice(held)
+
+    def instruction(self) -> str:
+        return f"How many {messages.pluralize(self.target_obj, 2)} do you have?"
+
+    def is_right(self, event: Any) -> bool:
+        """Whether the learner has said how many it holds."""
+        return any(event.is_message(number, ".") for number in messages.number_to_strings(self.held()))
+
+    def correction(self) -> str:
+        """The reaction to a wrong number."""
+        held = self.held()
+        return f"{self.rng.choice(messages.failed)} You have {held} {messages.pluralize(self.target_obj, held)}."
+
+    @on_message(r"\.$")
+    def on_sentence(self, event: Any) -> None:
+        if not self._env.is_silent():
+            return
+        if self.is_right(event):
+            self.set_reward(1, "Correct!")
+        else:
+            self.set_message(self.correction())
+
+    def number(self) -> str:
+        """How many the learner holds, in letters as far as there are words."""
+        return messages.number_to_strings(self.held())[-1]
+
+    def expert(self) -> Iterator[str]:
+        yield f"{self.number()}."
+
+    def confused(self, rng: random.Random) -> Iterator[str]:
+        yield f"{rng.choice([word for word in messages.numbers_in_words if word != self.number()])}."
+
+
+class CountingInventoryGivingTask(CountingInventoryTask):
+    """The same before a loan, during it and after it; one wrong number costs the reward."""
+
+    limit = 8000
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.stage, self.faultless = "before", True
+        self.state.target_obj = self.target_obj
+        self.state.initial_count = self.grid.state.teacher_inventory[self.target_obj]
+
+    @on_message(r"\.$")
+    def on_sentence(self, event: Any) -> None:
+        if not self._env.is_silent() or self.stage == "giving":
+            return
+        right = self.is_right(event)
+        feedback = "Correct!" if right else self.correction()
+        self.faultless = self.faultless and right
+        if self.stage == "before":
+            self.stage = "holding"
+            self.lend()
+            things = messages.pluralize(self.target_obj, 2)
+            self.set_message(f"{feedback} I gave you {self.target}. How many {things} do you have now?")
+        elif self.stage == "holding":
+            self.stage = "giving"
+            self.grid.state.teacher_accepts.add(self.target_obj)
+            self.set_message(f"{feedback} Now give the {self.target_obj} back to me.")
+        else:
+            self.set_reward(int(self.faultless), feedback)
+
+    @on_state_changed(lambda world, task: world.teacher_inventory[task.target_obj] > task.initial_count)
+    def on_given(self, event: Any) -> None:
+        if self.stage == "giving":
+            self.stage, self.lent = "after", False
+            self.grid.state.teacher_accepts.discard(self.target_obj)
+            things = messages.pluralize(self.target_obj, 2)
+            self.set_message(f"Good! You gave me {self.target}. How many {things} do you have now?")
+
+    def expert(self) -> Iterator[str]:
+        yield f"{self.number()}."
+        yield f"{self.number()}."
+        yield f"I give you {self.target}."
+        yield f"{self.number()}."

@@ -1,0 +1,267 @@
+"""Tasks about things and their properties: whether they are there, what they are like, which, how many, and whose."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from interplay.env.commai.tasks.competition import messages
+from interplay.env.commai.tasks.competition.baskets import (
+    all_objects,
+    all_properties,
+    global_properties,
+    reverse_global_properties,
+    shared_objects,
+)
+from interplay.env.commai.tasks.competition.question import QuestionTask, another, last_sentence
+
+delimiters = re.compile(r", and |, | and | ")
+
+
+class ObjectExistenceTask1(QuestionTask):
+    """One thing, and whether the teacher has it; the learner may try again."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        self.had, self.asked = self.rng.choice(all_objects), self.rng.choice(all_objects)
+        if self.rng.random() < 0.5:
+            self.asked = self.had
+        question = f"Let's play game with objects. I have {self.had}. Do I have {self.asked}?"
+        return question, ["yes" if self.had == self.asked else "no"]
+
+    def mistake(self, rng: random.Random) -> str:
+        return another(["yes", "no"], self.answers, rng)
+
+    def reward_answer(self) -> None:
+        self.set_reward(1, "Correct!")
+
+    def correct_answer(self) -> None:
+        negation = "" if self.had == self.asked else "not "
+        self.set_message(f"Wrong, I do {negation}have {self.asked}. Do I have {self.asked}?")
+
+    def give_away_answer(self) -> None:
+        self.set_reward(0, "You are too slow! Let's try something else.")
+
+
+class ObjectExistenceTask2(QuestionTask):
+    """Several things, and whether the teacher has one of a kind."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        things = self.rng.sample(all_objects, self.rng.randint(1, 5))
+        self.there = self.rng.random() < 0.5
+        rest = [name for name in all_objects if name not in things]
+        self.asked = messages.indef_article(self.rng.choice(things if self.there else rest))
+        answer = "yes" if self.there else "no"
+        question = f"I have {messages.enumerate_things(things)}. Do I have {self.asked}?"
+        return question, [answer, answer.capitalize(), answer.upper()]
+
+    def mistake(self, rng: random.Random) -> str:
+        return another(["yes", "no"], self.answers, rng)
+
+    def correct_answer(self) -> None:
+        self.set_reward(0, f"Wrong. I do {'' if self.there else 'not '}have {self.asked}.")
+
+
+class _BasketTask(QuestionTask):
+    """Question about the baskets. Wrong answers pass unheard; at the limit the teacher says "{verdict}: ..."."""
+
+    verdict = "the right answer is"
+
+    def reveal(self) -> str:
+        """The right answer as the teacher words it."""
+        return f"{self.verdict}: {self.rng.choice(self.answers)}."
+
+    def correct_answer(self) -> None:
+        """A wrong answer passes unheard."""
+
+    def give_away_answer(self) -> None:
+        self.set_reward(0, self.reveal())
+
+    def draw_object(self) -> tuple[str, str]:
+        """A basket and a thing in it."""
+        basket = self.rng.choice(list(global_properties))
+        return basket, self.rng.choice(list(global_properties[basket]))
+
+    def draw_property(self) -> tuple[str, str]:
+        """A basket and a property of a thing in it."""
+        basket = self.rng.choice(list(global_properties))
+        return basket, self.rng.choice(list(reverse_global_properties[basket]))
+
+
+class _PropertyTask(_BasketTask):
+    """Question whose answer is a property."""
+
+    def mistake(self, rng: random.Random) -> str:
+        return another(all_properties, self.answers, rng)
+
+
+class _NumberTask(_BasketTask):
+    """Question whose answer is a number, in letters or in digits."""
+
+    def count(self, question: str, number: int) -> tuple[str, Sequence[str]]:
+        return question, list(reversed(messages.number_to_strings(number)))
+
+    def mistake(self, rng: random.Random) -> str:
+        return another(messages.numbers_in_words, self.answers, rng)
+
+
+class _ListTask(_BasketTask):
+    """Question whose answer is a list in any order, split by " ", ", ", " and " or ", and ", or else `nothing`."""
+
+    limit = 3500
+    spoken = f"{string.ascii_lowercase} ,."
+    verdict = "the right properties are"
+    nothing = "none"
+    options: Sequence[str] = all_properties
+
+    def listed(self, question: str, items: Sequence[str]) -> tuple[str, Sequence[str]]:
+        self.items = sorted(items) or [self.nothing]
+        return question, [" ".join(self.items)]
+
+    def is_right(self, event: Any) -> bool:
+        return sorted(delimiters.split(last_sentence(event.message))) == self.items
+
+    def reveal(self) -> str:
+        return f"{self.verdict}: {' '.join(self.rng.sample(self.items, len(self.items)))}."
+
+    def mistake(self, rng: random.Random) -> str:
+        wrong = list(self.items)
+        wrong[rng.randrange(len(wrong))] = rng.choice([name for name in self.options if name not in self.items])
+        return " ".join(wrong)
+
+
+class _PersistentTask(_BasketTask):
+    """Question that is asked again after a wrong answer, with the right one."""
+
+    def correct_answer(self) -> None:
+        self.set_message(f"{self.reveal()} please try again. {self.question}")
+
+    def give_away_answer(self) -> None:
+        self.set_reward(0, f"you are too slow. {self.reveal()}")
+
+
+class AssociateObjectWithPropertyTask(_PropertyTask):
+    """A property that the teacher states and then asks for."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, name = self.draw_object()
+        property_ = self.rng.choice(global_properties[basket][name])
+        return f"{name} in {basket}'s basket is {property_}. how is {name}?", [property_]
+
+
+class VerifyThatObjectHasPropertyTask(_BasketTask):
+    """Whether a thing has a property: yes or no."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, name = self.draw_object()
+        true = global_properties[basket][name]
+        holds = self.rng.random() < 0.5
+        property_ = self.rng.choice(true if holds else [p for p in all_properties if p not in true])
+        return f"is {name} {property_} in {basket}'s basket?", ["yes" if holds else "no"]
+
+    def mistake(self, rng: random.Random) -> str:
+        return another(["yes", "no"], self.answers, rng)
+
+
+class ListPropertiesOfAnObjectTask(_ListTask):
+    """All properties of a thing."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, name = self.draw_object()
+        question = f"which properties does {name} have in {basket}'s basket?"
+        return self.listed(question, global_properties[basket][name])
+
+
+class NameAPropertyOfAnObjectTask(_PropertyTask):
+    """Any property of a thing."""
+
+    verdict = "one right answer is"
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, name = self.draw_object()
+        return f"can you tell me a property of {name} in {basket}'s basket?", global_properties[basket][name]
+
+
+class HowManyPropertiesDoesAnObjectHaveTask(_NumberTask):
+    """The number of properties of a thing."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, name = self.draw_object()
+        question = f"how many properties does {name} have in {basket}'s basket?"
+        return self.count(question, len(global_properties[basket][name]))
+
+
+class ListObjectsWithACertainPropertyTask(_PersistentTask, _ListTask):
+    """All things with a property."""
+
+    verdict = "the right objects are"
+    options = all_objects
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, property_ = self.draw_property()
+        question = f"which objects are {property_} in {basket}'s basket?"
+        return self.listed(question, reverse_global_properties[basket][property_])
+
+
+class NameAnObjectWithAPropertyTask(_PersistentTask):
+    """Any thing with a property."""
+
+    verdict = "one right answer is"
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, property_ = self.draw_property()
+        question = f"can you tell me an object that is {property_} in {basket}'s basket?"
+        return question, reverse_global_properties[basket][property_]
+
+    def mistake(self, rng: random.Random) -> str:
+        return another(all_objects, self.answers, rng)
+
+
+class HowManyObjectsHaveACertainPropertyTask(_PersistentTask, _NumberTask):
+    """The number of things with a property, which may be zero."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        basket, property_ = self.rng.choice(list(global_properties)), self.rng.choice(all_properties)
+        question = f"how many objects are {property_} in {basket}'s basket?"
+        return self.count(question, len(reverse_global_properties[basket].get(property_, [])))
+
+
+class WhoHasACertainObjectWithACertainPropertyTask(_PersistentTask, _ListTask):
+    """The owners of a thing with a property, or `nothing` if it has none."""
+
+    limit = 3000
+    verdict = "the right answer is"
+    nothing = "nobody"
+    options = (*global_properties, "nobody")
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        name = self.rng.choice(all_objects)
+        known = sorted({p for things in global_properties.values() for p in things.get(name, [])})
+        property_ = self.rng.choice(known if self.rng.random() < 0.75 else all_properties)
+        owners = [basket for basket, things in global_properties.items() if property_ in things.get(name, [])]
+        return self.listed(f"who has {messages.indef_article(property_)} {name} in the basket?", owners)
+
+
+class ListThePropertiesThatAnObjectHasInABasketOnlyTask(_PersistentTask, _ListTask):
+    """The properties that a thing has in one basket and not in the other, or "none"."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        name, basket = self.rng.choice(shared_objects), self.rng.choice(list(global_properties))
+        elsewhere = [p for other, things in global_properties.items() if other != basket for p in things[name]]
+        question = f"which properties does {name} have in {basket}'s basket only?"
+        return self.listed(question, [p for p in global_properties[basket][name] if p not in elsewhere])
+
+
+class ListThePropertiesThatAnObjectHasInAllBasketsTask(_PersistentTask, _ListTask):
+    """The properties that a thing has in both baskets, or "none"."""
+
+    def ask(self) -> tuple[str, Sequence[str]]:
+        name = self.rng.choice(shared_objects)
+        first, *others = (things[name] for things in global_properties.values())
+        question = f"which properties does {name} have in all baskets?"
+        return self.listed(question, [p for p in first if all(p in found for found in others)])
+
+
+ListPropertiesofAnObjectTask = ListPropertiesOfAnObjectTask

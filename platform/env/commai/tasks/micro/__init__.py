@@ -1,0 +1,1 @@
+"""Tasks in single characters and bits."""

@@ -1,0 +1,1 @@
+"""One task for each decorator."""

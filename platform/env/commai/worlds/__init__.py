@@ -1,0 +1,1 @@
+"""Worlds that tasks take place in."""
