@@ -31,11 +31,16 @@ class DatasetConfig:
     windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
     cache_mb: int = 2048  # of decoded episodes; others are read and drawn again
+    # Chance that a word is read as unknown throughout an episode: people and held-out episodes use words that training
+    # lacks, and otherwise their embedding would stay as it was drawn.
+    unknown_chance: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("steps", "blocks", "cache_mb"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
+        if not 0 <= self.unknown_chance < 1:
+            raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
         if self.windows not in ("stream", "marked"):
             raise ValueError(f"windows is one of stream, marked; got {self.windows!r}")
         if self.lanes < 2:
@@ -55,10 +60,12 @@ class DatasetActor:
         vocabulary: Vocabulary,
         config: DatasetConfig,
         rng: np.random.Generator,
+        seed: int = 0,
         augmentation: AugmentationConfig | None = None,
     ) -> None:
+        """`seed`: of the words that are read as unknown."""
         self._reader = reader
-        self._writer = RowWriter(layout, vocabulary)
+        self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed)
         self._config = config
         self._rng = rng
         self._augmentation = augmentation

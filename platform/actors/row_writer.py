@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.agent.observation import Arrays, Layout
+from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.lane_reader import EpisodeWindow
-from interplay.episodes.vocabulary import Vocabulary
+from interplay.episodes.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 STEERS_AGENT = "agent"  # value of an episode's `control` for frames that the network alone steered
 
@@ -19,9 +19,11 @@ STEERS_AGENT = "agent"  # value of an episode's `control` for frames that the ne
 class RowWriter:
     """Writes rows of episodes into the arrays of an unroll."""
 
-    def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
+    def __init__(self, layout: Layout, vocabulary: Vocabulary, unknown_chance: float = 0.0, seed: int = 0) -> None:
+        """`unknown_chance`: that a word counts as unknown during a pass through an episode, drawn by `seed`."""
         self._layout = layout
         self._vocabulary = vocabulary
+        self._unknown_chance, self._seed = unknown_chance, seed
         self._encoded: dict[str, NDArray[np.int16]] = {}
 
     def encode_episode(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
@@ -50,6 +52,7 @@ class RowWriter:
             self._fill_movement(block, rows, episode, start, stop)
         if "heard" in block:
             self._fill_words(block, at, lane, episode, start, stop)
+            self._drop_words(block, rows, window.position)
         self._fill_marks(block, rows, window)
 
     def _fill_movement(self, block: Arrays, rows: Any, episode: DecodedEpisode, start: int, stop: int) -> None:
@@ -66,6 +69,18 @@ class RowWriter:
             spoken = episode.spoke[number] if number < episode.rows - 1 else None
             block["spoke"][row, lane] = spoken is not None
             block["tokens"][row, lane] = self._encode(spoken or "")
+
+    def _drop_words(self, block: Arrays, rows: Any, position: int) -> None:
+        """Makes some words unknown in the observations, so that the embedding of unknown words is trained.
+
+        The same words in all windows of a pass, also for the recurrent state. Utterances to clone keep their words.
+        """
+        if self._unknown_chance == 0:
+            return
+        drawn = np.random.default_rng((self._seed, position)).random(len(self._vocabulary)) < self._unknown_chance
+        drawn[: len(SPECIAL)] = False
+        for key in UTTERANCE_ARRAYS:
+            block[key][rows] = np.where(drawn[block[key][rows]], UNKNOWN, block[key][rows])
 
     def _fill_marks(self, block: Arrays, rows: Any, window: EpisodeWindow) -> None:
         """Writes the marks of one rater. A mark of step t is placed at row t + 1, the first that shows its cause."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
+
+from interplay.episodes.vocabulary import TokenKind, VocabularyConfig
 
 MAX_WIDTH, MAX_LAYERS = 65_536, 1_000  # far above any agent that can be trained
 
@@ -17,6 +19,8 @@ class AgentConfig:
     # Actions and text.
     actions_per_step: int = 8  # distinct movement actions a step; design choice: small agents learn faster with 1
     utterance_length: int = 16  # tokens of an utterance, including its end
+    tokens: TokenKind = "words"  # lower-case words without punctuation, or characters as they are
+    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
 
     # The image tower: a patchify stem, then stages; each stage but the first halves the resolution.
     patch: int = 2
@@ -63,6 +67,8 @@ class AgentConfig:
             problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(AttentionKind))}")
         if self.utterance_length < 2:
             problems.append(f"agent.utterance_length={self.utterance_length} leaves no room for a word and its end")
+        if self.tokens not in get_args(TokenKind):
+            problems.append(f"agent.tokens={self.tokens!r} is not one of {', '.join(get_args(TokenKind))}")
         if problems:
             raise ValueError("; ".join(problems))
 

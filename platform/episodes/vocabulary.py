@@ -1,6 +1,6 @@
-"""The word-level vocabulary of agents: built once from recorded utterances, then fixed for a run.
+"""The vocabulary of agents: built once from recorded utterances, then fixed for a run.
 
-Word-level, with four special tokens. An encoded utterance is its words' tokens, then `END`, then `PAD` to the length.
+An encoded utterance is its tokens, then `END`, then `PAD` to the length. Tokens are words, or characters.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,25 +21,53 @@ UNKNOWN: Final = 1
 START: Final = 2
 END: Final = 3
 SPECIAL: Final = ("<pad>", "<unknown>", "<start>", "<end>")
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
+READABLE_VERSIONS: Final = (1, 2)  # format 1 has words only
+
+TokenKind = Literal["words", "characters"]
+
+
+@dataclass(frozen=True)
+class VocabularyConfig:
+    """Which words, or characters, of the data are in the vocabulary; the others are read as unknown."""
+
+    limit: int | None = None  # how many at most: the most frequent ones
+    least_count: int = 1  # occurrences in the data that it takes
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"agent.vocabulary.limit is at least 1, or null for no limit; got {self.limit}")
+        if self.least_count < 1:
+            raise ValueError(f"agent.vocabulary.least_count is at least 1, got {self.least_count}")
 
 
 class Vocabulary:
-    """Words by token and tokens by word; the first `len(SPECIAL)` tokens are special. Immutable."""
+    """Words by token and tokens by word; the first `len(SPECIAL)` tokens are special. Immutable.
 
-    def __init__(self, known: Sequence[str]) -> None:
+    With `kind` "words", texts are lower-case words without punctuation. With "characters", a word is one character of
+    the text, upper case and punctuation included.
+    """
+
+    def __init__(self, known: Sequence[str], kind: TokenKind = "words") -> None:
+        if kind not in get_args(TokenKind):
+            raise ValueError(f"agent.tokens is one of {', '.join(get_args(TokenKind))}; got {kind!r}")
         if len(set(known)) != len(known):
             twice = sorted(word for word, count in Counter(known).items() if count > 1)
             raise ValueError(f"a vocabulary lists each word once; these come more often: {twice}")
+        self.kind: TokenKind = kind
         self._words = (*SPECIAL, *known)
         self._tokens = {word: token for token, word in enumerate(self._words)}
 
     @classmethod
-    def build(cls, texts: Iterable[str], limit: int | None = None) -> Vocabulary:
-        """The words of these utterances, the most frequent first, alphabetical among equals; at most `limit`."""
-        counts = Counter(word for text in texts for word in words(text))
-        ordered = sorted(counts, key=lambda word: (-counts[word], word))
-        return cls(ordered[:limit])
+    def build(
+        cls, texts: Iterable[str], config: VocabularyConfig | None = None, kind: TokenKind = "words"
+    ) -> Vocabulary:
+        """The words of these utterances that `config` admits, the most frequent first, alphabetical among equals."""
+        config, split = config or VocabularyConfig(), cls([], kind).split
+        counts = Counter(word for text in texts for word in split(text))
+        frequent = [word for word, count in counts.items() if count >= config.least_count]
+        ordered = sorted(frequent, key=lambda word: (-counts[word], word))
+        return cls(ordered[: config.limit], kind)
 
     def __len__(self) -> int:
         """The number of tokens, special ones included: the size of the network's embeddings."""
@@ -48,10 +77,10 @@ class Vocabulary:
         return self._tokens.get(word, PAD) >= len(SPECIAL)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vocabulary) and self._words == other._words
+        return isinstance(other, Vocabulary) and (self.kind, self._words) == (other.kind, other._words)
 
     def __hash__(self) -> int:
-        return hash(self._words)
+        return hash((self.kind, self._words))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -59,8 +88,8 @@ class Vocabulary:
         return self._words[len(SPECIAL) :]
 
     def split(self, text: str) -> list[str]:
-        """The words of a text, known or not."""
-        return words(text)
+        """The words of a text, in the vocabulary or not."""
+        return words(text) if self.kind == "words" else list(text)
 
     def token(self, word: str) -> int:
         """The token of a word; `UNKNOWN` if the vocabulary lacks it."""
@@ -86,21 +115,24 @@ class Vocabulary:
                 break
             if token >= len(SPECIAL):
                 said.append(self._words[token])
-        return " ".join(said)
+        return (" " if self.kind == "words" else "").join(said)
 
     def to_json(self) -> str:
         """One line of JSON for `from_json`."""
-        return json.dumps({"version": FORMAT_VERSION, "words": self.words})
+        return json.dumps({"version": FORMAT_VERSION, "tokens": self.kind, "words": self.words})
 
     @classmethod
     def from_json(cls, text: str) -> Vocabulary:
-        """Builds the vocabulary that `to_json` wrote.
+        """Builds the vocabulary that `to_json` wrote, in this format or an older one.
 
         Raises:
             ValueError: the format version is unknown.
         """
         fields = json.loads(text)
         version = fields.get("version")
-        if version != FORMAT_VERSION:
-            raise ValueError(f"this vocabulary has format version {version!r}; this program reads {FORMAT_VERSION}")
-        return cls(fields["words"])
+        if version not in READABLE_VERSIONS:
+            raise ValueError(
+                f"this vocabulary has format version {version!r}; this program reads "
+                f"{' and '.join(map(str, READABLE_VERSIONS))}"
+            )
+        return cls(fields["words"], fields["tokens"] if version > 1 else "words")

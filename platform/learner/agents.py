@@ -39,8 +39,10 @@ def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
     """
     check_description(checkpoint)
     different = []
+    described = [read_description(each) for each in (checkpoint.description, wanted)]
+    (_, there, their_words), (_, here, our_words) = described
     for part in ("agent", "world"):
-        theirs, ours = with_current_names(checkpoint.description[part], part), wanted[part]
+        theirs, ours = (_settings(config, layout)[part] for config, layout, _ in described)
         different += [
             f"{part}.{key} is {theirs.get(key)!r} there, {ours.get(key)!r} here"
             for key in sorted({*theirs, *ours})
@@ -48,16 +50,21 @@ def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
         ]
     if checkpoint.description["utility"] != wanted["utility"]:
         different.append("only one of them has a utility head")
-    plays, ours_plays = (read_description(each)[1].role for each in (checkpoint.description, wanted))
-    if plays != ours_plays:
-        different.append(f"it plays the {plays} there, the {ours_plays} here")
-    if checkpoint.description["vocabulary"] != wanted["vocabulary"]:
+    if there.role != here.role:
+        different.append(f"it plays the {there.role} there, the {here.role} here")
+    if their_words != our_words:
         different.append("the vocabularies differ")
     if different:
         raise CheckpointError(
             f"the checkpoint {checkpoint.path} is of another agent: {'; '.join(different)}. "
             "Choose the agent and world that it was trained with, or train this one from its own start."
         )
+
+
+def _settings(config: AgentConfig, layout: Layout) -> dict[str, Any]:
+    """The settings of an agent and its world; those newer than its checkpoint have their defaults."""
+    plain: dict[str, Any] = json.loads(json.dumps({"agent": asdict(config), "world": asdict(layout.world)}))
+    return plain
 
 
 def read_description(description: Mapping[str, Any]) -> tuple[AgentConfig, Layout, Vocabulary]:

@@ -95,7 +95,8 @@ def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
     with run.busy("builds the vocabulary") as beat:
-        return Vocabulary.build(_texts(snapshot, beat))
+        agent = run.config.agent
+        return Vocabulary.build(_texts(snapshot, beat), agent.vocabulary, agent.tokens)
 
 
 def _texts(snapshot: Snapshot, beat: ReportActivity) -> Iterator[str]:

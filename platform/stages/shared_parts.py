@@ -161,5 +161,6 @@ def dataset_actor(
         vocabulary=vocabulary,
         config=config,
         rng=numpy_generator(run.seed, stage, "dataset", *share.names),
+        seed=derive_seed(run.seed, stage, "unknown words"),
         augmentation=augmentation,
     )

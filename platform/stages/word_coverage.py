@@ -29,22 +29,20 @@ def check_coverage(
 
     Args:
         listener: names the owner of the vocabulary in messages.
-        compared_with: counts only unknown words that this vocabulary has, because the others are lost anyway.
+        compared_with: counts only words that this vocabulary has, because the others are lost anyway.
 
     Raises:
         CheckpointError: the share exceeds `MAX_UNKNOWN_SHARE`.
     """
     counts = Counter(word for text in texts for word in vocabulary.split(text))
-    unknown = {
-        word: count
-        for word, count in counts.most_common()
-        if word not in vocabulary and (compared_with is None or word in compared_with)
-    }
+    if compared_with is not None and compared_with.kind == vocabulary.kind:
+        counts = Counter({word: count for word, count in counts.items() if word in compared_with})
+    unknown = {word: count for word, count in counts.most_common() if word not in vocabulary}
     share = sum(unknown.values()) / max(1, counts.total())
     if share == 0:
         return share
     found = (
-        f"{listener} does not know {len(unknown)} of {len(counts)} words, {share:.1%} of those spoken: "
+        f"{listener} does not know {len(unknown)} of {len(counts)} {vocabulary.kind}, {share:.1%} of those spoken: "
         f"{', '.join([*unknown][:NAMED_WORDS])}{', ...' if len(unknown) > NAMED_WORDS else ''}"
     )
     if share > MAX_UNKNOWN_SHARE:

@@ -19,12 +19,14 @@ from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.inputs import LaneInputs
 from interplay.agent.observation import Arrays, Layout
+from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import View
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
 from interplay.episodes.marked_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.vocabulary import SPECIAL, UNKNOWN
 
 STEPS = [7, 4, 9, 6, 3]
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -266,3 +268,28 @@ def test_worlds_may_lack_an_image_movement_or_utterances(tmp_path: Path, parts: 
 def test_contrast_needs_more_than_one_lane() -> None:
     with pytest.raises(ValueError, match=r"lanes is at least 2.*got 1"):
         DatasetConfig(lanes=1)
+
+
+def test_some_words_are_read_as_unknown_throughout_an_episode(snapshot: Snapshot) -> None:
+    plain, dropping = (actor_of(snapshot, replace(CONFIG, unknown_chance=chance), seed=1) for chance in (0.0, 0.4))
+    lost = kept = 0
+    for _ in range(12):
+        expected, found = plain.unroll().arrays, dropping.unroll().arrays
+        for key in ("heard", "said"):
+            changed = found[key] != expected[key]
+            assert (found[key][changed] == UNKNOWN).all() and (expected[key][changed] >= len(SPECIAL)).all()
+            lost, kept = lost + int(changed.sum()), kept + int((found[key] >= len(SPECIAL)).sum())
+        rest = set(found) - {"heard", "said"}
+        assert_same_arrays({key: found[key] for key in rest}, {key: expected[key] for key in rest})
+    assert 0.2 < lost / (lost + kept) < 0.6
+
+
+def test_the_same_words_are_unknown_in_all_windows_of_a_pass(snapshot: Snapshot) -> None:
+    decoded = decode_for_role(episodes()[0], "solver", world=LineWorld())
+    writer = RowWriter(LAYOUT, WORDS, unknown_chance=0.5, seed=2)
+    whole = [writer.encode_episode(decoded, passage)["heard"][:, 0] for passage in range(20)]
+    parts = allocate_demonstration(LAYOUT, decoded.rows - 1, 1)
+    for start, stop in ((0, 3), (3, decoded.rows)):
+        writer.write(parts, 0, start, EpisodeWindow(decoded, start, stop, position=4))
+    np.testing.assert_array_equal(parts["heard"][:, 0], whole[4])
+    assert len({heard.tobytes() for heard in whole}) > 1

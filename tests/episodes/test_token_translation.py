@@ -27,6 +27,15 @@ def test_words_that_the_other_lacks_become_unknown() -> None:
     assert tokens.tolist() == [HERE.token("the"), UNKNOWN, HERE.token("ball"), END, PAD, PAD]
 
 
+def test_words_and_characters_are_translated_by_their_text() -> None:
+    letters = Vocabulary.build(["go to the red ball"], kind="characters")
+    tokens = np.stack([letters.encode(text, 30) for text in TEXTS])
+    translated = TokenTranslation(letters, HERE, 6)(tokens.reshape(2, 2, 30))
+    np.testing.assert_array_equal(translated.reshape(4, 6), [HERE.encode(text, 6) for text in TEXTS])
+    back = TokenTranslation(HERE, letters, 30)(translated)
+    assert letters.decode(back[0, 1]) == TEXTS[1]
+
+
 @pytest.mark.parametrize("token", [-1, len(THERE)])
 def test_tokens_of_neither_vocabulary_are_refused(token: int) -> None:
     with pytest.raises(ValueError, match="they are of another vocabulary"):

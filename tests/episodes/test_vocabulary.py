@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interplay.episodes.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary
+from interplay.episodes.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary, VocabularyConfig
 
 TEXTS = ["Lift the red ball!", "go to the bed", "the ball"]
 
@@ -11,7 +11,8 @@ TEXTS = ["Lift the red ball!", "go to the bed", "the ball"]
 def test_words_are_ordered_by_frequency_then_alphabet() -> None:
     assert Vocabulary.build(TEXTS).words == ("the", "ball", "bed", "go", "lift", "red", "to")
     assert Vocabulary.build(reversed(TEXTS)) == Vocabulary.build(TEXTS)
-    assert Vocabulary.build(TEXTS, limit=3).words == ("the", "ball", "bed")
+    assert Vocabulary.build(TEXTS, VocabularyConfig(limit=3)).words == ("the", "ball", "bed")
+    assert Vocabulary.build(TEXTS, VocabularyConfig(least_count=2)).words == ("the", "ball")
     assert len(Vocabulary.build(TEXTS)) == 7 + len(SPECIAL)
 
 
@@ -43,8 +44,30 @@ def test_encoding_and_decoding_are_inverse(said: list[str]) -> None:
 def test_json_keeps_everything() -> None:
     vocabulary = Vocabulary.build(TEXTS)
     assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
-    with pytest.raises(ValueError, match="format version 2"):
-        Vocabulary.from_json(vocabulary.to_json().replace('"version": 1', '"version": 2'))
+    characters = Vocabulary.build(TEXTS, kind="characters")
+    assert Vocabulary.from_json(characters.to_json()) == characters != Vocabulary(characters.words)
+    with pytest.raises(ValueError, match=r"format version 3; this program reads 1 and 2"):
+        Vocabulary.from_json(vocabulary.to_json().replace('"version": 2', '"version": 3'))
+
+
+def test_a_vocabulary_of_format_1_has_words() -> None:
+    assert Vocabulary.from_json('{"version": 1, "words": ["the", "ball"]}') == Vocabulary(["the", "ball"])
+
+
+@given(st.lists(st.sampled_from(TEXTS), min_size=1), st.integers(4, 64))
+def test_characters_keep_case_spaces_and_punctuation(said: list[str], length: int) -> None:
+    vocabulary, text = Vocabulary.build(TEXTS, kind="characters"), " ".join(said)
+    assert {"L", "!", " "} <= set(vocabulary.words) and "the" not in vocabulary
+    assert vocabulary.decode(vocabulary.encode(text, length)) == text[: length - 1]
+    assert vocabulary.encode("Lift?", 8).tolist()[4:] == [UNKNOWN, END, PAD, PAD]
+
+
+def test_impossible_vocabularies_are_refused() -> None:
+    for wrong in ({"limit": 0}, {"least_count": 0}):
+        with pytest.raises(ValueError, match=rf"agent.vocabulary.{next(iter(wrong))} is at least 1"):
+            VocabularyConfig(**wrong)
+    with pytest.raises(ValueError, match=r"agent\.tokens is one of words, characters; got 'bytes'"):
+        Vocabulary([], "bytes")  # type: ignore[arg-type]
 
 
 def test_special_tokens_are_no_words() -> None:

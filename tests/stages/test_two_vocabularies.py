@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +114,19 @@ def test_a_reward_model_with_another_number_of_actions_is_refused(rewarded: Path
     file.write_text(json.dumps(fields))
     with pytest.raises(checkpoint.CheckpointError, match=r"takes 2 actions a step, and the reward model of .* reads 1"):
         reward_source(opened([*tiny(rewarded), f"reinforce.start={other}"]))
+
+
+def test_an_agent_of_characters_hears_and_speaks_letters(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    shutil.rmtree(root / "run" / "clone")
+    settings = tiny(root, "agent.tokens=characters", "agent.utterance_length=40", "agent.vocabulary.limit=30")
+    for verb in ("clone", "collect-agent"):
+        interplay(verb, settings)
+    agent, letters = start_from(opened(settings), "clone")
+    assert letters.kind == "characters" and 10 < len(letters.words) <= 30
+    assert agent.layout.utterance_length == 40
+    with opened(settings).store() as store:
+        asked = [task["instruction"] for each in store.ids() for _, task in store.read(each).meta.tasks]
+    known = [text for text in asked if set(text) <= set(letters.words)]
+    assert len(known) >= 4
+    assert all(letters.decode(letters.encode(text, 40)) == text for text in known)
