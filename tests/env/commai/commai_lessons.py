@@ -32,6 +32,7 @@ class Lesson:
         self.environment = Environment(self.serializer, OneTask(task), max_reward_per_task=None, seed=seed)
         self.rewards: list[float] = []
         self.tokens: list[Any] = []
+        self._answered = 0  # what the teacher had said when the learner began to speak
         self._send(None)
 
     def _send(self, token: Any) -> None:
@@ -48,11 +49,12 @@ class Lesson:
 
     @property
     def last(self) -> str:
-        """What the teacher said last, between two silences."""
-        return self.text.rstrip().rpartition("  ")[2]
+        """What the teacher has said last since the learner began to speak."""
+        return self.text[self._answered :].rstrip().rpartition("  ")[2].strip()
 
     def say(self, text: str) -> None:
         """Says a text, whether the teacher is silent or not, then silence until it is."""
+        self._answered = len(self.text)
         for token in self.serializer.to_binary(text):
             self._send(token)
         self.listen()
