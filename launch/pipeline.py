@@ -80,6 +80,9 @@ STAGES: Mapping[str, PipelineStage] = {
     )
 }
 
+NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
+PAID_WITHOUT_MARKS = ("scripted", "world")  # values of reinforce.reward that use none
+
 # Not part of a demo: only runs with learned setters need it.
 CLONE_SETTER = PipelineStage(
     SETTER_STAGE,
@@ -97,6 +100,12 @@ def demo(run: Run) -> Path:
     """
     with StopRequest() as stop:
         for number, stage in enumerate(STAGES.values(), 1):
+            if stage.name in NEEDS_MARKS and run.config.reinforce.reward in PAID_WITHOUT_MARKS:
+                reward = run.config.reinforce.reward
+                logger.info(
+                    "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(STAGES), stage.name, reward
+                )
+                continue
             logger.info("[%d/%d] %s: %s", number, len(STAGES), stage.name, stage.says)
             stage.run(run)
             if stop.requested:  # too late for the stage, which had finished its work

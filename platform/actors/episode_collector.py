@@ -117,7 +117,9 @@ class EpisodeCollector:
         assert lane.recorder is not None
         setter = lane.request.setter
         before, ending = setter.tasks_asked, setter.ending
-        actions = {self._solver: action, self._setter: setter.act(View(), lane.world)}
+        asked = setter.act(View(), lane.world)
+        # In a world of one role, the setter only names the task and the solver's action counts.
+        actions = {self._setter: asked, self._solver: action}
         if setter.ending is not None and ending is None:
             lane.recorder.end_task(setter.ending)
         if setter.task is not None and setter.tasks_asked > before:

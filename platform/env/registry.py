@@ -63,6 +63,7 @@ class _BuiltIn:
 
 _BUILT_IN: Mapping[str, _BuiltIn] = {
     "playhouse": _BuiltIn("interplay.env.playhouse.world", "Playhouse", "PlayhouseConfig"),
+    "commai": _BuiltIn("interplay.env.commai.world", "CommAI", "CommAIConfig"),
     "gymnasium": _BuiltIn("interplay.env.gymnasium_world", "GymnasiumWorld", "GymnasiumConfig", extra="gymnasium"),
 }
 

@@ -172,7 +172,7 @@ class EpisodeRecorder:
         if spec.poses:
             draft.poses.append(self._world.poses().copy())
         solver = views.get(spec.solver)
-        if solver is not None and solver.heard != draft.heard:
+        if spec.utterances and solver is not None and solver.heard != draft.heard:
             self._add_utterance(draft, frame, transcript.WORLD, solver.heard)
         for role in self._record:
             if spec.image is not None and not spec.poses:

@@ -139,6 +139,10 @@ class OutputChannel:
         self._waiting.clear()
         self.leaving = iter("")
 
+    def get_text(self) -> str:
+        """The whole characters that have not begun to leave, unscrambled."""
+        return "".join(character for character, _ in self._waiting)
+
     def left(self) -> int:
         """Tokens left of the character that is leaving."""
         return self.leaving.__length_hint__()  # type: ignore[attr-defined, no-any-return]

@@ -61,6 +61,7 @@ class Environment:
         self._output_channel = OutputChannel(words or serializer)
         self._output_channel_listener = InputChannel(serializer)
         self._output_priority = LOWEST
+        self._filling = False  # whether what is left is only what fills the time without a message
         self._current_task: Any = None
         self._current_world: Any = None
         self._reward: float | None = None
@@ -94,12 +95,14 @@ class Environment:
             return
         self._output_channel.set_message(message)
         self._output_priority = priority
+        self._filling = False
 
     def add_message(self, message: str) -> None:
         """Says a message after what is being said."""
-        if self._output_channel.is_empty():
-            self._output_priority = LOWEST
+        if self._filling or self._output_channel.is_empty():
+            self._output_priority = 0
         self._output_channel.add_message(message)
+        self._filling = False
 
     def set_reward(self, reward: float, message: str = "", priority: int = 1) -> None:
         """Ends the task; the reward is given when the message has been said."""
@@ -111,6 +114,10 @@ class Environment:
     def is_silent(self) -> bool:
         """Whether nothing but silence is left to say."""
         return self._output_channel.is_silent()
+
+    def is_idle(self) -> bool:
+        """Whether the teacher has nothing to say, so that only its default output is left."""
+        return self._filling or self._output_channel.is_silent()
 
     def ignore_last_char(self) -> None:
         """Puts silence in the place of the learner's last character."""
@@ -225,6 +232,7 @@ class Environment:
         if self._output_channel.is_empty():
             self._output_channel.set_message(self._current_task.get_default_output())
             self._output_priority = LOWEST
+            self._filling = True
 
     def _speak(self) -> Any:
         """Sends a token, which the environment hears itself, unscrambled."""

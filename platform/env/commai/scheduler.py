@@ -120,29 +120,29 @@ class DependenciesTaskScheduler(TaskScheduler):
 
 
 class IntervalTaskScheduler(TaskScheduler):
-    """Goes through phases: `intervals` are triples (first task, end, number of draws); each draws from
-    `tasks[first:end]`; the last one does not end. In test mode it draws from `tasks_test`, by default all tasks."""
+    """Draws among the tasks whose interval contains the number of the draw, counted from 0.
+
+    `intervals` has a pair (first, last) for each task, both included; after the last interval, the tasks that lasted
+    longest stay. In test mode it draws from `tasks_test`, by default all tasks, without counting.
+    """
 
     def __init__(
         self, tasks: Sequence[Any], intervals: Sequence[Sequence[int]], tasks_test: Sequence[Any] | None = None
     ) -> None:
         super().__init__(tasks)
-        self.intervals = [tuple(interval) for interval in intervals]
-        self.tasks_test = list(tasks if tasks_test is None else tasks_test)
-        for first, end, number in self.intervals:
-            if not (0 <= first < end <= len(self.tasks) and number > 0):
-                raise ValueError(
-                    f"the interval {(first, end, number)} must be (first, end, draws) within {len(self.tasks)} tasks"
-                )
-        self._interval = 0
+        self.intervals = [(first, last) for first, last in intervals]
+        self.tasks_test = list(self.tasks if tasks_test is None else tasks_test)
+        if len(self.intervals) != len(self.tasks):
+            raise ValueError(f"{len(self.intervals)} intervals for {len(self.tasks)} tasks: give one pair for each")
+        self._end = max(last for _, last in self.intervals)
         self._drawn = 0
 
     def get_next_task(self, train_mode: bool = True) -> Any:
         if not train_mode:
             return self._draw(self.tasks_test)
-        while self._drawn >= self.intervals[self._interval][2] and self._interval + 1 < len(self.intervals):
-            self._interval += 1
-            self._drawn = 0
-        first, end, _ = self.intervals[self._interval]
+        now = min(self._drawn, self._end)
+        open_now = [t for t, (first, last) in zip(self.tasks, self.intervals, strict=True) if first <= now <= last]
+        if not open_now:
+            raise ValueError(f"no task has an interval that contains draw {now}: intervals={self.intervals}")
         self._drawn += 1
-        return self._draw(self.tasks[first:end])
+        return self._draw(open_now)

@@ -1,0 +1,168 @@
+"""The three ways in which a world exchanges tokens with the teacher: bits, characters, and whole utterances."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.commai.environment import Environment
+from interplay.env.commai.serializer import SILENCE, IdentitySerializer, StandardSerializer
+from interplay.env.world import Component
+
+MOST_CHARACTERS = 2000  # of one step in utterances
+
+
+@dataclass
+class Exchange:
+    """What one step has brought: the teacher's characters or bits, and the rewards of tasks that it has concluded."""
+
+    heard: str = ""
+    rewards: tuple[float, ...] = ()
+
+
+class Interface(ABC):
+    """How a step is exchanged with an environment. `symbols`: what a movement chooses from, silence first."""
+
+    symbols: str = ""
+    characters_per_step: float = 1.0  # how much of a task's time a step takes, for time limits
+
+    @property
+    @abstractmethod
+    def serializer(self) -> Any:
+        """The serializer of the environment."""
+
+    @property
+    def movement(self) -> tuple[Component, ...]:
+        """The movement of the solver."""
+        return ()
+
+    @abstractmethod
+    def open(self, environment: Environment) -> Exchange:
+        """The first call, before any step."""
+
+    @abstractmethod
+    def step(self, environment: Environment, said: Any) -> Exchange:
+        """One step. `said`: the chosen symbol's index, or the solver's utterance or None."""
+
+    def senses(self, exchange: Exchange) -> NDArray[np.float32]:
+        """The vector observation: the teacher's symbol one-hot, the reward clipped to +-1, whether a task ended."""
+        vector = np.zeros(len(self.symbols) + 2, np.float32)
+        at = self.symbols.find(exchange.heard[-1:]) if exchange.heard else -1
+        if at >= 0:
+            vector[at] = 1.0
+        if exchange.rewards:
+            vector[-2:] = min(max(sum(exchange.rewards), -1.0), 1.0), 1.0
+        return vector
+
+
+class Bits(Interface):
+    """A bit a step; silence is zeros. `nano`: the tasks talk in bits themselves."""
+
+    symbols = "01"
+
+    def __init__(self, nano: bool) -> None:
+        self.nano = nano
+        self.characters_per_step = 1.0 if nano else 1 / 8
+
+    @property
+    def serializer(self) -> Any:
+        return IdentitySerializer() if self.nano else StandardSerializer("\0")
+
+    @property
+    def movement(self) -> tuple[Component, ...]:
+        return (Component("bit", 2, 0),)
+
+    def open(self, environment: Environment) -> Exchange:
+        return _collected([environment.next(None)])
+
+    def step(self, environment: Environment, said: Any) -> Exchange:
+        return _collected([environment.next(self.symbols[said])])
+
+
+class Characters(Interface):
+    """A character a step, of eight bits. The first bit of the teacher's next character waits for the next step."""
+
+    def __init__(self, alphabet: str) -> None:
+        self.symbols = alphabet
+        self._standard = StandardSerializer()
+        self._bits = [self._standard.to_binary(character) for character in alphabet]
+        self._waiting = ""  # the first bit of the teacher's next character
+
+    @property
+    def serializer(self) -> Any:
+        return self._standard
+
+    @property
+    def movement(self) -> tuple[Component, ...]:
+        return (Component("character", len(self.symbols), 0),)
+
+    def open(self, environment: Environment) -> Exchange:
+        self._waiting = environment.next(None)[0]
+        return Exchange()
+
+    def step(self, environment: Environment, said: Any) -> Exchange:
+        return self.exchange(environment, self._bits[said])
+
+    def exchange(self, environment: Environment, bits: str) -> Exchange:
+        """Sends the eight bits of a character."""
+        step = environment.next
+        calls = [step(bit) for bit in bits]
+        sent = self._waiting + "".join([token for token, _ in calls[:-1]])
+        self._waiting = calls[-1][0]
+        heard = self._standard.to_text(sent) or ""
+        return Exchange(heard, tuple(reward for _, reward in calls if reward is not None))
+
+
+class Utterances(Characters):
+    """A step is what the solver says, or silence, and then what the teacher says until it begins a second silence.
+
+    A silent step lasts `silence` characters if the teacher is silent, too. A task that ends ends the step, so that the
+    words of the next one come with the next step.
+    """
+
+    def __init__(self, silence: int) -> None:
+        super().__init__("")
+        self.silence = silence
+        self.characters_per_step = float(silence)
+
+    @property
+    def movement(self) -> tuple[Component, ...]:
+        return ()
+
+    def step(self, environment: Environment, said: Any) -> Exchange:
+        words = "" if said is None else closed(said)
+        heard = ""
+        for number in range(MOST_CHARACTERS):
+            if number >= len(words) and self._is_over(environment, heard, waited=number if said is None else None):
+                break
+            character = words[number] if number < len(words) else SILENCE
+            for part in _whole_bytes(self._standard.to_binary(character)):
+                now = self.exchange(environment, part)
+                heard += now.heard
+                if now.rewards:
+                    return Exchange(heard, now.rewards)
+        return Exchange(heard)
+
+    def _is_over(self, environment: Environment, heard: str, waited: int | None) -> bool:
+        """Whether the teacher has sent a silence and has begun another. `waited`: characters of a silent step."""
+        if waited is not None and not heard.strip():
+            return waited >= self.silence
+        return environment.is_idle() and (heard.endswith(SILENCE) or not heard.strip())
+
+
+def closed(words: str) -> str:
+    """An utterance with the full stop that answers end in."""
+    return words if words.endswith(".") else f"{words}."
+
+
+def _whole_bytes(bits: str) -> Sequence[str]:
+    return [bits[at : at + 8] for at in range(0, len(bits), 8)]
+
+
+def _collected(calls: Sequence[tuple[str, float | None]]) -> Exchange:
+    return Exchange("".join(token for token, _ in calls), tuple(reward for _, reward in calls if reward is not None))

@@ -1,0 +1,131 @@
+"""The tasks of a CommAI world as the platform sees them: the one under way, its success, its expert."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from interplay.core.settings_validation import did_you_mean
+from interplay.env.commai.serializer import SILENCE
+from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
+from interplay.env.world import Action, World
+
+
+@dataclass(frozen=True)
+class LessonFacts:
+    """Ground truth: the task under way, and how those before it ended."""
+
+    kind: str
+    opening: str  # the teacher's first words
+    number: int  # of the instance in this episode
+    results: tuple[tuple[str, float], ...]  # kind and reward of each instance that is over
+    heard: str  # the teacher's last words
+    said: str  # the solver's
+    task: Any = field(compare=False)  # the CommAI task, for experts
+    environment: Any = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Lesson(Task):
+    """One instance of a CommAI task. It succeeds if its reward is positive.
+
+    `confused`: the seed of the wrong answer that an expert gives in place of the right one.
+    """
+
+    kind: str
+    instruction: str
+    number: int
+    confused: int | None = None
+    answer: str | None = None
+
+    def to_json(self) -> Mapping[str, Any]:
+        return {"kind": self.kind, "instruction": self.instruction, "number": self.number, "confused": self.confused}
+
+    def success(self, facts: LessonFacts, said: Sequence[str]) -> bool:
+        return len(facts.results) > self.number and facts.results[self.number][1] > 0
+
+    def progress(self, facts: LessonFacts) -> float:
+        """0.5 while the instance is open; then 1 or 0, so that raters mark the rise or the fall."""
+        return float(self.success(facts, ())) if len(facts.results) > self.number else 0.5
+
+    def misread(self, world: World, rng: np.random.Generator) -> Task:
+        return Lesson(self.kind, self.instruction, self.number, int(rng.integers(2**31)))
+
+    def expert(self, world: World) -> Expert:
+        return Speaker(self)
+
+
+class Speaker(Expert):
+    """Says what the task's own expert, or its wrong answer, says, each time the teacher is silent."""
+
+    def __init__(self, lesson: Lesson) -> None:
+        self._lesson = lesson
+        self._script: Iterator[str] | None = None
+        self._symbols = ""  # left of what it is saying, as symbols of the interface
+
+    def act(self, world: World) -> Action:
+        facts: LessonFacts = world.facts()
+        self.finished = len(facts.results) > self._lesson.number
+        if self.finished or facts.number != self._lesson.number:
+            return Action(world.spec.rest())
+        return self._speech(world, facts) if world.spec.utterances else self._symbol(world, facts)
+
+    def _speech(self, world: World, facts: LessonFacts) -> Action:
+        words = self._next_words(facts).strip() if self._may_speak(facts) else ""
+        return Action(world.spec.rest(), words or None)
+
+    def _symbol(self, world: World, facts: LessonFacts) -> Action:
+        movement = world.spec.rest()
+        interface = getattr(world, "interface", None)
+        assert interface is not None, "a Speaker speaks in a CommAI world"
+        if not self._symbols and self._may_speak(facts):
+            words = self._next_words(facts)
+            bitwise = world.spec.movement[0].name == "bit"
+            self._symbols = "".join(facts.environment._serializer.to_binary(words)) if bitwise else words
+        if self._symbols:
+            movement[0, 0] = interface.symbols.index(self._symbols[0])
+            self._symbols = self._symbols[1:]
+        return Action(movement)
+
+    def _may_speak(self, facts: LessonFacts) -> bool:
+        if self._lesson.confused is not None and getattr(facts.task, "interrupts", False):
+            return True
+        return facts.environment.is_idle() and not facts.environment._input_channel.get_undeserialized()
+
+    def _next_words(self, facts: LessonFacts) -> str:
+        if self._script is None:
+            confused = self._lesson.confused
+            task = facts.task
+            self._script = iter(task.expert() if confused is None else task.confused(random.Random(confused)))
+        return next(self._script, "")
+
+
+class LessonSource(TaskSource):
+    """The kinds of task of a CommAI world. Only the one under way can be sampled."""
+
+    def __init__(
+        self, kinds: tuple[str, ...], step_limits: Mapping[str, int], facts: Callable[[], LessonFacts]
+    ) -> None:
+        self.kinds = self.probes = kinds
+        self.step_limits = step_limits
+        self._facts = facts
+
+    def sample(self, kind: str, rng: np.random.Generator) -> Task:
+        if kind not in self.kinds:
+            raise ValueError(f"no task of this world is called {kind!r}.{did_you_mean(kind, self.kinds)}")
+        facts = self._facts()
+        if kind != facts.kind:
+            raise InfeasibleTask(f"the task under way is {facts.kind}, not {kind}")
+        return Lesson(kind, facts.opening or kind, facts.number)
+
+    def load(self, fields: Mapping[str, Any]) -> Task:
+        return Lesson(fields["kind"], fields["instruction"], fields["number"], fields.get("confused"))
+
+
+def spoken_words(symbols: str) -> str:
+    """What a participant has said last: the words behind the last two silences."""
+    return symbols.rstrip(SILENCE).rpartition(2 * SILENCE)[2].strip()

@@ -1,0 +1,300 @@
+"""CommAI as a world: the teacher is inside, the solver learns from bits, characters or utterances."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from interplay.core.settings_validation import did_you_mean
+from interplay.env.arrays import Image
+from interplay.env.commai.config_loader import load_scheduler
+from interplay.env.commai.environment import Environment
+from interplay.env.commai.interfaces import Bits, Characters, Exchange, Interface, Utterances
+from interplay.env.commai.lessons import LessonFacts, LessonSource
+from interplay.env.commai.portraits import portraits
+from interplay.env.commai.scheduler import (
+    IncrementalTaskScheduler,
+    RandomTaskScheduler,
+    SequentialTaskScheduler,
+    TaskScheduler,
+)
+from interplay.env.commai.serializer import SILENCE
+from interplay.env.commai.tasks import task_sets
+from interplay.env.commai.worlds.grid_world import GridWorld
+from interplay.env.task import TaskSource
+from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
+
+VERSION = 1
+SETTER, SOLVER = "setter", "solver"
+PRINTABLE = SILENCE + string.ascii_letters + string.digits + string.punctuation
+FEEDBACK = 100  # characters that a task may take for its feedback, in time limits
+TALK = 2000  # characters of the talk that a portrait draws from
+
+
+@dataclass(frozen=True)
+class CommAIConfig:
+    """Which tasks the teacher sets, and how the solver talks with it."""
+
+    tasks: tuple[str, ...] = ("micro",)  # sets, or classes by name, dotted where several have it
+    interface: Literal["bits", "characters", "utterances"] = "characters"
+    scheduler: Literal["random", "sequential", "incremental"] = "random"
+    instances: int = 1  # tasks of an episode
+    config: str | None = None  # a tasks_config file (.json, .py), whose tasks and scheduler replace the above
+    alphabet: str = PRINTABLE  # of characters; silence first
+    scramble: bool = False  # words become pseudo-words
+    max_reward_per_task: float | None = None
+    silence: int = 16  # characters that a silent step of utterances lasts
+
+    def __post_init__(self) -> None:
+        if self.alphabet[:1] != SILENCE or len(set(self.alphabet)) != len(self.alphabet) or len(self.alphabet) > 127:
+            raise ValueError(f"alphabet={self.alphabet!r}: at most 127 different characters, the space first")
+        if not self.alphabet.isascii():
+            raise ValueError(f"alphabet={self.alphabet!r}: ASCII only, since a step is eight bits")
+        if self.instances < 1 or self.silence < 2:
+            raise ValueError(f"instances={self.instances} is at least 1, silence={self.silence} at least 2")
+        missing = {} if self.config else _unspeakable(self.tasks, self.alphabet)
+        if self.interface == "characters" and missing:
+            listed = "; ".join(f"{name} needs {letters!r}" for name, letters in missing.items())
+            raise ValueError(f"the alphabet cannot say the answers of these tasks: {listed}")
+
+
+class CommAI(World):
+    """A session with a scripted teacher, one episode of `instances` tasks.
+
+    The setter only names the task: the teacher is part of the world. A saved state is the settings, the seed and what
+    was done since, which a restore replays.
+    """
+
+    def __init__(self, config: CommAIConfig) -> None:
+        self.config = config
+        self.interface = _interface(config)
+        speaks = config.interface == "utterances"
+        self.spec = WorldSpec(
+            name="commai",
+            version=VERSION,
+            roles=(SETTER, SOLVER),
+            frames_per_step=1,
+            frames_per_second=10.0,
+            image=None,
+            vector=len(self.interface.symbols) + 2,
+            movement=self.interface.movement,
+            utterances=speaks,
+            poses=0,
+        )
+        self.environment: Environment | None = None
+        self._seed = 0
+        self._history: list[Any] = []  # what the solver did in each step, and the setter said
+        self._talk: list[tuple[str, str]] = []  # what was said in the last steps: (role, text)
+        self._last = Exchange()
+        self._said = dict.fromkeys(self.spec.roles, "")
+        self._heard = ""
+        self._opening = ""
+        self._results: tuple[tuple[str, float], ...] = ()
+
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
+        if start.state is None:
+            assert start.seed is not None
+            self._begin(start.seed)
+        else:
+            saved = self._read(start.state)
+            self._begin(saved["seed"])
+            for said, named in saved["history"]:
+                self._advance(said, named)
+        return self._views(observers)
+
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
+        said, named = self._checked(actions)
+        self._advance(said, named)
+        return Outcome(self._views(observers), len(self._results) >= self.config.instances, sum(self._last.rewards))
+
+    def state(self) -> bytes:
+        saved = {"world": self._identity(), "seed": self._seed, "history": self._history}
+        return json.dumps(saved, sort_keys=True).encode()
+
+    def facts(self) -> LessonFacts:
+        task = self._running()._current_task
+        return LessonFacts(
+            kind=kind_of(type(task)),
+            opening=self._opening,
+            number=len(self._results),
+            results=self._results,
+            heard=self._heard,
+            said=self._said[SOLVER],
+            task=task,
+            environment=self.environment,
+        )
+
+    def tasks(self) -> TaskSource:
+        kinds = tuple(dict.fromkeys(kind_of(type(task)) for task in self._scheduler(0).tasks))
+        return LessonSource(kinds, _step_limits(self.config), self.facts)
+
+    def seed_for(self, kind: str, rng: np.random.Generator) -> int:
+        """A seed whose first task is of this kind."""
+        kinds = [kind_of(task) for task in task_sets.task_classes(self.config.tasks)]
+        if self.config.config or kind not in kinds:
+            return super().seed_for(kind, rng)
+        return int(rng.integers(2**31 // len(kinds))) * len(kinds) + kinds.index(kind)
+
+    def view(self, role: str) -> View:
+        return self._views((role,))[role]
+
+    def portrait(self, height: int, width: int) -> Mapping[str, Image]:
+        """The talk, and the map of a grid world."""
+        return portraits(self._talk, self._running()._current_world, height, width)
+
+    def _begin(self, seed: int) -> None:
+        config = self.config
+        self._seed, self._history, self._talk, self._results = seed, [], [], ()
+        self._said = dict.fromkeys(self.spec.roles, "")
+        self._heard = ""
+        self.environment = Environment(
+            self.interface.serializer, self._scheduler(seed), config.scramble, config.max_reward_per_task, seed
+        )
+        self.environment.reward_given.register(self._on_reward)
+        self.environment.task_updated.register(self._on_task)
+        self._last = self.interface.open(self.environment)
+
+    def _advance(self, said: Any, named: str | None) -> None:
+        """One step: the solver's symbol or utterance, and what the setter says."""
+        if self.environment is None or len(self._results) >= self.config.instances:
+            raise ValueError("no episode is under way; call reset(Start(seed=...)) first")
+        self._history.append([said, named])
+        self._last = self.interface.step(self.environment, said)
+        words = self._last.heard.strip() if self.spec.utterances else ""
+        if words:
+            self._heard = words
+        if self.spec.utterances:
+            self._said |= {role: text for role, text in ((SETTER, named), (SOLVER, said)) if text is not None}
+            self._heard = named or self._heard
+        spoken = (said or "") if self.spec.utterances else self.interface.symbols[said]
+        self._talk = [*self._talk[-TALK:], (SOLVER, spoken), ("teacher", self._last.heard)]
+
+    def _on_task(self, task: Any) -> None:
+        channel = self._running()._output_channel
+        self._opening = channel.get_text().strip()
+
+    def _on_reward(self, task: Any, reward: float) -> None:
+        self._results = (*self._results, (kind_of(type(task)), float(reward)))
+
+    def _scheduler(self, seed: int) -> TaskScheduler:
+        """The scheduler of an episode, whose first task is number `seed` modulo the number of tasks."""
+        if self.config.config is not None:
+            loaded: TaskScheduler = load_scheduler(self.config.config)
+            return loaded
+        classes = task_sets.task_classes(self.config.tasks)
+        grid = GridWorld()
+        tasks = [made(world=grid) if hasattr(made, "grid") else made() for made in classes]
+        first = seed % len(tasks)
+        tasks = tasks[first:] + tasks[:first]
+        if self.config.scheduler == "random":
+            return _FirstThenRandom(tasks)
+        if self.config.scheduler == "sequential":
+            return SequentialTaskScheduler(tasks)
+        return IncrementalTaskScheduler(tasks)
+
+    def _checked(self, actions: Mapping[str, Action]) -> tuple[Any, str | None]:
+        """The solver's symbol or utterance, and what the setter says.
+
+        Raises:
+            ValueError: an unknown role, or a movement outside the action space.
+        """
+        bins = [component.bins for component in self.spec.movement]
+        for role, action in actions.items():
+            if role not in self.spec.roles:
+                raise ValueError(f"no role is called {role!r}.{did_you_mean(role, self.spec.roles)}")
+            movement = np.asarray(action.movement)
+            if movement.shape != (1, len(bins)):
+                raise ValueError(f"the movement of {role} has shape {movement.shape}, expected {(1, len(bins))}")
+            if any(not 0 <= chosen < bins[0] for chosen in movement[0].tolist()):
+                raise ValueError(f"the movement of {role} is {movement.tolist()}, bins go from 0 to {bins[0] - 1}")
+        action = actions.get(SOLVER, Action(self.spec.rest()))
+        if not self.spec.utterances:
+            return int(action.movement[0, 0]), None
+        named = actions[SETTER].utterance if SETTER in actions else None
+        return action.utterance, named
+
+    def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
+        wanted = self.spec.roles if observers is None else observers
+        vector = self.interface.senses(self._last)
+        if not self.spec.utterances:
+            return {role: View(vector=vector) for role in wanted}
+        heard = {SETTER: self._said[SOLVER], SOLVER: self._heard}
+        return {role: View(vector=vector, heard=heard[role], said=self._said[role]) for role in wanted}
+
+    def _running(self) -> Environment:
+        if self.environment is None:
+            self._begin(0)
+        assert self.environment is not None
+        return self.environment
+
+    def _identity(self) -> Mapping[str, Any]:
+        kept: Mapping[str, Any] = json.loads(json.dumps({"name": "commai", "version": VERSION, **asdict(self.config)}))
+        return kept
+
+    def _read(self, state: bytes) -> Mapping[str, Any]:
+        try:
+            saved = json.loads(state)
+        except ValueError as broken:
+            raise ValueError(f"{len(state)} bytes are no saved state of the world 'commai'") from broken
+        identity = saved.get("world") if isinstance(saved, dict) else None
+        if identity != self._identity():
+            raise ValueError(f"the state was saved by {identity}, this world is {self._identity()}; make that one")
+        return dict(saved)
+
+
+class _FirstThenRandom(RandomTaskScheduler):
+    """The first task of the list, then any."""
+
+    _begun = False
+
+    def get_next_task(self, train_mode: bool = True) -> Any:
+        task = super().get_next_task(train_mode) if self._begun else self.tasks[0]
+        self._begun = True
+        return task
+
+
+def kind_of(task: type[Any]) -> str:
+    """The kind of a task: the name of its class, with its module where several have that name."""
+    try:
+        task_sets.find(task.__name__)
+    except ValueError:
+        return f"{task.__module__.rpartition('.tasks.')[2]}.{task.__name__}"
+    return task.__name__
+
+
+def _interface(config: CommAIConfig) -> Interface:
+    if config.interface == "characters":
+        return Characters(config.alphabet)
+    if config.interface == "utterances":
+        return Utterances(config.silence)
+    classes = [] if config.config else task_sets.task_classes(config.tasks)
+    return Bits(nano=bool(classes) and all(made.__module__.endswith(".nano") for made in classes))
+
+
+def _unspeakable(tasks: tuple[str, ...], alphabet: str) -> Mapping[str, str]:
+    """The characters of answers that the alphabet lacks, by task."""
+    missing = {
+        made.__name__: "".join(sorted(set(getattr(made, "spoken", "")) - set(alphabet)))
+        for made in task_sets.task_classes(tasks)
+    }
+    return {name: letters for name, letters in missing.items() if letters}
+
+
+@cache
+def _step_limits(config: CommAIConfig) -> Mapping[str, int]:
+    """The steps in which an instance of each kind is surely over: the longest limit of a few draws, and feedback."""
+    world = CommAI(config)
+    limits: dict[str, int] = {}
+    bits = 1 if isinstance(world.interface, Bits) and world.interface.nano else 8
+    for seed in range(4 * len(world._scheduler(0).tasks)):
+        world.reset(Start(seed=seed), observers=())
+        facts = world.facts()
+        characters = facts.task._max_time / bits + (FEEDBACK if bits > 1 else 2)
+        limits[facts.kind] = max(limits.get(facts.kind, 0), int(characters / world.interface.characters_per_step) + 2)
+    return limits

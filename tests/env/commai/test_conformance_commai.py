@@ -1,0 +1,86 @@
+"""CommAI obeys the contract of worlds in each of its interfaces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interplay.env import registry
+from interplay.env.conformance import WorldConformance
+from interplay.env.world import Start, World
+
+
+class TestCharacters(WorldConformance):
+    steps = 30
+
+    def make_world(self) -> World:
+        return registry.make("commai", instances=2)
+
+
+class TestBits(WorldConformance):
+    def make_world(self) -> World:
+        return registry.make("commai", tasks=["nano"], interface="bits", instances=4)
+
+
+class TestBitsOfCharacters(WorldConformance):
+    steps = 60
+
+    def make_world(self) -> World:
+        return registry.make("commai", tasks=["Repeat3V1L", "RepeatWhatISayTask"], interface="bits")
+
+
+class TestUtterances(WorldConformance):
+    def make_world(self) -> World:
+        return registry.make("commai", interface="utterances", instances=9)
+
+
+class TestNavigation(WorldConformance):
+    def make_world(self) -> World:
+        return registry.make("commai", tasks=["navigation"], interface="utterances", instances=9, scramble=True)
+
+
+def play(world: World, seed: int, confused: bool) -> tuple[list[float], int]:
+    """The rewards of an episode that the expert plays, and its steps."""
+    world.reset(Start(seed=seed))
+    kind = world.facts().kind
+    task = world.tasks().sample(kind, np.random.default_rng(0))
+    expert = (task.misread(world, np.random.default_rng(seed)) if confused else task).expert(world)
+    rewards = []
+    for step in range(world.tasks().step_limits[kind]):
+        outcome = world.step({"solver": expert.act(world)})
+        rewards.append(outcome.env_reward)
+        if outcome.done:
+            assert task.success(world.facts(), []) is (not confused), f"{kind}: {world.facts()}"
+            assert task.progress(world.facts()) == float(not confused)
+            return rewards, step
+    raise AssertionError(f"{kind} is not over within its limit: {world.facts()}")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "interface"),
+    [("micro", "characters"), ("nano", "bits"), ("nano", "characters"), ("micro", "bits"), ("micro", "utterances")],
+)
+def test_the_expert_succeeds_and_its_wrong_answer_fails(tasks: str, interface: str) -> None:
+    world = registry.make("commai", tasks=[tasks], interface=interface)
+    kinds = world.tasks().kinds
+    for seed in range(2 * len(kinds)):
+        for confused in (False, True):
+            rewards, _ = play(world, seed, confused)
+            assert (sum(rewards) > 0) is not confused
+
+
+def test_the_seed_chooses_the_first_task() -> None:
+    world = registry.make("commai", tasks=["micro", "nano"])
+    kinds = world.tasks().kinds
+    for seed in range(len(kinds)):
+        world.reset(Start(seed=seed))
+        assert world.facts().kind == kinds[seed]
+    rng = np.random.default_rng(3)
+    for kind in kinds:
+        world.reset(Start(seed=world.seed_for(kind, rng)))
+        assert world.facts().kind == kind
+
+
+def test_an_alphabet_must_be_able_to_answer() -> None:
+    with pytest.raises(ValueError, match="Repeat3V1L needs 'C'"):
+        registry.make("commai", alphabet=" AB.")
