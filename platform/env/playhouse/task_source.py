@@ -15,11 +15,9 @@ import numpy as np
 from interplay.env.playhouse.control.experts import build_expert, build_partner
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
-from interplay.env.playhouse.requests.cues import CUES
-from interplay.env.playhouse.requests.modifiers import MODIFIERS
+from interplay.env.playhouse.requests.cues import CUES, MODIFIERS
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.kinds import KINDS, load_task, sample_task
-from interplay.env.playhouse.tasks.stored_tasks import migrated
+from interplay.env.playhouse.tasks.kinds import KINDS, load_task, migrated, sample_task
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import Expert, Task, TaskSource
 from interplay.env.world import World, WorldSpec

@@ -18,7 +18,7 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.layouts import ArrangementPlan
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions import shapes
+from interplay.env.playhouse.tasks.instructions import arrangement
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts
@@ -28,8 +28,9 @@ from interplay.env.world import Start, World
 
 KINDS = ("tower", "row", "triangle", "square", "circle", "group")
 WORDINGS = (
-    shapes.TOWER_WORDINGS, shapes.ROW_WORDINGS, shapes.ROW_BY_SIZE_WORDINGS, shapes.TRIANGLE_WORDINGS,
-    shapes.SQUARE_WORDINGS, shapes.CIRCLE_WORDINGS, shapes.GROUP_WORDINGS, shapes.GROUP_AT_WORDINGS,
+    arrangement.TOWER_WORDINGS, arrangement.ROW_WORDINGS, arrangement.ROW_BY_SIZE_WORDINGS,
+    arrangement.TRIANGLE_WORDINGS, arrangement.SQUARE_WORDINGS, arrangement.CIRCLE_WORDINGS,
+    arrangement.GROUP_WORDINGS, arrangement.GROUP_AT_WORDINGS,
 )  # fmt: skip
 SIZES = (0.08, 0.1, 0.12, 0.14, 0.16, 0.168)  # the last two hardly differ
 NAMES = ("red block", "red box", "white block", "white drum", "blue block", "blue ball")

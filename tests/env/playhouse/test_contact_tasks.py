@@ -12,11 +12,10 @@ from house_scenes import SPEC, StillHouse, house, tasks_of, thing
 
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.planning.pushes import push_path_is_free
+from interplay.env.playhouse.planning.ways_ahead import push_path_is_free
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions.push import Push
-from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
-from interplay.env.playhouse.tasks.instructions.use_tool import Hit, PushWith, TouchWith, UseTool
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import Throw, ThrowOut
+from interplay.env.playhouse.tasks.instructions.push_and_tools import Hit, Push, PushWith, TouchWith, UseTool
 from interplay.env.playhouse.tasks.kinds import KINDS as TASK_KINDS
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts

@@ -9,7 +9,7 @@ from interplay.env.playhouse.control.steering import Steering
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions.position import Position
+from interplay.env.playhouse.tasks.instructions.put import Position
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import Task
 from interplay.env.world import Component, WorldSpec

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from staged_house import Stage
 
-from interplay.env.playhouse.control.hand_over_experts import HandOverExpert, ReceiveExpert
+from interplay.env.playhouse.control.place_experts import HandOverExpert, ReceiveExpert
 from interplay.env.playhouse.physics.simulation import NOOP_MOVE
-from interplay.env.playhouse.tasks.instructions.bring import HandOver
+from interplay.env.playhouse.tasks.instructions.bring_and_reposition import HandOver
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import Start
 

@@ -11,8 +11,7 @@ from house_scenes import house, one_room, thing
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.referring import generation, nouns, ternary_predicates
-from interplay.env.playhouse.language.referring.expressions import ReferringExpressions, referring_expressions
-from interplay.env.playhouse.language.referring.naming import ByColor
+from interplay.env.playhouse.language.referring.expressions import ByColor, ReferringExpressions, referring_expressions
 from interplay.env.playhouse.language.referring.post_modifiers import (
     closeness,
     heights,
@@ -21,7 +20,7 @@ from interplay.env.playhouse.language.referring.post_modifiers import (
     sides,
     supports,
 )
-from interplay.env.playhouse.requests.modifiers import MODIFIERS
+from interplay.env.playhouse.requests.cues import MODIFIERS
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
 from interplay.env.playhouse.world import Playhouse

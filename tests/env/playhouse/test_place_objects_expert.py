@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from seeded_tasks import asked
 
-from interplay.env.playhouse.control.place_experts import PlaceObjectsExpert
+from interplay.env.playhouse.control.place_experts import PlaceObjectsExpert, PositionExpert
 from interplay.env.playhouse.control.place_skill import CARRY_DISTANCE_M
-from interplay.env.playhouse.control.position_expert import PositionExpert
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.reach import hand_distance
-from interplay.env.playhouse.tasks.instructions.fill import Fill
-from interplay.env.playhouse.tasks.instructions.lift import LiftContainer
-from interplay.env.playhouse.tasks.instructions.position import Position
-from interplay.env.playhouse.tasks.instructions.put import Put
+from interplay.env.playhouse.tasks.instructions.containers import Fill
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import LiftContainer
+from interplay.env.playhouse.tasks.instructions.put import Position, Put
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import Task

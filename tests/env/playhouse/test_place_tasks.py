@@ -13,16 +13,16 @@ from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions.stand import (
+from interplay.env.playhouse.tasks.instructions.go_and_stand import (
     GO_ROOM_WORDINGS,
     MISREAD_RELATIONS,
     STAND_BETWEEN_WORDINGS,
     STAND_WORDINGS,
     GoRoom,
     Stand,
+    StandAt,
     StandBetween,
 )
-from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask
 

@@ -9,8 +9,8 @@ import pytest
 from house_scenes import house, thing
 from staged_house import Stage
 
-from interplay.env.playhouse.tasks.instructions.bring import HandOver
-from interplay.env.playhouse.tasks.instructions.lift import LiftContainer
+from interplay.env.playhouse.tasks.instructions.bring_and_reposition import HandOver
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import LiftContainer
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import ContactEvent, HouseFacts
 

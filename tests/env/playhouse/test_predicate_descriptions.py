@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.predicates.descriptions import LARGER_VOLUME_RATIO
+from interplay.env.playhouse.truth.predicates.relations import LARGER_VOLUME_RATIO
 
 
 def test_matching_by_size_and_attribute() -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from interplay.core.renamed_settings import RENAMED_TASK_KINDS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.tasks.kinds import KINDS, load_task
-from interplay.env.playhouse.tasks.stored_tasks import migrated
+from interplay.env.playhouse.tasks.kinds import KINDS, load_task, migrated
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask
 from interplay.env.world import Start

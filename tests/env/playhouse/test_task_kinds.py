@@ -15,10 +15,9 @@ from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
 from interplay.env.playhouse.requests.cues import Cue
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
+from interplay.env.playhouse.tasks.instructions.go_and_stand import StandAt
 from interplay.env.playhouse.tasks.kinds import KINDS
-from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, TaskKind
 from interplay.env.playhouse.truth.facts import Body, HouseFacts
 from interplay.env.playhouse.world import Playhouse
 

@@ -10,8 +10,8 @@ import pytest
 from house_scenes import StillHouse, house, one_room, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.tasks.instructions.go import Go
-from interplay.env.playhouse.tasks.instructions.position import Position
+from interplay.env.playhouse.tasks.instructions.go_and_stand import Go
+from interplay.env.playhouse.tasks.instructions.put import Position
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.world import Playhouse

@@ -10,9 +10,9 @@ from house_scenes import StillHouse, house, one_room, tasks_of, thing
 
 from interplay.env.playhouse.language.templates import plural
 from interplay.env.playhouse.task_source import PlayhouseTasks
-from interplay.env.playhouse.tasks.instructions.go import Go
-from interplay.env.playhouse.tasks.instructions.lift import Lift
-from interplay.env.playhouse.tasks.instructions.position import Position
+from interplay.env.playhouse.tasks.instructions.go_and_stand import Go
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import Lift
+from interplay.env.playhouse.tasks.instructions.put import Position
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask, words

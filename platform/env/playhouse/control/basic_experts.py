@@ -6,14 +6,13 @@ import math
 from dataclasses import replace
 
 from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.tolerances import APPROACH_AIM_RAD, START_RADIUS_M
+from interplay.env.playhouse.control.steering import APPROACH_AIM_RAD, START_RADIUS_M
 from interplay.env.playhouse.planning.navigation import distance_in_room
-from interplay.env.playhouse.planning.pushes import PUSH_RUN_UP_M, PushPath, best_push_path, push_path_is_free
-from interplay.env.playhouse.tasks.instructions.go import Go
-from interplay.env.playhouse.tasks.instructions.lift import Lift, LiftContainer
-from interplay.env.playhouse.tasks.instructions.push import Push
+from interplay.env.playhouse.planning.ways_ahead import PUSH_RUN_UP_M, PushPath, best_push_path, push_path_is_free
+from interplay.env.playhouse.tasks.instructions.go_and_stand import Go, StandAt
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import Lift, LiftContainer
+from interplay.env.playhouse.tasks.instructions.push_and_tools import Push
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
-from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
 from interplay.env.task import Expert

@@ -14,24 +14,30 @@ from interplay.env.playhouse.control.basic_experts import (
     SequenceExpert,
     StandAtExpert,
 )
-from interplay.env.playhouse.control.hand_over_experts import HandOverExpert, ReceiveExpert
-from interplay.env.playhouse.control.place_experts import ArrangeExpert, PlaceObjectsExpert
-from interplay.env.playhouse.control.position_expert import PositionExpert
+from interplay.env.playhouse.control.place_experts import (
+    ArrangeExpert,
+    HandOverExpert,
+    PlaceObjectsExpert,
+    PositionExpert,
+    ReceiveExpert,
+)
 from interplay.env.playhouse.control.question_experts import AnswerExpert, LocateExpert, SearchAndAnswerExpert
 from interplay.env.playhouse.control.steering import Steering
-from interplay.env.playhouse.control.throw_experts import ThrowExpert, ThrowOutExpert
-from interplay.env.playhouse.control.tool_experts import HitExpert, PushWithExpert, TouchWithExpert
+from interplay.env.playhouse.control.throw_and_tool_experts import (
+    HitExpert,
+    PushWithExpert,
+    ThrowExpert,
+    ThrowOutExpert,
+    TouchWithExpert,
+)
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
-from interplay.env.playhouse.tasks.instructions.bring import HandOver
-from interplay.env.playhouse.tasks.instructions.go import Go
-from interplay.env.playhouse.tasks.instructions.lift import Lift, LiftContainer
+from interplay.env.playhouse.tasks.instructions.bring_and_reposition import HandOver
+from interplay.env.playhouse.tasks.instructions.go_and_stand import Go, StandAt
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import Lift, LiftContainer, Throw, ThrowOut
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
-from interplay.env.playhouse.tasks.instructions.position import Position
-from interplay.env.playhouse.tasks.instructions.push import Push
+from interplay.env.playhouse.tasks.instructions.push_and_tools import Hit, Push, PushWith, TouchWith
+from interplay.env.playhouse.tasks.instructions.put import Position
 from interplay.env.playhouse.tasks.instructions.sequence import TaskSequence
-from interplay.env.playhouse.tasks.instructions.stand_at import StandAt
-from interplay.env.playhouse.tasks.instructions.throw import Throw, ThrowOut
-from interplay.env.playhouse.tasks.instructions.use_tool import Hit, PushWith, TouchWith
 from interplay.env.playhouse.tasks.questions.question import Question
 from interplay.env.task import Expert, Task
 from interplay.env.world import World

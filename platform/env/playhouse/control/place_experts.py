@@ -1,4 +1,5 @@
-"""Putting things down: at places that a task accepts, and stacked or laid out in a shape."""
+"""Putting things down: at places that a task accepts, and stacked or laid out in a shape; and handing a thing over: the
+solver holds it out, the setter takes it."""
 
 from __future__ import annotations
 
@@ -6,18 +7,30 @@ import math
 from dataclasses import replace
 
 from interplay.env.playhouse.control.place_skill import PlaceSkill
+from interplay.env.playhouse.control.skills import Skills
+from interplay.env.playhouse.control.steering import (
+    CALM_TURN_RAD,
+    CARRY_HEIGHT_M,
+    CARRY_PITCH_RAD,
+    MAX_TURN_RAD,
+    STEP_PITCH_RAD,
+    Steering,
+)
 from interplay.env.playhouse.house.catalog import BIN
-from interplay.env.playhouse.physics.hand import MIN_CARRY_M
+from interplay.env.playhouse.physics.hand import MIN_CARRY_M, is_offered
 from interplay.env.playhouse.planning.layouts import ArrangementPlan
-from interplay.env.playhouse.planning.navigation import PRICE_OF_OBJECT
+from interplay.env.playhouse.planning.navigation import PRICE_OF_OBJECT, distance_in_room
 from interplay.env.playhouse.planning.placement import Placement, reachable_placements, standing_here_or_near
-from interplay.env.playhouse.planning.reach import PUSH_M, hand_distance
+from interplay.env.playhouse.planning.reach import PUSH_M, eye_distance, hand_distance, pitch_for_height
 from interplay.env.playhouse.planning.stacks import Stack
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
+from interplay.env.playhouse.tasks.instructions.bring_and_reposition import HandOver
 from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
+from interplay.env.playhouse.tasks.instructions.put import Position
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
-from interplay.env.world import Movement, World
+from interplay.env.task import Expert
+from interplay.env.world import Action, Movement, World
 
 RELEASE_SETTLING_STEPS = 6  # to wait for a released thing to come to rest
 DONE_STEPS = 3  # for which the task has to stay done
@@ -155,3 +168,142 @@ class ArrangeExpert(PlaceSkill[Arrangement]):
             self._idle_steps, self._plan, self._in_place = 0, None, EXACT_M
             self._rounds += 1
         return self._steering.hold() if self._rounds < MAX_ROUNDS else None
+
+
+RELEASE_GAP_M = 0.42  # from edge to edge, at which a carried thing is close enough to be released
+LOWERING_GAP_M = 0.52  # the same, once lowering has begun
+TOUCHING_GAP_M = 0.05  # from edge to edge, at which the thing would land on top of the other
+MAX_RELEASE_HEIGHT_M = 0.12
+MAX_LOWERING_STEPS = 4
+OBSTACLE_AIM_RAD = math.radians(40)
+
+
+class PositionExpert(Skills[Position]):
+    """Carries one thing to another and releases it there, for players that can neither push, pull nor strafe.
+
+    With those movements, `PlaceObjectsExpert` does the same more precisely.
+    """
+
+    max_turn = MAX_TURN_RAD  # the ways are long
+
+    def __init__(self, task: Position, world: World) -> None:
+        super().__init__(task, world)
+        self._lowering_steps = 0
+        self._was_held = False
+
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
+        thing, other = self._task.thing(facts), facts.things[self._task.other]
+        body = facts.bodies[self.role]
+        if self._task.is_done(facts):
+            return None
+        lost = self._was_held and body.holding is None  # knocked out of the hand in a turn
+        if lost and (movement := self._search.look_around(body, other)) is not None:
+            return movement
+        if (movement := self.fetch(facts, thing)) is not None:
+            return movement
+        self._was_held = True
+        return self._carry(facts, thing, other)
+
+    def _carry(self, facts: HouseFacts, thing: Thing, other: Thing) -> Movement:
+        """With the thing in hand: raises it, walks until it is next to the other, lowers and releases it."""
+        body = facts.bodies[self.role]
+        near = predicates.gap(thing, other) <= (LOWERING_GAP_M if self._lowering_steps else RELEASE_GAP_M)
+        if near and predicates.same_room(thing.room, other.room):
+            return self._put_down(thing, other)
+        self._lowering_steps = 0
+        pitch = pitch_for_height(CARRY_HEIGHT_M, body, eye_distance(body, thing)) - body.pitch
+        if (movement := self._search.look_around(body, other, pitch=pitch, grasp=True)) is not None:
+            return movement
+        distance = distance_in_room(facts, other.room, lambda point: predicates.edge_distance(point, other))
+        within = max(math.dist(body.position, thing.xy) + thing.radius + RELEASE_GAP_M - 0.25, 0.3)
+        if distance(body.position) <= within - 0.3 and predicates.in_front(body, other.xy, OBSTACLE_AIM_RAD):
+            return self._put_down(thing, other)  # an obstacle holds it up
+        return self._walker.towards(facts, other.xy, distance, within, pitch=pitch, grasp=True)
+
+    def _put_down(self, thing: Thing, other: Thing) -> Movement:
+        """Lowers and releases the thing; steps back first if it would land on top of the other, or lies there."""
+        over = predicates.edge_distance(thing.xy, other) == 0.0
+        low = predicates.bottom(thing) <= MAX_RELEASE_HEIGHT_M and not over
+        self._lowering_steps += 1
+        if not low and self._lowering_steps <= MAX_LOWERING_STEPS:
+            return self._steering.hold(pitch=-STEP_PITCH_RAD, grasp=True)
+        if not low and predicates.gap(thing, other) <= TOUCHING_GAP_M:
+            return self._steering.hold(forward=-1, yaw=MAX_TURN_RAD, grasp=True)
+        self._lowering_steps = 0
+        return self._steering.hold()
+
+
+FACING_DISTANCES_M = (1.3, 1.45)  # from the setter to the solver in front of it
+HOLD_OUT_HEIGHT_M = 1.0
+DIRECTIONS_FROM_SETTER = 12  # directions from the setter in which the solver may stand
+HOLD_OUT_PATIENCE_STEPS = 12  # then the thing is held out from elsewhere
+HOLD_OUT_AIM_RAD = math.radians(8)  # off the setter, at most
+
+SETTER_PITCH_RAD = math.radians(-15)  # while looking at the solver and at the thing in its hand
+SOLVER_AIM_RAD = math.radians(10)
+
+
+class HandOverExpert(PlaceSkill[HandOver]):
+    """Fetches a thing, walks up to the setter, and holds it out until it is taken."""
+
+    def __init__(self, task: HandOver, world: World) -> None:
+        super().__init__(task, world)
+        self._placement: Placement | None = None  # where it stands to hold the thing out
+        self._placements = 0  # tried so far
+        self._waited_steps = 0
+
+    def next_movement(self, facts: HouseFacts) -> Movement | None:
+        if self._task.is_done(facts):
+            return None
+        thing = self._task.thing(facts)
+        if (movement := self.fetch(facts, thing)) is not None:
+            return movement
+        body, setter = facts.bodies[self.role], facts.bodies[self._task.setter]
+        if (movement := self.draw_in(body, thing, CARRY_PITCH_RAD)) is not None:
+            return movement
+        if self._placement is None or self._waited_steps > HOLD_OUT_PATIENCE_STEPS:
+            angles = [math.tau * k / DIRECTIONS_FROM_SETTER for k in range(DIRECTIONS_FROM_SETTER)]
+            before = Placement(setter.position, HOLD_OUT_HEIGHT_M, setter.room, stand_distances=FACING_DISTANCES_M)
+            sides = [replace(before, approach_angle=angle) for angle in angles]
+            options = reachable_placements(facts, self.role, thing, sides)
+            if not options:
+                return self._steering.hold(grasp=True)
+            self._placement, self._waited_steps = options[self._placements % len(options)], 0
+            self._placements += 1
+        tilt = CARRY_PITCH_RAD - body.pitch
+        if (movement := self.walk_to_stand(facts, body, self._placement, tilt)) is not None:
+            return movement
+        self._waited_steps += 1
+        turn = predicates.bearing(body, setter.position)
+        return self._steering.hold(yaw=turn if abs(turn) > HOLD_OUT_AIM_RAD else 0.0, pitch=tilt, grasp=True)
+
+
+class ReceiveExpert(Expert):
+    """Turns to the solver, and takes the thing once it is held out within reach."""
+
+    def __init__(self, task: HandOver, world: World) -> None:
+        self._task = task
+        self._steering = Steering(world.spec)
+
+    def act(self, world: World) -> Action:
+        facts: HouseFacts = world.facts()
+        body, other = facts.bodies[self._task.setter], facts.bodies[self._task.solver]
+        thing = self._task.thing(facts)
+        if body.holding == thing.index:
+            self.finished = True
+            return Action(self._steering.hold(grasp=True))
+        if thing.held_by == self._task.solver and _is_held_out(body, other, thing):
+            if body.looking_at == thing.index:
+                return Action(self._steering.hold(grasp=True))
+            turn = predicates.bearing(body, thing.xy)
+            return Action(self._steering.hold(yaw=turn, pitch=predicates.elevation(body, thing) - body.pitch))
+        if not predicates.same_room(body.room, other.room):
+            return Action(self._steering.hold())
+        turn, pitch = predicates.bearing(body, other.position), SETTER_PITCH_RAD - body.pitch
+        yaw = turn if abs(turn) > SOLVER_AIM_RAD else 0.0
+        return Action(self._steering.hold(yaw=yaw, pitch=pitch, max_turn=CALM_TURN_RAD))
+
+
+def _is_held_out(body: Body, other: Body, thing: Thing) -> bool:
+    away = math.hypot(math.dist(body.position, thing.xy), body.eye_height - thing.position[2])
+    return away <= body.reach and is_offered(other.position, other.yaw, body.position)

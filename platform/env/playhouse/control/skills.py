@@ -11,9 +11,7 @@ import math
 from abc import abstractmethod
 from typing import Generic, Protocol, TypeVar
 
-from interplay.env.playhouse.control.steering import CALM_TURN_RAD, Steering
-from interplay.env.playhouse.control.tolerances import APPROACH_AIM_RAD
-from interplay.env.playhouse.control.walker import Walker
+from interplay.env.playhouse.control.steering import APPROACH_AIM_RAD, CALM_TURN_RAD, Steering, Walker
 from interplay.env.playhouse.planning.navigation import Distance, distance_in_room
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing

@@ -9,8 +9,7 @@ import numpy as np
 
 from interplay.env.playhouse.language.referring.expressions import ReferringExpressions, referring_expressions
 from interplay.env.playhouse.language.referring.generation import EVERYDAY
-from interplay.env.playhouse.requests.cues import Cue
-from interplay.env.playhouse.requests.modifiers import Modifier
+from interplay.env.playhouse.requests.cues import Cue, Modifier
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.kinds import is_question, sample_task
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask

@@ -1,15 +1,18 @@
-"""Context in which a task is drawn: the house, the players, and the style of referring to things."""
+"""Context in which a task is drawn: the house, the players, and the style of referring to things; helpers of all
+samplers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
+from interplay.env.playhouse.language.referring.expressions import ByColor, Naming
 from interplay.env.playhouse.language.referring.generation import EVERYDAY, ReferringStyle
-from interplay.env.playhouse.language.referring.naming import ByColor, Naming
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.truth import predicates
@@ -89,3 +92,42 @@ class TaskContext:
     def walking_distance(self, thing: Thing) -> float:
         """Meters that the solver has to walk to a thing."""
         return predicates.walking_distance(self.facts, self.facts.bodies[self.solver].position, thing)
+
+
+T = TypeVar("T")
+
+
+def sample_one(choices: Sequence[T], rng: np.random.Generator, kind: str, reason: str) -> T:
+    """Draws one of the choices with equal probability.
+
+    Raises:
+        InfeasibleTask: there is no choice; `reason` says why.
+    """
+    if not choices:
+        raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: {reason}")
+    return choices[int(rng.integers(len(choices)))]
+
+
+def room_of_player(facts: HouseFacts, role: str) -> str:
+    """Returns the name of the room that a player is in, or of the nearest one if it stands in a doorway."""
+    return predicates.nearest_room(facts, facts.bodies[role].position).name
+
+
+def objects_here(context: TaskContext) -> list[Thing]:
+    """Returns the loose objects of the solver's room."""
+    room = room_of_player(context.facts, context.solver)
+    return [thing for thing in predicates.matching(context.facts, room=room) if not thing.furniture]
+
+
+def nameable_things_here(context: TaskContext) -> list[Thing]:
+    """Returns the nameable things of the solver's room, furniture and objects that no player holds."""
+    room = room_of_player(context.facts, context.solver)
+    return [thing for thing in context.nameable_things() if thing.room == room and thing.held_by is None]
+
+
+def answers_naming(facts: HouseFacts, things: Sequence[Thing]) -> tuple[str, ...]:
+    """Returns the answers that name one of the things: "red ball", and "ball" if the house has no other ball."""
+    categories = Counter(thing.category for thing in facts.things)
+    names = dict.fromkeys(thing.name for thing in things)
+    categories_alone = dict.fromkeys(thing.category for thing in things if categories[thing.category] == 1)
+    return (*names, *categories_alone)

@@ -1,4 +1,7 @@
-"""All kinds of task of the Playhouse. A new kind is defined in its own module and added to this list."""
+"""All kinds of task of the Playhouse. A new kind is defined in its own module and added to this list.
+
+Tasks that version 0.1 stored in episodes are migrated when they are loaded.
+"""
 
 from __future__ import annotations
 
@@ -7,72 +10,90 @@ from typing import Any
 
 import numpy as np
 
+from interplay.core.renamed_settings import RENAMED_TASK_KINDS
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions import (
-    bring,
-    fill,
-    go,
-    lift,
-    position,
-    push,
+    arrangement,
+    bring_and_reposition,
+    containers,
+    go_and_stand,
+    lift_and_throw,
+    push_and_tools,
     put,
-    remove,
-    reposition,
     sequence,
-    shapes,
-    stand,
-    throw,
-    use_tool,
 )
-from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, TaskKind
 from interplay.env.playhouse.tasks.questions import (
-    color_questions,
+    color_and_size_questions,
     count_questions,
     fact_questions,
-    location_questions,
-    number_questions,
-    size_questions,
-    view_questions,
+    view_and_location_questions,
 )
 from interplay.env.playhouse.tasks.questions.question import Question
-from interplay.env.playhouse.tasks.stored_tasks import migrated
-from interplay.env.playhouse.tasks.task_kind import TaskKind
+
+RENAMED_MODIFIERS = {"by_colour": "by_color", "location_by_colour": "location_by_color"}
+RENAMED_FIELDS = {"things": "candidates", "among": "candidates", "wanted": "count", "beside": "furniture"}
+# Fields that are now values of the baseline.
+BASELINE_FIELDS = {
+    "start": "walk",
+    "apart": "carry",
+    "asked": "since",
+    "rest_height": "height",
+    "away": "doorway",
+    "placed": "placed",
+    "spot_x": "spot_x",
+    "spot_y": "spot_y",
+}
+
+
+def migrated(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a stored task under their present names; those of the present version unchanged."""
+    kind, modifier = str(stored["kind"]), stored.get("modifier")
+    fields = {**stored, "kind": RENAMED_TASK_KINDS.get(kind, kind)}
+    if modifier is not None:
+        fields["modifier"] = RENAMED_MODIFIERS.get(modifier, modifier)
+    if "baseline" in fields:
+        return fields
+    for part in ("first", "second"):
+        if part in fields:
+            fields[part] = migrated(fields[part])
+    if "mistakes" in fields:
+        return {"scope": "house" if "room" in fields else "room", **fields}
+    fields = {RENAMED_FIELDS.get(name, name): value for name, value in fields.items()}
+    baseline = {new: fields.pop(old) for old, new in BASELINE_FIELDS.items() if old in fields}
+    return fields | ({"baseline": baseline | _baseline_of_candidates(fields)} if baseline else {})
+
+
+def _baseline_of_candidates(fields: dict[str, Any]) -> dict[str, float]:
+    """Moves the lists of `starts`, `aparts` and `origins` of the candidates to values of the baseline."""
+    indices = fields.get("candidates", ())
+    walks, carries, origins = (fields.pop(name, ()) for name in ("starts", "aparts", "origins"))
+    baseline = {f"walk_{i}": walk for i, walk in zip(indices, walks, strict=False)}
+    baseline |= {f"carry_{i}": carry for i, carry in zip(indices, carries, strict=False)}
+    axes = [f"{axis}_{i}" for i in indices for axis in "xy"]
+    return baseline | dict(zip(axes, origins, strict=False))
+
 
 # The order is that of the probes in a report, and that in which a setter draws kinds.
 _KINDS: tuple[TaskKind, ...] = (
-    go.KIND,
-    lift.LIFT_KIND,
-    position.KIND,
-    color_questions.COLOR_KIND,
-    count_questions.COUNT_KIND,
-    count_questions.EXIST_KIND,
-    *put.KINDS,
-    reposition.KIND,
-    bring.BRING_KIND,
-    bring.HAND_OVER_KIND,
-    remove.KIND,
-    lift.LIFT_CONTAINER_KIND,
-    fill.KIND,
-    *stand.KINDS,
-    push.KIND,
-    *use_tool.KINDS,
-    *throw.KINDS,
-    *shapes.KINDS,
-    sequence.KIND,
-    size_questions.LARGER_KIND,
-    color_questions.SAME_COLOR_KIND,
-    *location_questions.KINDS,
-    view_questions.SEEN_KIND,
-    fact_questions.KIND,
-    location_questions.WHEREABOUTS_KIND,
-    count_questions.HOW_MANY_KIND,
-    view_questions.NOTICED_KIND,
-    color_questions.COLOR_OF_KIND,
-    color_questions.SAME_OR_DIFFERENT_KIND,
-    number_questions.KIND,
-    count_questions.PRESENT_KIND,
-    size_questions.SIZE_KIND,
-)
+    go_and_stand.go_kind, lift_and_throw.lift_kind, put.position_kind,
+    color_and_size_questions.color_kind, count_questions.count_kind, count_questions.exist_kind,
+    *put.PUT_KINDS, bring_and_reposition.reposition_kind,
+    bring_and_reposition.bring_kind, bring_and_reposition.hand_over_kind,
+    containers.remove_kind, lift_and_throw.lift_container_kind, containers.fill_kind,
+    go_and_stand.stand_kind, go_and_stand.stand_between_kind, go_and_stand.go_room_kind,
+    push_and_tools.push_kind, *push_and_tools.TOOL_KINDS,
+    lift_and_throw.throw_kind, lift_and_throw.throw_out_kind,
+    arrangement.tower_kind, arrangement.row_kind, *arrangement.OUTLINE_KINDS, arrangement.group_kind,
+    sequence.sequence_kind,
+    color_and_size_questions.larger_kind, color_and_size_questions.same_color_kind,
+    view_and_location_questions.nearest_kind, view_and_location_questions.on_top_kind,
+    view_and_location_questions.where_kind, view_and_location_questions.seen_kind,
+    fact_questions.fact_kind, view_and_location_questions.whereabouts_kind, count_questions.how_many_kind,
+    view_and_location_questions.noticed_kind, color_and_size_questions.color_of_kind,
+    color_and_size_questions.same_or_different_kind, count_questions.number_fact_kind,
+    count_questions.present_kind, color_and_size_questions.size_kind,
+)  # fmt: skip
 KINDS: dict[str, TaskKind] = {kind.name: kind for kind in _KINDS}
 
 

@@ -1,13 +1,19 @@
-"""Base of all tasks of the Playhouse: common fields, JSON form, and values measured at the start."""
+"""Base of all tasks of the Playhouse: common fields, JSON form, values measured at the start, progress; and the
+description of one kind of task: how its tasks are drawn, stored and probed.
+
+The progress of an instruction is a potential: a function of the present moment and of the task's baseline. It has no
+memory: what a player undoes, progress loses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 
+from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import Task
 from interplay.env.world import World
@@ -85,3 +91,65 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Potential:
+    """Weights of the stages of fetching an object and carrying it to a place.
+
+    Before the object is held the potential is `looking * (look + approach * nearness) + keep * carried`, while it is
+    held it is `hold + carry * carried`; `looking`, `nearness` and `carried` are in [0, 1].
+    """
+
+    look: float  # for turning towards the object
+    approach: float  # for the way to it, with the object in view
+    hold: float = 0.0  # for holding it
+    carry: float = 0.0  # for carrying it to the place
+    keep: float = 0.0  # for having carried it, once it is let go
+
+    def __call__(self, *, looking: float, nearness: float, held: bool, carried: float = 0.0) -> float:
+        if held:
+            return self.hold + self.carry * carried
+        return looking * (self.look + self.approach * nearness) + self.keep * carried
+
+
+# Bring an object to a place and let go of it there.
+CARRY_AND_RELEASE = Potential(look=0.1, approach=0.1, hold=0.45, carry=0.35, keep=0.35)
+
+
+def fraction_covered(start: float, remaining: float, goal: float) -> float:
+    """Returns the fraction in [0, 1] of the distance from `start` down to `goal` that is covered (meters)."""
+    if remaining <= goal:
+        return 1.0
+    return float(np.clip((start - remaining) / max(start - goal, 1e-6), 0.0, 1.0))
+
+
+def ramp_down(value: float, limits: tuple[float, float]) -> float:
+    """Returns 1 up to the lower limit, 0 from the upper one on, and interpolates linearly in between."""
+    low, high = limits
+    return float(np.clip((high - value) / (high - low), 0.0, 1.0))
+
+
+Sampler = Callable[[TaskContext, np.random.Generator], PlayhouseTask]  # raises InfeasibleTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskKind:
+    """One kind of task. Defined in the module of its task by `task_kind` and listed in `tasks/kinds.py`."""
+
+    name: str
+    task: type[PlayhouseTask]
+    sample: Sampler
+    wordings: tuple[str, ...] = ()  # all templates of its instruction
+    probe_steps: int = 0  # time limit of a probe if a competent solver often needs more steps than for most kinds
+    usual: bool = False  # sampled by default; other kinds only if the configuration names them
+
+
+def task_kind(
+    name: str, task: type[PlayhouseTask], *wordings: tuple[str, ...], probe_steps: int = 0, usual: bool = False
+) -> Callable[[Sampler], TaskKind]:
+    """Decorates a sampler, which becomes the kind of task that it samples."""
+    texts = tuple(chain(*wordings))
+    return lambda sample: TaskKind(
+        name=name, task=task, sample=sample, wordings=texts, probe_steps=probe_steps, usual=usual
+    )

@@ -1,16 +1,32 @@
-"""Referring expressions of the things of a house, computed once for one moment."""
+"""Referring expressions of the things of a house: noun phrases that identify one, computed once for one moment."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.language.referring.naming import Naming
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+
+
+class Naming(ABC):
+    """A set of referring expressions for the things of a house."""
+
+    @abstractmethod
+    def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
+        """Returns the noun phrases without article ("red ball") that fit this thing and no other; possibly none."""
+
+
+class ByColor(Naming):
+    """Color and category: "red ball"."""
+
+    def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
+        same_name = [other for other in facts.things if other.name == thing.name]
+        return (thing.name,) if len(same_name) == 1 else ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Styles of referring to things: the nouns and post-modifiers that a setter uses."""
+"""Styles of referring to things: the nouns and post-modifiers that a setter uses, negations and quantities.
+
+Negation refers to a thing by what it is not: "the ball that is not red"; quantity by superlatives and numbers: "the
+largest of all the balls", "the table with many things on it".
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,120 @@ from functools import cache
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.language.referring import nouns, post_modifiers
 from interplay.env.playhouse.language.referring.expressions import Description, describe_noun, first_unique
-from interplay.env.playhouse.language.referring.negation import contrasts, negations
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
-from interplay.env.playhouse.language.referring.quantity import quantities
+from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
+
+
+def negations(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
+    """Yields "not red", "not a ball", "not on the table", for all that the house has."""
+    for color in COLORS:
+        post = post_modifiers.colored(facts, color)
+        if post.certain:
+            yield post.negated(facts.things)
+    for category in sorted({thing.category for thing in facts.things if not thing.furniture}):
+        noun = describe_noun(nouns.category(category), facts)
+        yield PostModifier((f"a {noun.phrases[0]}",), noun.certain, noun.possible).negated(facts.things)
+    for post in post_modifiers.places(facts):
+        yield post.negated(facts.things)
+
+
+def contrasts(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
+    """Yields descriptions that distinguish a thing from others of its noun, or of its place, by what it is not."""
+    families = [nouns.of_family(family) for family in nouns.FAMILIES]
+    named = [nouns.category(category) for category in sorted({thing.category for thing in facts.things})]
+    colored = [nouns.thing(color) for color in sorted({thing.color for thing in facts.things})]
+    heads = [describe_noun(noun, facts) for noun in (*named, *colored, *families)]
+    anything = describe_noun(nouns.thing(), facts)
+    heads += [_at_place(anything, post) for post in post_modifiers.places(facts)]
+    for post in negations(facts, viewer):
+        for head in heads:
+            if len(head.possible) > 1 and head.certain & post.certain:
+                yield head.narrowed(post)
+
+
+def _at_place(noun: Description, place: PostModifier) -> Description:
+    phrases = tuple(f"{one} {phrase}" for one in noun.phrases for phrase in place.phrases)
+    return Description(phrases, noun.certain & place.certain, noun.possible & place.possible)
+
+
+CLEARLY_NEARER_M = 0.3  # difference of gaps from which the nearest thing is beyond doubt
+MIN_FOR_SOME, MIN_FOR_MANY = 2, 3  # things
+MIN_MORE_THINGS = 2  # in the fullest room than in the next
+
+
+def quantities(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
+    """Yields descriptions by superlatives, by the nearest thing, and by numbers of things."""
+    yield from _superlatives(facts)
+    yield from _nearest(facts)
+    modifiers = [*_laden(facts), *_in_fullest_room(facts)]
+    for thing in facts.things:
+        for noun in (nouns.category(thing.category), nouns.category(thing.category, thing.color)):
+            head = describe_noun(noun, facts)
+            yield from (head.narrowed(post) for post in modifiers if thing.index in post.certain)
+
+
+def _superlatives(facts: HouseFacts) -> Iterator[Description]:
+    """Yields "largest of all the balls" if one is clearly larger than each of the others."""
+    for noun in _nouns(facts):
+        head = describe_noun(noun, facts)
+        if len(head.certain) < MIN_FOR_SOME or head.certain != head.possible:
+            continue
+        members = [facts.things[index] for index in sorted(head.certain)]
+        for superlatives, comparison in ((("largest", "biggest"), "larger"), (("smallest",), "smaller")):
+            for thing in members:
+                if all(predicates.compared(thing, other) == comparison for other in members if other is not thing):
+                    phrases = tuple(f"{word} of all the {many}" for word in superlatives for many in noun.plurals)
+                    yield Description(phrases, frozenset({thing.index}), frozenset({thing.index}))
+
+
+def _nouns(facts: HouseFacts) -> list[Noun]:
+    categories = sorted({thing.category for thing in facts.things})
+    colors = sorted({thing.color for thing in facts.things})
+    return [
+        *map(nouns.category, categories),
+        *map(nouns.thing, colors),
+        *(nouns.of_family(family) for family in nouns.FAMILIES),
+    ]
+
+
+def _nearest(facts: HouseFacts) -> Iterator[Description]:
+    """Yields "thing that is closest of all to the sofa"."""
+    for mark in landmarks(facts):
+        others = predicates.neighbors(facts, mark.thing)
+        if len(others) < MIN_FOR_SOME or others[0].furniture:
+            continue
+        first, second = (predicates.gap(mark.thing, other) for other in others[:2])
+        if 0.0 < first <= second - CLEARLY_NEARER_M:
+            phrases = (f"thing that is closest of all to the {mark.name}", f"object nearest of all to the {mark.name}")
+            yield Description(phrases, frozenset({others[0].index}), frozenset({others[0].index}))
+
+
+def _laden(facts: HouseFacts) -> Iterator[PostModifier]:
+    """Yields "with some things on it" for furniture."""
+    loads = {thing.index: _load(facts, thing) for thing in facts.things if thing.furniture}
+    for word, least in (("some", MIN_FOR_SOME), ("many", MIN_FOR_MANY)):
+        certain = frozenset(index for index, load in loads.items() if load >= least)
+        possible = frozenset(index for index, load in loads.items() if load >= least - 1 and load > 0)
+        phrases = (f"with {word} things on it", f"that has {word} things on it")
+        yield PostModifier(phrases, certain, possible, form="with")
+
+
+def _load(facts: HouseFacts, thing: Thing) -> int:
+    return len(predicates.things_on(facts, thing))
+
+
+def _in_fullest_room(facts: HouseFacts) -> Iterator[PostModifier]:
+    """Yields "in the room with the most things"."""
+    counts = {room.name: sum(thing.room == room.name for thing in facts.things) for room in facts.rooms}
+    if len(counts) < 2:
+        return
+    first, second = sorted(counts, key=lambda name: counts[name], reverse=True)[:2]
+    if counts[first] - counts[second] >= MIN_MORE_THINGS:
+        inside = frozenset(thing.index for thing in facts.things if thing.room == first and thing.held_by is None)
+        yield PostModifier(("in the room with the most things",), inside, inside)
+
 
 NounRows = Callable[[Thing], Sequence[Sequence[Noun]]]  # of each row the first noun that identifies the thing is used
 PostModifiers = Callable[[HouseFacts, Body], Iterable[PostModifier]]

@@ -13,7 +13,7 @@ from interplay.env.playhouse.language.referring.ternary_predicates import Ternar
 from interplay.env.playhouse.language.templates import choose
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.sides import Side
+from interplay.env.playhouse.truth.predicates.relations import Side
 
 # Height of an object's underside up to which it certainly is on the floor, and from which it certainly is not.
 ON_FLOOR_M, OFF_FLOOR_M = 0.05, 0.15

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, Thing
-from interplay.env.playhouse.truth.predicates.sides import Side
+from interplay.env.playhouse.truth.predicates.relations import Side
 
 # Gaps up to which things certainly are next to, or near, each other, and beyond which they certainly are not.
 NEXT_TO_RANGE_M = (0.5, 0.9)

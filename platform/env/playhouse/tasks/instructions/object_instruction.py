@@ -10,8 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.potential import Potential, fraction_covered, ramp_down
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, fraction_covered, ramp_down
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 from interplay.env.playhouse.planning.placement import Placement
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.potential import CARRY_AND_RELEASE, fraction_covered
+from interplay.env.playhouse.tasks.playhouse_task import CARRY_AND_RELEASE, fraction_covered
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 

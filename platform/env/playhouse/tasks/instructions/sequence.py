@@ -10,9 +10,12 @@ import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions import go, lift, position, push, put, reposition, stand, throw
-from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.tasks.instructions.bring_and_reposition import reposition_kind
+from interplay.env.playhouse.tasks.instructions.go_and_stand import go_kind, go_room_kind
+from interplay.env.playhouse.tasks.instructions.lift_and_throw import lift_kind, throw_kind
+from interplay.env.playhouse.tasks.instructions.push_and_tools import push_kind
+from interplay.env.playhouse.tasks.instructions.put import PUT_KINDS, position_kind
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, TaskKind, task_kind
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.task import InfeasibleTask, words
 
@@ -22,8 +25,8 @@ WORDINGS = (
     "first {first} and then {second}",
 )  # fmt: skip
 # Kinds that stay done while another instruction is carried out, and kinds that can follow.
-FIRST_KINDS = (*put.KINDS, position.KIND, reposition.KIND, throw.THROW_KIND, push.KIND)
-SECOND_KINDS = (go.KIND, lift.LIFT_KIND, *put.KINDS, position.KIND, throw.THROW_KIND, stand.GO_ROOM_KIND)
+FIRST_KINDS = (*PUT_KINDS, position_kind, reposition_kind, throw_kind, push_kind)
+SECOND_KINDS = (go_kind, lift_kind, *PUT_KINDS, position_kind, throw_kind, go_room_kind)
 PART_KINDS = {kind.name: kind for kind in (*FIRST_KINDS, *SECOND_KINDS)}
 MAX_DRAWS = 12  # of the two parts, until neither interferes with the other
 # First words of instructions that are not imperatives, which another instruction cannot follow.
@@ -68,7 +71,8 @@ class TaskSequence(PlayhouseTask):
         return replace(self, second=self.second.misinterpreted(facts, rng))
 
 
-def sample_sequence(context: TaskContext, rng: np.random.Generator) -> TaskSequence:
+@task_kind("in_turn", TaskSequence, WORDINGS, probe_steps=240)
+def sequence_kind(context: TaskContext, rng: np.random.Generator) -> TaskSequence:
     """Draws two instructions about different things."""
     reasons: list[str] = []
     for _ in range(MAX_DRAWS):
@@ -109,6 +113,3 @@ def _objects_moved(task: PlayhouseTask) -> set[int]:
 def _references(task: PlayhouseTask) -> set[int]:
     fields = task.to_json()
     return {fields["other"]} if fields.get("other") is not None else set()
-
-
-KIND = TaskKind(name="in_turn", task=TaskSequence, sample=sample_sequence, wordings=WORDINGS, probe_steps=240)

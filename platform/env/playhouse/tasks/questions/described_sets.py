@@ -11,8 +11,7 @@ from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.language.templates import choose
-from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.sampling import room_of_player, sample_one
+from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Room
 

@@ -12,10 +12,9 @@ from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.referring import post_modifiers
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
 from interplay.env.playhouse.language.templates import choose, fill_template
-from interplay.env.playhouse.tasks.context import TaskContext
+from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
+from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import Question, question, yes_or_no
-from interplay.env.playhouse.tasks.sampling import room_of_player, sample_one
-from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth.facts import Thing
 
 FACT_WORDINGS = (
@@ -55,7 +54,8 @@ class Fact:
     is_true: bool
 
 
-def sample_fact(context: TaskContext, rng: np.random.Generator) -> Question:
+@task_kind("fact", Question, FACT_WORDINGS, FACT_ABOUT_LONG_NAME_WORDINGS, FACT_DENIED_WORDINGS)
+def fact_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a fact; yes and no have the same probability, and so have the families of predicates."""
     facts, here = context.facts, room_of_player(context.facts, context.solver)
     elsewhere = len(facts.rooms) > 1 and rng.random() < OTHER_ROOM_PROBABILITY
@@ -117,11 +117,3 @@ def _predicate_families(context: TaskContext) -> list[Callable[[], Iterable[Post
         lambda: post_modifiers.heights(facts, marks),
         lambda: (post_modifiers.colored(facts, color) for color in sorted({thing.color for thing in facts.things})),
     ]
-
-
-KIND = TaskKind(
-    name="fact",
-    task=Question,
-    sample=sample_fact,
-    wordings=(*FACT_WORDINGS, *FACT_ABOUT_LONG_NAME_WORDINGS, *FACT_DENIED_WORDINGS),
-)

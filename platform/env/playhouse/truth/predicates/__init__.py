@@ -22,12 +22,6 @@ from interplay.env.playhouse.truth.predicates.contact_events import (
     thrown_distance,
     touched,
 )
-from interplay.env.playhouse.truth.predicates.descriptions import (
-    compared,
-    matching,
-    neighbors,
-    same_color,
-)
 from interplay.env.playhouse.truth.predicates.geometry import (
     bearing,
     bottom,
@@ -37,35 +31,40 @@ from interplay.env.playhouse.truth.predicates.geometry import (
     elevation,
     floor_position,
     gap,
-    parts,
-    to_own_frame,
-    top,
-    volume,
-    wrap_angle,
-)
-from interplay.env.playhouse.truth.predicates.passages import (
     nearest_room,
     outside,
+    parts,
     route,
     route_length,
     same_room,
+    to_own_frame,
+    top,
+    volume,
     walking_distance,
+    wrap_angle,
 )
 from interplay.env.playhouse.truth.predicates.perception import visible
 from interplay.env.playhouse.truth.predicates.relations import (
     above,
     between,
+    compared,
     contents,
+    face_to_face,
     far,
+    in_front,
     inside,
+    matching,
     near,
+    neighbors,
     next_to,
     on,
+    same_color,
+    side_as_seen,
+    side_of_player,
     things_on,
     touching,
     under,
 )
-from interplay.env.playhouse.truth.predicates.sides import face_to_face, in_front, side_as_seen, side_of_player
 
 __all__ = [
     "above", "bearing", "between", "bottom", "compared", "contents", "corners", "distance", "edge_distance",

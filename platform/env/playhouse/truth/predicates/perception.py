@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Points
 from interplay.env.playhouse.truth.facts import Body, Doorway, HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.geometry import parts
-from interplay.env.playhouse.truth.predicates.passages import route, same_room
+from interplay.env.playhouse.truth.predicates.geometry import parts, route, same_room
 
 DEFAULT_VIEW_WIDTH_RAD, DEFAULT_VIEW_HEIGHT_RAD = math.radians(75), math.radians(60)  # field of view
 MIN_VISIBLE_SHARE = 2 / 9  # of a thing's nine points, for the thing to be visible; one corner is not enough

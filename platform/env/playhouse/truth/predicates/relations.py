@@ -1,21 +1,25 @@
-"""Spatial relations: on, in, under, next to, near, between, touching. Meters throughout."""
+"""Relations of things: spatial ones (on, in, under, next to, near, between, touching), sides as a player sees them,
+and matches of descriptions. Meters throughout."""
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-from interplay.env.playhouse.truth.facts import HouseFacts, Thing
+from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.geometry import (
     Placed,
+    bearing,
     bottom,
     distance,
     edge_distance,
     floor_position,
     gap,
     parts,
+    same_room,
     top,
+    volume,
 )
-from interplay.env.playhouse.truth.predicates.passages import same_room
 
 RESTING_GAP_M = 0.06  # between a thing's underside and its support, at most: tipped and round things lie uneven
 NEXT_TO_GAP_M = 0.6  # edge to edge, at most: too narrow to walk through
@@ -107,3 +111,94 @@ def things_on(facts: HouseFacts, thing: Thing) -> list[Thing]:
 def contents(facts: HouseFacts, container: Thing) -> list[Thing]:
     """The things in a container."""
     return [other for other in facts.things if inside(other, container)]
+
+
+Side = Literal["left", "right", "front", "behind"]
+
+FACE_TO_FACE_RAD = math.radians(30)  # between a player's direction and the other player, at most
+FACE_TO_FACE_DISTANCE_M = 2.5  # at most: conversation distance across a room
+
+
+def in_front(body: Body, point: XY, within: float) -> bool:
+    """Whether a body faces a point to within this angle."""
+    return abs(bearing(body, point)) <= within
+
+
+def side_of_player(body: Body, placed: Placed) -> Side | None:
+    """The side of a player on which something is, in quarters; None if it is in another room."""
+    if not same_room(body.room, placed.room):
+        return None
+    turn = bearing(body, floor_position(placed))
+    return _quarter(math.cos(turn), math.sin(turn), "front", "behind")
+
+
+def side_as_seen(viewer: Body, a: Placed, b: Placed) -> Side | None:
+    """The side of `b` on which the center of `a` is, from the perspective of `viewer`, in quarters around b.
+
+    The front of a thing is the side towards the viewer. None if `a` is in another room or over the footprint of `b`.
+    """
+    (x, y), (u, v) = floor_position(a), floor_position(b)
+    over = edge_distance((x, y), b) == 0.0 if isinstance(b, Thing) else (x, y) == (u, v)
+    if over or not same_room(a.room, b.room):
+        return None
+    cos, sin = math.cos(viewer.yaw), math.sin(viewer.yaw)
+    dx, dy = x - u, y - v
+    return _quarter(dx * cos + dy * sin, dy * cos - dx * sin, "behind", "front")
+
+
+def face_to_face(a: Body, b: Body) -> bool:
+    """Whether two players face each other at most `FACE_TO_FACE_DISTANCE_M` apart."""
+    together = same_room(a.room, b.room) and math.dist(a.position, b.position) <= FACE_TO_FACE_DISTANCE_M
+    return together and in_front(a, b.position, FACE_TO_FACE_RAD) and in_front(b, a.position, FACE_TO_FACE_RAD)
+
+
+def _quarter(ahead: float, left: float, forward: Side, backward: Side) -> Side:
+    if abs(left) >= abs(ahead):
+        return "left" if left > 0.0 else "right"
+    return forward if ahead > 0.0 else backward
+
+
+LARGER_VOLUME_RATIO = 1.5  # from which a thing counts as larger; below it the sizes count as equal
+Size = Literal["larger", "smaller", "same"]
+
+
+def matching(
+    facts: HouseFacts,
+    color: str | None = None,
+    category: str | None = None,
+    room: str | None = None,
+    size: str | None = None,
+    attribute: str | None = None,
+) -> list[Thing]:
+    """The things of this color, category, room, size and attribute ("eatable"); None matches any."""
+    return [
+        thing
+        for thing in facts.things
+        if (color is None or thing.color == color)
+        and (category is None or thing.category == category)
+        and (room is None or thing.room == room)
+        and (size is None or thing.size == size)
+        and (attribute is None or attribute in thing.attributes)
+    ]
+
+
+def compared(a: Thing, b: Thing) -> Size:
+    """The size of `a` compared with `b`, by the volumes of their bounding boxes."""
+    ratio = volume(a) / volume(b)
+    if ratio >= LARGER_VOLUME_RATIO:
+        return "larger"
+    return "smaller" if ratio <= 1 / LARGER_VOLUME_RATIO else "same"
+
+
+def same_color(a: Thing, b: Thing) -> bool:
+    return a.color == b.color
+
+
+def neighbors(facts: HouseFacts, thing: Thing) -> list[Thing]:
+    """The other things in a thing's room, nearest first by the gap between footprints; held things are omitted."""
+    others = [
+        other
+        for other in facts.things
+        if other.index != thing.index and other.held_by is None and same_room(thing.room, other.room)
+    ]
+    return sorted(others, key=lambda other: gap(thing, other))

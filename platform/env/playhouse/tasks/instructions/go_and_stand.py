@@ -1,23 +1,146 @@
-"""Stand in a relation to the setter, or between two things; go into another room."""
+"""Go to a thing, stand in a relation to the setter or between two things, or go into another room."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
-from interplay.env.playhouse.tasks.context import TaskContext
-from interplay.env.playhouse.tasks.instructions.stand_at import StandAt, T, draw_feasible
-from interplay.env.playhouse.tasks.sampling import room_of_player, sample_one
-from interplay.env.playhouse.tasks.task_kind import Sampler, TaskKind
+from interplay.env.playhouse.planning.navigation import free_spots
+from interplay.env.playhouse.tasks.context import TaskContext, room_of_player, sample_one
+from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
+from interplay.env.playhouse.tasks.playhouse_task import (
+    PlayhouseTask,
+    Potential,
+    fraction_covered,
+    task_kind,
+)
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask
+
+GO_NEAR_M = 1.2  # from the footprint's edge
+FACING_RAD = math.radians(30)  # off the thing's middle
+GO_WEIGHTS = Potential(look=0.4, approach=0.4)
+
+FEW_GO_WORDINGS = ("go to the {thing}", "walk to the {thing}", "go near the {thing}")
+GO_WORDINGS = (
+    *FEW_GO_WORDINGS, "go and stand near the {thing}", "walk up to the {thing}", "go over to the {thing}",
+    "move close to the {thing}", "find the {thing} and go near it",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Go(ObjectInstruction):
+    """Walk up to a thing and face it."""
+
+    def is_done(self, facts: HouseFacts) -> bool:
+        body, thing = facts.bodies[self.solver], self.thing(facts)
+        return (
+            predicates.same_room(body.room, thing.room)
+            and predicates.edge_distance(body.position, thing) <= GO_NEAR_M
+            and predicates.in_front(body, thing.xy, FACING_RAD)
+        )
+
+    def partial_progress(self, facts: HouseFacts) -> float:
+        """0.4 for turning to it, 0.4 for the way with it in view."""
+        return GO_WEIGHTS(looking=self.looking(facts), nearness=self.nearness(facts, GO_NEAR_M), held=False)
+
+
+@task_kind("go", Go, GO_WORDINGS, usual=True)
+def go_kind(context: TaskContext, rng: np.random.Generator) -> Go:
+    """Draws an instruction to go to an object that the solver is not near."""
+    far = [thing for thing in context.nameable_objects() if context.walking_distance(thing) > GO_NEAR_M]
+    target = sample_one(far, rng, "go", "every thing that can be named is near the solver")
+    text = context.phrase(FEW_GO_WORDINGS, GO_WORDINGS, rng, thing=context.name(target, rng))
+    return Go(kind="go", instruction=text, solver=context.solver, target=target.index)
+
+
+SPOT_MARGIN_M = 0.2  # the instruction also holds this far to any side of a spot
+WEIGHT_OF_WAY = 0.9  # progress at the end of the way
+
+
+T = TypeVar("T", bound="StandAt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandAt(PlayhouseTask):
+    """An instruction to stand somewhere.
+
+    Baseline `spot_x` and `spot_y`: the nearest place that satisfies it (others do as well); `walk`: meters to there.
+    """
+
+    @abstractmethod
+    def holds(self, facts: HouseFacts, body: Body) -> bool:
+        """Tests whether a solver with this body would satisfy the instruction."""
+
+    @abstractmethod
+    def misreadings(self, facts: HouseFacts) -> Sequence[Self]:
+        """Returns all misinterpretations, still without a baseline."""
+
+    @property
+    def spot(self) -> XY:
+        """Nearest place that satisfied the instruction when it was set."""
+        return self.baseline["spot_x"], self.baseline["spot_y"]
+
+    def is_done(self, facts: HouseFacts) -> bool:
+        return self.holds(facts, facts.bodies[self.solver])
+
+    def partial_progress(self, facts: HouseFacts) -> float:
+        """0.9 for the way to the spot."""
+        remaining = predicates.route_length(facts, facts.bodies[self.solver].position, self.spot)
+        return WEIGHT_OF_WAY * fraction_covered(self.baseline["walk"], remaining, 0.0)
+
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        """Measures the way to the nearest spot.
+
+        Raises:
+            InfeasibleTask: no free floor satisfies the instruction.
+        """
+        spot = self.nearest_spot(facts)
+        if spot is None:
+            raise InfeasibleTask(f"no task of kind {self.kind!r} can be asked here: there is no free floor to stand on")
+        walk = predicates.route_length(facts, facts.bodies[self.solver].position, spot)
+        return {"spot_x": spot[0], "spot_y": spot[1], "walk": walk}
+
+    def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
+        return draw_feasible(self.misreadings(facts), facts, rng)
+
+    def nearest_spot(self, facts: HouseFacts) -> XY | None:
+        """Returns the spot of free floor nearest to the solver that satisfies the instruction, if there is one."""
+        body = facts.bodies[self.solver]
+        fitting = [spot for spot in free_spots(facts, self.solver) if self._holds_around(facts, body, spot)]
+        return min(fitting, key=lambda spot: predicates.route_length(facts, body.position, spot), default=None)
+
+    def turned(self, facts: HouseFacts, body: Body) -> Body:
+        """Returns the body turned towards the point to face."""
+        return replace(body, yaw=body.yaw + predicates.bearing(body, self.facing(facts, body)))
+
+    def facing(self, facts: HouseFacts, body: Body) -> XY:
+        """Returns the point that the solver has to face: straight ahead if any direction satisfies the instruction."""
+        return body.position[0] + np.cos(body.yaw), body.position[1] + np.sin(body.yaw)
+
+    def _holds_around(self, facts: HouseFacts, body: Body, spot: XY) -> bool:
+        """Tests whether the instruction holds at a spot and `SPOT_MARGIN_M` to all four sides."""
+        room = predicates.nearest_room(facts, spot).name
+        m = SPOT_MARGIN_M
+        return all(
+            self.holds(facts, self.turned(facts, replace(body, room=room, position=(spot[0] + dx, spot[1] + dy))))
+            for dx, dy in ((0.0, 0.0), (m, 0.0), (-m, 0.0), (0.0, m), (0.0, -m))
+        )
+
+
+def draw_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Generator) -> T | None:
+    """Draws a task that is not done and can be; None if there is none."""
+    shuffled = (tasks[i] for i in rng.permutation(len(tasks)).tolist())
+    return next((t for t in shuffled if not t.is_done(facts) and t.nearest_spot(facts) is not None), None)
+
 
 AT_SIDE_M = 1.5  # between the middles of two players, one in front of the other, behind it, or at a side of it
 NEXT_TO_M = 1.0  # between the middles of two players next to each other: an arm's length between them
@@ -117,7 +240,8 @@ class StandBetween(StandAt):
         ]
 
 
-def sample_stand(context: TaskContext, rng: np.random.Generator) -> StandAt:
+@task_kind("stand", Stand, *STAND_WORDINGS.values(), probe_steps=60)
+def stand_kind(context: TaskContext, rng: np.random.Generator) -> StandAt:
     """Draws a relation in which the solver does not stand yet and can stand."""
     context.require_setter("stand")
     tasks = [
@@ -128,7 +252,8 @@ def sample_stand(context: TaskContext, rng: np.random.Generator) -> StandAt:
     return replace(task, instruction=fill_template(STAND_WORDINGS[task.relation], rng))
 
 
-def sample_stand_between(context: TaskContext, rng: np.random.Generator) -> StandAt:
+@task_kind("stand_between", StandBetween, STAND_BETWEEN_WORDINGS, probe_steps=60)
+def stand_between_kind(context: TaskContext, rng: np.random.Generator) -> StandAt:
     """Draws two pieces of furniture between which the solver does not stand yet and can stand."""
     furniture = [thing for thing in context.nameable_things() if thing.furniture]
     tasks = [
@@ -164,7 +289,8 @@ class GoRoom(StandAt):
         return [replace(self, room=room.name) for room in facts.rooms if room.name not in (self.room, here)]
 
 
-def sample_go_room(context: TaskContext, rng: np.random.Generator) -> GoRoom:
+@task_kind("go_room", GoRoom, GO_ROOM_WORDINGS, probe_steps=60)
+def go_room_kind(context: TaskContext, rng: np.random.Generator) -> GoRoom:
     """Draws a room that the solver is not in and that is the only one of its kind."""
     facts = context.facts
     here, kinds = room_of_player(facts, context.solver), [room.kind for room in facts.rooms]
@@ -172,15 +298,3 @@ def sample_go_room(context: TaskContext, rng: np.random.Generator) -> GoRoom:
     room = sample_one(others, rng, "go_room", "there is no other room that can be named")
     text = fill_template(GO_ROOM_WORDINGS, rng, room=room.kind)
     return GoRoom(kind="go_room", instruction=text, solver=context.solver, room=room.name)
-
-
-def _kind(name: str, task: type[StandAt], sample: Sampler, wordings: tuple[str, ...]) -> TaskKind:
-    return TaskKind(name=name, task=task, sample=sample, wordings=wordings, probe_steps=60)
-
-
-GO_ROOM_KIND = _kind("go_room", GoRoom, sample_go_room, GO_ROOM_WORDINGS)
-KINDS = (
-    _kind("stand", Stand, sample_stand, tuple(text for texts in STAND_WORDINGS.values() for text in texts)),
-    _kind("stand_between", StandBetween, sample_stand_between, STAND_BETWEEN_WORDINGS),
-    GO_ROOM_KIND,
-)

@@ -1,7 +1,6 @@
-"""Take one object and use it on another thing: touch, hit or push that with it.
+"""Push an object with the body; or take one object and use it on another thing: touch, hit or push that with it.
 
-The target is the tool; `other` is the thing it is used on.
-"""
+A tool is the target of its task; `other` is the thing it is used on."""
 
 from __future__ import annotations
 
@@ -12,18 +11,70 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interplay.env.playhouse.language.templates import fill_template
-from interplay.env.playhouse.planning.pushes import TOOL_RUN_UP_M
-from interplay.env.playhouse.planning.strikes import striking_spots
-from interplay.env.playhouse.tasks.context import TaskContext
+from interplay.env.playhouse.planning.ways_ahead import PUSH_RUN_UP_M, TOOL_RUN_UP_M, best_push_path, striking_spots
+from interplay.env.playhouse.tasks.context import TaskContext, sample_one
 from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.instructions.push import is_pushable
-from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
-from interplay.env.playhouse.tasks.potential import Potential, fraction_covered
-from interplay.env.playhouse.tasks.sampling import sample_one
-from interplay.env.playhouse.tasks.task_kind import TaskKind
+from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.truth.predicates.contact_events import MIN_PUSH_DISTANCE_M
+
+PUSH_WORDINGS = (
+    "push the {thing}", "push the {thing} with your body", "walk into the {thing} and push it", "shove the {thing}",
+    "give the {thing} a push", "bump into the {thing} so that it moves",
+)  # fmt: skip
+ON_FLOOR_M = 0.05  # above the floor, at most, of the underside of what a body can push
+AT_OBJECT_M = 0.4  # from an object's edge, where walking up to it ends: the body is 0.22 wide
+LOOK_WEIGHT, APPROACH_WEIGHT, PUSH_WEIGHT = 0.1, 0.4, 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Push(ObjectInstruction):
+    """Walk into an object, so that it moves. Baseline `since`: world time in seconds from which pushes count."""
+
+    def is_done(self, facts: HouseFacts) -> bool:
+        return predicates.pushed_by(facts, self.target, self.solver, self.baseline["since"])
+
+    def partial_progress(self, facts: HouseFacts) -> float:
+        """0.1 for turning to it, 0.4 for the way (the solver may have to walk round it, out of view); 0.5 for touching
+        it, and up to 1 for how far it is pushed."""
+        event = self.thing(facts).pushed
+        pushed = 0.0
+        if event is not None and event.role == self.solver and event.time >= self.baseline["since"]:
+            pushed = min(predicates.pushed_distance(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
+        near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
+        return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
+
+    def measure(self, facts: HouseFacts) -> Mapping[str, float]:
+        return {**super().measure(facts), "since": facts.time}
+
+    def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
+        return super().is_plausible_target(thing, facts) and is_pushable(thing, facts, self.solver, PUSH_RUN_UP_M)
+
+
+@task_kind("push", Push, PUSH_WORDINGS, probe_steps=60)
+def push_kind(context: TaskContext, rng: np.random.Generator) -> Push:
+    """Draws an object on the floor with a clear way before it."""
+    context.require_contact_log("push")
+    objects = [t for t in context.nameable_objects() if is_pushable(t, context.facts, context.solver, PUSH_RUN_UP_M)]
+    reason = "no thing that can be named lies on the floor with a clear way before it"
+    target = sample_one(objects, rng, "push", reason)
+    text = fill_template(PUSH_WORDINGS, rng, thing=context.name(target, rng))
+    return Push(kind="push", instruction=text, solver=context.solver, target=target.index)
+
+
+def is_pushable(thing: Thing, facts: HouseFacts, role: str, back: float, held: int | None = None) -> bool:
+    """Tests whether a player can run at an object from `back` meters off its edge and push it along the floor.
+
+    False for an object that it has just pushed: a nudge would be enough to continue that push. `held`: index of the
+    object that it pushes with, if not with its body.
+    """
+    if predicates.just_pushed(facts, thing.index, role, held):
+        return False
+    on_floor = predicates.bottom(thing) <= ON_FLOOR_M and thing.room is not None
+    enclosed = any(predicates.inside(thing, other) or predicates.under(thing, other) for other in facts.things)
+    return on_floor and not enclosed and best_push_path(facts, role, thing, back + thing.radius, held) is not None
+
 
 MIN_GAP_M = 0.5  # from edge to edge, between a tool and the thing it is to be used on
 AT_OTHER_M = 0.2  # from edge to edge, where the tool has been brought to the other thing
@@ -161,6 +212,7 @@ def _kind(
 ) -> TaskKind:
     """Returns the kind of one use; `loose_only`: of tools on loose objects, not on furniture."""
 
+    @task_kind(name, task, wordings, probe_steps=probe_steps)
     def sample(context: TaskContext, rng: np.random.Generator) -> UseTool:
         context.require_contact_log(name)
         facts, others = context.facts, context.nameable_objects() if loose_only else context.nameable_things()
@@ -174,10 +226,10 @@ def _kind(
                 return replace(found, instruction=text)
         return sample_one([], rng, name, "there are no two things apart that can be named, with a way to do it")
 
-    return TaskKind(name=name, task=task, sample=sample, wordings=wordings, probe_steps=probe_steps)
+    return sample
 
 
-KINDS = (
+TOOL_KINDS = (
     _kind("push_with", PushWith, PUSH_WITH_WORDINGS, 80, loose_only=True),
     _kind("touch_with", TouchWith, TOUCH_WITH_WORDINGS, 80),
     _kind("hit", Hit, HIT_WORDINGS, 100),

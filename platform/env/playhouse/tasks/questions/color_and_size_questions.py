@@ -1,4 +1,4 @@
-"""Questions about colors: that of one thing, and whether two things have the same."""
+"""Questions about colors, that of one thing and whether two things have the same; and about the sizes of two things."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from interplay.env.playhouse.language.referring import nouns
 from interplay.env.playhouse.language.referring.expressions import describe_noun
 from interplay.env.playhouse.language.referring.generation import EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template, plural
-from interplay.env.playhouse.tasks.context import TaskContext
+from interplay.env.playhouse.tasks.context import (
+    TaskContext,
+    answers_naming,
+    nameable_things_here,
+    objects_here,
+    room_of_player,
+    sample_one,
+)
+from interplay.env.playhouse.tasks.playhouse_task import task_kind
 from interplay.env.playhouse.tasks.questions.question import (
     NO,
     YES,
@@ -22,8 +30,6 @@ from interplay.env.playhouse.tasks.questions.question import (
     without_articles,
     yes_or_no,
 )
-from interplay.env.playhouse.tasks.sampling import objects_here, room_of_player, sample_one
-from interplay.env.playhouse.tasks.task_kind import TaskKind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.task import words
@@ -62,7 +68,8 @@ DIFFERENT = ("different", "different colors", "different colours", "different co
 OPEN_PROBABILITY = 0.6  # of asking "the same or different?" rather than for yes or no
 
 
-def sample_color(context: TaskContext, rng: np.random.Generator) -> Question:
+@task_kind("color", Question, COLOR_WORDINGS, usual=True)
+def color_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws an object of the solver's room that is the only one of its category."""
     facts = context.facts
     alone = [t for t in objects_here(context) if len(predicates.matching(facts, category=t.category)) == 1]
@@ -72,7 +79,8 @@ def sample_color(context: TaskContext, rng: np.random.Generator) -> Question:
     return question(context, "color", text, answers, (target.index,))
 
 
-def sample_color_of(context: TaskContext, rng: np.random.Generator) -> Question:
+@task_kind("color_of", Question, COLOR_OF_WORDINGS)
+def color_of_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws a color, then a thing of the house that has it, so that the wooden furniture does not dominate."""
     facts = context.facts
     named = [(thing, names) for thing in context.nameable_things() if (names := colorless_names(context, thing))]
@@ -86,7 +94,8 @@ def sample_color_of(context: TaskContext, rng: np.random.Generator) -> Question:
     return question(context, "color_of", text, answers, (thing.index,), scope="house")
 
 
-def sample_same_color(context: TaskContext, rng: np.random.Generator) -> Question:
+@task_kind("same_color", Question, SAME_COLOR_WORDINGS, SAME_COLOR_OF_TWO_WORDINGS)
+def same_color_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws two things of the solver's room; both answers have the same probability, and must be possible there."""
     facts = context.facts
     room = room_of_player(facts, context.solver)
@@ -106,7 +115,8 @@ def sample_same_color(context: TaskContext, rng: np.random.Generator) -> Questio
     return question(context, "same_color", text, answers, (first.index, second.index))
 
 
-def sample_same_or_different(context: TaskContext, rng: np.random.Generator) -> Question:
+@task_kind("same_or_different", Question, SAME_OR_DIFFERENT_WORDINGS, SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS)
+def same_or_different_kind(context: TaskContext, rng: np.random.Generator) -> Question:
     """Draws two things of one room; "same" and "different" have the same probability if both are possible."""
     here = room_of_player(context.facts, context.solver)
     names = {thing.index: found for thing in context.nameable_things() if (found := colorless_names(context, thing))}
@@ -153,17 +163,66 @@ def _only_two(a: Thing, b: Thing, categories: Counter[str]) -> bool:
     return a.category == b.category and categories[a.category] == 2
 
 
-COLOR_KIND = TaskKind(name="color", task=Question, sample=sample_color, wordings=COLOR_WORDINGS, usual=True)
-COLOR_OF_KIND = TaskKind(name="color_of", task=Question, sample=sample_color_of, wordings=COLOR_OF_WORDINGS)
-SAME_COLOR_KIND = TaskKind(
-    name="same_color",
-    task=Question,
-    sample=sample_same_color,
-    wordings=(*SAME_COLOR_WORDINGS, *SAME_COLOR_OF_TWO_WORDINGS),
+LARGER_WORDINGS = (
+    "which is larger, the {thing} or the {other}?",
+    "which is bigger, the {thing} or the {other}?",
+    "what is larger, the {thing} or the {other}?",
 )
-SAME_OR_DIFFERENT_KIND = TaskKind(
-    name="same_or_different",
-    task=Question,
-    sample=sample_same_or_different,
-    wordings=(*SAME_OR_DIFFERENT_WORDINGS, *SAME_OR_DIFFERENT_YES_OR_NO_WORDINGS),
-)
+SIZE_WORDINGS = (
+    "is the {thing} larger, smaller or the same size as the {other}?",
+    "compared to the {other}, is the {thing} larger, smaller or the same size?",
+    "tell me if the {thing} is larger, smaller or the same size as the {other}",
+    "larger, smaller or the same size, the {thing} compared to the {other}?",
+    "is the {thing} larger or smaller than the {other}?", "is the {thing} bigger or smaller than the {other}?",
+    "compare the size of the {thing} with the {other}", "how large is the {thing} compared to the {other}?",
+)  # fmt: skip
+SAME_SIZE_RATIO = 1.25  # of the volumes, at most, of things of the same size
+ANSWERS = {
+    "larger": ("larger", "bigger", "it is larger", "it is bigger", "larger one"),
+    "smaller": ("smaller", "it is smaller", "smaller one"),
+    "same": ("same size", "same", "they are same size", "it is same size", "same sizes", "equal"),
+}
+
+
+@task_kind("larger", Question, LARGER_WORDINGS)
+def larger_kind(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws two loose objects or two pieces of furniture of the solver's room, of clearly different size."""
+    here = nameable_things_here(context)
+    pairs = [
+        (a, b) for a, b in combinations(here, 2) if a.furniture == b.furniture and predicates.compared(a, b) != "same"
+    ]
+    pair = sample_one(pairs, rng, "larger", "no two things here differ clearly in size")
+    first, second = pair if rng.random() < 0.5 else pair[::-1]
+    larger, smaller = (first, second) if predicates.compared(first, second) == "larger" else (second, first)
+    names = {"thing": context.name(first, rng), "other": context.name(second, rng)}
+    text = fill_template(LARGER_WORDINGS, rng, **names)
+    answers = Answers(larger.name, (smaller.name,), answers_naming(context.facts, [larger]))
+    return question(context, "larger", text, answers, (first.index, second.index))
+
+
+@task_kind("size", Question, SIZE_WORDINGS)
+def size_kind(context: TaskContext, rng: np.random.Generator) -> Question:
+    """Draws one of the three answers, then two loose objects or two pieces of furniture of one room."""
+    here = room_of_player(context.facts, context.solver)
+    things = [thing for thing in context.nameable_things() if thing.held_by is None]
+    pairs = [(a, b) for a, b in combinations(things, 2) if a.room == b.room and a.furniture == b.furniture]
+    by_size: dict[str, list[tuple[Thing, Thing]]] = {}
+    for a, b in [*pairs, *(pair[::-1] for pair in pairs)]:
+        if (size := _clear_comparison(a, b)) is not None:
+            by_size.setdefault(size, []).append((a, b))
+    size = sample_one(sorted(by_size), rng, "size", "no two things of one room can be compared")
+    near = [pair for pair in by_size[size] if pair[0].room == here]
+    first, second = sample_one(near or by_size[size], rng, "size", "")
+    names = {"thing": context.name(first, rng), "other": context.name(second, rng)}
+    text = fill_template(SIZE_WORDINGS, rng, **names)
+    accepted = without_articles(ANSWERS[size])
+    mistakes = tuple(ways[0] for other, ways in ANSWERS.items() if other != size)
+    answers = Answers(accepted[0], mistakes, accepted)
+    return question(context, "size", text, answers, (first.index, second.index), scope="house")
+
+
+def _clear_comparison(a: Thing, b: Thing) -> str | None:
+    """Returns whether a is larger than b, smaller or of the same size; None if that is open to doubt."""
+    size = predicates.compared(a, b)
+    ratio = predicates.volume(a) / predicates.volume(b)
+    return size if size != "same" or 1 / SAME_SIZE_RATIO <= ratio <= SAME_SIZE_RATIO else None
