@@ -17,8 +17,7 @@ from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augm
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
-from interplay.episodes.lane_reader import LaneReader
-from interplay.episodes.marked_windows import MarkedWindowReader
+from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
 from interplay.episodes.vocabulary import Vocabulary
 
 

@@ -22,9 +22,9 @@ from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import FinishedTask, Unroll, allocate_rollout
 from interplay.agent.weights import Weights
 from interplay.env.world import Action, Start, View, World
-from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
-from interplay.players.replayed_setter import ReplayedSetter
+from interplay.episodes.transcript import dialogue
+from interplay.players.player import ReplayedSetter
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from interplay.env.task import Task
-from interplay.episodes.dialogue import DialogueTask
+from interplay.episodes.transcript import DialogueTask
 
 
 class TaskOutcome(NamedTuple):

@@ -11,12 +11,13 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import logging
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,3 +195,24 @@ def _disagreement(episode: Episode) -> str:
     expected.append(("env_reward", len(episode.env_reward), meta.steps))
     expected += [(name, len(array), meta.steps + 1) for name, array in by_row.items()]
     return "; ".join(f"{name} has {seen} rows, not {wanted}" for name, seen, wanted in expected if seen != wanted)
+
+
+log = logging.getLogger(__name__)
+
+
+class ReadableSource(Protocol):
+    """A store or a snapshot."""
+
+    def read(self, episode: str) -> Episode:
+        """Returns an episode by its id; raises DamagedEpisode or UnknownFormat if its file can't be read."""
+
+
+def iter_readable(source: ReadableSource, ids: Iterable[str]) -> Iterator[Episode]:
+    """Yields the readable episodes of these ids in their order; logs the others."""
+    for identifier in ids:
+        try:
+            episode = source.read(identifier)
+        except (DamagedEpisode, UnknownFormat) as error:
+            log.warning("skipped: %s", error)
+        else:
+            yield episode

@@ -17,13 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from interplay.episodes.catalog_damage import DamagedCatalog, check_integrity, damage_reported
 from interplay.episodes.catalog_index import (
     DELETED_TABLE,
     INDEX_TABLES,
     MARK_TABLE,
     CatalogEntry,
+    DamagedCatalog,
     EpisodeFilter,
+    check_integrity,
+    damage_reported,
     insert_entry,
     read_entries,
     read_marks,

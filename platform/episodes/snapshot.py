@@ -18,12 +18,13 @@ from typing import Any
 from urllib.parse import quote
 
 from interplay.core.files import write_whole
-from interplay.episodes.catalog_damage import check_integrity, damage_reported
 from interplay.episodes.catalog_index import (
     INDEX_TABLES,
     MARK_TABLE,
     CatalogEntry,
     EpisodeFilter,
+    check_integrity,
+    damage_reported,
     insert_entry,
     insert_marks,
     read_entries,

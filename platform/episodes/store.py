@@ -7,24 +7,80 @@
 
 An episode is safe once `append` returns. A process killed during an append loses at most that episode, and `reindex`
 corrects the catalog. Files can be read while others are appended.
+
+Any process on any host may add episode files; the process that owns the catalog indexes them with
+`EpisodeStore.reindex`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from interplay.core.files import TEMPORARY_SUFFIX, write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load, read_bytes
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, read_bytes
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.episode_catalog import EpisodeCatalog
-from interplay.episodes.episode_files import EpisodeFiles
 from interplay.episodes.snapshot import Snapshot, freeze
+
+EPISODE_SUFFIX = ".npz"
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A stored file: its path relative to the root of the store, and the hash of its bytes."""
+
+    path: str
+    sha256: str
+
+
+class EpisodeFiles:
+    """`root`/episodes/<day>/<id>.npz, one immutable file per episode."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def place(self, episode: Episode) -> StoredFile:
+        """Writes an episode atomically: after a power cut, its file is complete or absent.
+
+        Raises:
+            FileExistsError: an episode with this id exists; files are never changed.
+            ValueError: the arrays and the metadata of the episode disagree.
+        """
+        data = encode(episode)
+        path = self._root / "episodes" / _day(episode.meta.created) / f"{episode.meta.id}{EPISODE_SUFFIX}"
+        if path.exists():
+            raise FileExistsError(f"{path} exists already; episodes are immutable, give the new one its own id")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data)
+        return StoredFile(str(path.relative_to(self._root)), hashlib.sha256(data).hexdigest())
+
+    def found(self) -> Iterator[tuple[str, Path]]:
+        """Every episode file as (path relative to the root, path)."""
+        for path in sorted((self._root / "episodes").glob(f"*/*{EPISODE_SUFFIX}")):
+            yield str(path.relative_to(self._root)), path
+
+    def sweep(self, *, older_than: float) -> int:
+        """Removes temporary files of killed writers, untouched for `older_than` seconds; returns their number."""
+        swept = 0
+        for path in (self._root / "episodes").glob(f"*/*{TEMPORARY_SUFFIX}"):
+            if time.time() - path.stat().st_mtime >= older_than:
+                path.unlink()
+                swept += 1
+        return swept
+
+
+def _day(created: float) -> str:
+    return datetime.fromtimestamp(created, UTC).strftime("%Y%m%d")
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Keeps freed memory in the process: stops glibc from returning it to the OS after every update.
+"""Memory of a learner process: keeps freed memory in the process; returns free heap to the system on request.
 
 An update frees all the memory that it allocated, and the next one allocates the same: hundreds of MB in a few blocks.
 glibc returns blocks of that size to the system at once, which hands them out again page by page, each of them cleared.
@@ -7,6 +7,9 @@ That was 40% of an update of a small network on two busy cores; see docs/through
 Under Ray this is for learner processes only. Actors allocate little at a time: without it they fetched hardly a page,
 and with it one grew from 240 to 254 MB in an hour, in steps of 4 MB.
 
+Tensors and messages of many sizes fragment the heap that is kept, so the process grows although it uses no more memory:
+`trim_heap` returns what is free.
+
 Other C libraries, such as those of macOS and Alpine, are not affected.
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -49,3 +53,18 @@ def retain_freed_memory() -> None:
     for each in _SETTINGS:
         if each.variable not in os.environ:
             mallopt(each.option, ctypes.c_int(each.value))  # the largest number becomes -1, for never
+
+
+def trim_heap() -> bool:
+    """Returns free heap memory to the system; False if that is impossible, as outside Linux with glibc.
+
+    To be called from time to time: it takes 25 ms of CPU if 140 MB are free, and 3 ms if nothing is (measured with
+    40,000 blocks of 1 to 7 kB), and the next allocations have to fetch pages from the system again.
+    """
+    if sys.platform != "linux":
+        return False
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "malloc_trim"):  # another C library, as musl
+        return False
+    library.malloc_trim(0)
+    return True

@@ -1,19 +1,89 @@
-"""Crash reports: why workers failed, one file per worker in the run's folder, and the error that ends a run."""
+"""Failures of workers: captured output, crash reports, and the restart budget.
+
+The reports are one file per worker in the run's folder, which also keeps its output: the last lines may explain a
+failure. Failures older than the window of the budget are forgotten, unless nothing was produced since.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
+import os
 import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from interplay.runtime.worker_log import WorkerLog
-
 logger = logging.getLogger(__name__)
+
+MAX_LOG_BYTES = 2**20  # of a worker's file; a longer one is cut to the newer half of this
+TAIL_LINES = 20  # quoted in a crash report
+MAX_LINE_CHARACTERS = 500  # of each of them
+
+_TRUNCATION_LOCK = threading.Lock()  # a worker truncates between calls, and when its heartbeat is read
+
+
+class WorkerLog:
+    """`folder`/<name>.txt: the output of all processes of one worker, each after a line with its start time."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.file = folder / f"{name}.txt"
+        self._name = name
+
+    def write_header(self) -> None:
+        """Appends the start line; called by the process that starts the worker, before it starts.
+
+        It separates the output of the new process from that of earlier ones. If the file can't be written, as on a full
+        disk, that is logged: the worker runs without it.
+        """
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a", encoding="utf-8") as opened:
+                opened.write(f"=== {when} {self._name} starts\n")
+        except OSError as error:
+            logger.error("%s can't be written (%s)", self.file, error)
+
+    def capture_output(self) -> None:
+        """Redirects stdout and stderr of this process to the file, including the output of C libraries.
+
+        The file descriptors are replaced, so nothing is buffered and lost even if the process is killed next.
+        """
+        self.file = self.file.resolve()  # the process may change its working directory
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        opened = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+            stream.flush()
+            os.dup2(opened, descriptor)
+        os.close(opened)
+
+    def truncate(self) -> None:
+        """Drops the oldest output if the file has grown too long; to be called from time to time."""
+        with _TRUNCATION_LOCK, suppress(OSError):  # a failing disk must not end the worker
+            if self.file.stat().st_size <= MAX_LOG_BYTES:
+                return
+            with self.file.open("rb") as opened:
+                opened.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
+                newer = opened.read()
+            os.truncate(self.file, 0)
+            with self.file.open("ab") as opened:  # output that arrives meanwhile is appended, too
+                opened.write(newer)
+
+    def tail(self) -> str:
+        """Returns the last lines of the newest process; empty if it has printed none."""
+        if not self.file.exists():
+            return ""
+        text = self.file.read_text(encoding="utf-8", errors="replace")
+        newest = re.split(rf"^=== \S+ {re.escape(self._name)} starts$", text, flags=re.MULTILINE)[-1]
+        return "\n".join(line[:MAX_LINE_CHARACTERS] for line in newest.strip().splitlines()[-TAIL_LINES:])
+
 
 ANSI_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -84,3 +154,40 @@ class CrashReports:
 def config_hash(config: Any) -> str:
     """Twelve hexadecimal digits that identify a configuration of plain values."""
     return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+class RestartBudget:
+    """Decides whether a failed worker is restarted: counts its failures, over all its processes, against a limit."""
+
+    def __init__(self, limit: int, window: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Args:
+            limit: restarts within the window; one failure more exhausts the budget and ends the run.
+            window: seconds after which a failure is forgotten.
+            clock: seconds since any fixed point.
+        """
+        self._limit = limit
+        self._window = window
+        self._clock = clock
+        self._failures: list[tuple[float, int]] = []  # time, and the number of completed items by then
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether more failures count than the limit allows restarts, as of the last recorded one."""
+        return len(self._failures) > self._limit
+
+    def record_failure(self, completed: int) -> int:
+        """Records a failure; returns how many failures count now, this one included.
+
+        A failure older than the window still counts while no item was completed since: a worker that needs an hour to
+        start and fails each time is given up all the same.
+
+        Args:
+            completed: items that the worker has completed in all its processes.
+        """
+        now = self._clock()
+        self._failures = [
+            (at, before) for at, before in self._failures if now - at <= self._window or completed <= before
+        ]
+        self._failures.append((now, completed))
+        return len(self._failures)

@@ -1,13 +1,17 @@
-"""Heartbeat of a worker: current activity, since when, and the fraction of its time spent busy."""
+"""Heartbeat of a worker: current activity, since when, and the fraction of its time spent busy; the status of a run.
+
+The status is plain values: shown by the run's driver, and written to `status.json` for live views.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 WAITING = "waits"
 
@@ -109,3 +113,32 @@ class IdleFraction:
         if alive > 0:
             self._fraction = min(1.0, max(0.0, 1 - busy / alive))
         return self._fraction
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """Status of one process: learner, further rank, actor, dataset actor, reward replica, or inference server."""
+
+    name: str  # "actor-0"
+    kind: str  # "actor"
+    activity: str  # "plays unroll 12", "waits for unrolls"
+    activity_seconds: float  # since it began
+    idle_fraction: float  # 0 to 1
+    completed: int  # unrolls, updates, scored unrolls
+    restarts: int
+    pid: int  # 0 while it starts
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """Status of one stage that is running."""
+
+    stage: str
+    time: float  # seconds since 1970
+    update: int
+    workers: tuple[WorkerStatus, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)  # newest row of metrics.jsonl
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)

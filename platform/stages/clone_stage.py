@@ -10,7 +10,7 @@ import torch
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.readable_episodes import iter_readable
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint

@@ -11,7 +11,7 @@ from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
-from interplay.episodes.readable_episodes import iter_readable
+from interplay.episodes.encoding import iter_readable
 from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest

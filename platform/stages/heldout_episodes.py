@@ -13,11 +13,11 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role
-from interplay.episodes.dialogue import dialogue
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode
-from interplay.episodes.readable_episodes import iter_readable
 from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.transcript import dialogue
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.reward.diagnostics import Agreement, agreement, returns, swapped, utilities
 from interplay.stages.run import ReportActivity, ignore_activity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interplay.runtime.flow_metrics import FlowMetrics
+from interplay.runtime.batch_sources import FlowMetrics
 from interplay.stages.base_trainee import BaseTrainee
 
 Measure = Callable[[], Mapping[str, float]]

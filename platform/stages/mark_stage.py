@@ -7,12 +7,11 @@ from collections import deque
 from collections.abc import Iterator
 
 from interplay.env.world import World
-from interplay.episodes.dialogue import DialogueTask, dialogue
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.readable_episodes import iter_readable
 from interplay.episodes.resimulation import resimulate
-from interplay.players.rater import RaterConfig, ScriptedRater
-from interplay.players.rater_traits import sample_traits
+from interplay.episodes.transcript import DialogueTask, dialogue
+from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator
 from interplay.stages.run import Run

@@ -26,11 +26,10 @@ from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 from interplay.tracking.progress import Progress
 from interplay.video.config import REWARD_AUTO, REWARD_NONE
-from interplay.video.encoder_job import EncoderJob
 from interplay.video.pictures import pictures, side_views
 from interplay.video.screen import ReplayScreen
 from interplay.video.timeline import EpisodeTimeline, build_timeline
-from interplay.video.writer import rate, require_encoder, write_video
+from interplay.video.writer import EncoderJob, rate, require_encoder, write_video
 
 logger = logging.getLogger(__name__)
 

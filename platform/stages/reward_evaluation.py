@@ -13,8 +13,8 @@ from interplay.agent.observation import Arrays
 from interplay.env.world import Start, World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode
-from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.evaluation.filmstrip import evenly_spaced_rows
 from interplay.evaluation.report_data import RewardModelResults, UtilityTrace

@@ -37,7 +37,7 @@ from interplay.stages.run import Run
 from interplay.stages.shared_parts import ALONE, PEOPLE_KINDS, Share, checkpoint_of, start_from
 
 if TYPE_CHECKING:
-    from interplay.runtime.ray.inference_server import InferenceServer
+    from interplay.runtime.ray.inference import InferenceServer
     from interplay.runtime.ray.learner_context import LearnerContext
     from interplay.runtime.ray.worker_handle import WorkerHandle
 
@@ -94,7 +94,7 @@ def replay_actor(
 
 def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
     """Actors and reward replicas in processes of their own."""
-    from interplay.runtime.ray.inference_client import InferenceClientWorker
+    from interplay.runtime.ray.inference import InferenceClientWorker
     from interplay.runtime.ray.replicas import Replicas
     from interplay.runtime.ray.rollout_stream import RolloutStream
     from interplay.runtime.ray.scoring_pool import ScoringPool
@@ -168,7 +168,7 @@ def _remote_rollout_worker(
 
 def _inference(run: Run, actors: Sequence[WorkerHandle], context: LearnerContext) -> InferenceServer:
     """The inference server of these actors, in its own process."""
-    from interplay.runtime.ray.inference_server import InferenceServer, InferenceWorker, concurrency_groups
+    from interplay.runtime.ray.inference import InferenceServer, InferenceWorker, concurrency_groups
     from interplay.runtime.ray.worker_placement import INFERENCE
 
     worker = context.add_worker(

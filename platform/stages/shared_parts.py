@@ -14,8 +14,7 @@ from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.lane_reader import LaneReader
-from interplay.episodes.marked_windows import MarkedWindowReader
+from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import build_agent, check_description, read_description

@@ -21,13 +21,13 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import check_same_agent
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
-from interplay.runtime.heap import trim_heap
+from interplay.runtime.allocator import trim_heap
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageClock, StageFolder
+from interplay.tracking.metrics import Tracker
 from interplay.tracking.progress import Progress
-from interplay.tracking.tracker import Tracker
 from interplay.tracking.trackers import open_trackers
 from interplay.tracking.wandb_sink import TrackingConfig
 

@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from interplay.tracking.format import format_duration, format_number
+from interplay.tracking.progress import format_duration, format_number
 from interplay.tracking.run_summary import RunSummary
 
 REDRAW_SECONDS = 1.0  # on a terminal

@@ -1,15 +1,31 @@
-"""`metrics.jsonl`: the record of a run, one JSON object per step, written to disk when it is logged."""
+"""The interface of a metrics logger; and `metrics.jsonl`, the record of a run.
+
+The file has one JSON object per step, written to disk when it is logged.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from interplay.core.files import JsonLines
-from interplay.tracking.tracker import Tracker
+
+
+class Tracker(ABC):
+    """Logs the metrics of a run, one row per step. Steps are the run's own counter and never decrease."""
+
+    @abstractmethod
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Logs the metrics at a step."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Flushes and closes; no more rows follow."""
+
 
 log = logging.getLogger(__name__)
 

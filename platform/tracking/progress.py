@@ -1,4 +1,4 @@
-"""The progress line of a stage: steps done, rate, time left, and a few metrics."""
+"""The progress line of a stage: steps done, rate, time left, and a few metrics; numbers and durations as short text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,24 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from interplay.tracking.format import format_duration, format_number
-from interplay.tracking.tracker import Tracker
+from interplay.tracking.metrics import Tracker
+
+
+def format_number(value: float) -> str:
+    """Three significant digits, with an exponent only below 0.001 and from a million."""
+    if value != value or abs(value) >= 1e6 or (value and abs(value) < 1e-3):
+        return f"{value:.3g}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def format_duration(seconds: float) -> str:
+    """1:02:03, or 2:03 below an hour."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
 
 REDRAW_SECONDS = 0.2  # on a terminal, where the line is redrawn
 PLAIN_LINE_SECONDS = 15.0  # into a file, where each line is kept

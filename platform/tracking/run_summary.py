@@ -29,7 +29,7 @@ class RunSummary:
     metrics_age: float  # seconds since it last wrote metrics, or started
     finished: bool
     rows: tuple[Mapping[str, float | None], ...] = ()  # metrics, oldest first
-    workers: tuple[Mapping[str, Any], ...] = ()  # under Ray, see `interplay.runtime.status.WorkerStatus`
+    workers: tuple[Mapping[str, Any], ...] = ()  # under Ray, see `interplay.runtime.heartbeat.WorkerStatus`
     status_age: float | None = None  # seconds since the workers last reported; None without workers
     silent_seconds: float | None = None  # since the run last wrote anything; None while a training stage is active
     read_at: float = field(default_factory=time.time)  # seconds since 1970

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interplay.tracking.metrics import MetricsFile
+from interplay.tracking.metrics import MetricsFile, Tracker
 from interplay.tracking.progress import Progress
-from interplay.tracking.tracker import Tracker
 from interplay.tracking.wandb_sink import TrackingConfig, WandbSink
 
 RUN_ID_FILE = "wandb_run_id"

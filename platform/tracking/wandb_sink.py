@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interplay.tracking.tracker import Tracker
+from interplay.tracking.metrics import Tracker
 
 log = logging.getLogger(__name__)
 

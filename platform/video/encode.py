@@ -16,7 +16,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.video.encoder_job import EncoderJob, partial_path
+from interplay.video.writer import EncoderJob, partial_path
 
 CODEC, PIXELS = "libx264", "yuv420p"  # supported by every player and browser
 QUALITY = {"crf": "20", "preset": "veryfast"}

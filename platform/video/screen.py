@@ -22,8 +22,8 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from interplay.env.arrays import Image
-from interplay.video import palette
-from interplay.video.text import LINE_HEIGHT, font, wrap
+from interplay.video import style
+from interplay.video.style import LINE_HEIGHT, font, wrap
 from interplay.video.timeline import Caption, EpisodeTimeline, ShownMark
 from interplay.video.utility_curve import UtilityCurve, arrow
 
@@ -62,7 +62,7 @@ class ReplayScreen:
 
     def draw(self, row: int, pictures: Mapping[str, Image]) -> NDArray[np.uint8]:
         """Draws a row as uint8 [*shape, 3]; `pictures` maps titles to views, each uint8 [h, w, 3] of any size."""
-        sheet = Pillow.new("RGB", (self._total_width, self._total_height), palette.PAPER)
+        sheet = Pillow.new("RGB", (self._total_width, self._total_height), style.PAPER)
         draw = ImageDraw.Draw(sheet)
         self._paste(sheet, pictures[self._timeline.solver], (0, 0), (self._width, self._height))
         self._draw_label(draw, (0, 0), f"{self._timeline.solver}'s eyes")
@@ -87,8 +87,8 @@ class ReplayScreen:
 
     def _draw_label(self, draw: ImageDraw.ImageDraw, corner: tuple[int, int], text: str) -> None:
         x, y = corner
-        draw.rectangle((x, y, x + self._font.getlength(text) + self._size, y + self._line), fill=palette.LABEL)
-        draw.text((x + self._size // 2, y + self._line // 2), text, palette.PAPER, self._font, "lm")
+        draw.rectangle((x, y, x + self._font.getlength(text) + self._size, y + self._line), fill=style.LABEL)
+        draw.text((x + self._size // 2, y + self._line // 2), text, style.PAPER, self._font, "lm")
 
     def _draw_status(self, draw: ImageDraw.ImageDraw, row: int) -> None:
         """Time, step, controller, task and utility, below the side views."""
@@ -99,15 +99,15 @@ class ReplayScreen:
         lines = [
             (
                 f"{row * timeline.seconds_per_step:.1f} s of {timeline.steps * timeline.seconds_per_step:.1f} s",
-                palette.INK,
+                style.INK,
             ),
-            (f"step {row} of {timeline.steps}", palette.INK),
-            (control, palette.INK if kind == first else palette.TAKEN_OVER),
+            (f"step {row} of {timeline.steps}", style.INK),
+            (control, style.INK if kind == first else style.TAKEN_OVER),
         ]
         if task := timeline.task_status_at(row):
-            lines.append((task, palette.INK))
+            lines.append((task, style.INK))
         if timeline.utility is not None:
-            lines.append((f"utility {timeline.utility[row]:.2f}", palette.CURVE))
+            lines.append((f"utility {timeline.utility[row]:.2f}", style.CURVE))
         for text, color in lines:
             for line in wrap(text, self._font, self._side[0] - self._size):
                 draw.text((x, y), line, color, self._font)
@@ -121,9 +121,9 @@ class ReplayScreen:
             text = f"{mark.rater}: {'progress' if mark.sign > 0 else 'a slip'}"
             right, bottom = self._width - self._size, self._height - self._size - number * (height + self._size // 2)
             left = right - self._large.getlength(text) - 2.5 * size
-            draw.rectangle((left, bottom - height, right, bottom), fill=palette.mark(mark.sign))
-            arrow(draw, (left + size, bottom - height / 2), 0.45 * size, mark.sign, palette.PAPER)
-            draw.text((left + 2 * size, bottom - height / 2), text, palette.PAPER, self._large, "lm")
+            draw.rectangle((left, bottom - height, right, bottom), fill=style.mark(mark.sign))
+            arrow(draw, (left + size, bottom - height / 2), 0.45 * size, mark.sign, style.PAPER)
+            draw.text((left + 2 * size, bottom - height / 2), text, style.PAPER, self._large, "lm")
 
     def _draw_captions(self, draw: ImageDraw.ImageDraw, captions: Sequence[Caption]) -> None:
         kept = list(captions)
@@ -132,7 +132,7 @@ class ReplayScreen:
         y = self._height + self._size // 2
         for caption in kept:
             prefix = f"{caption.subtitle.speaker}: "
-            bright, dim = palette.caption_colors(caption.subtitle.speaker, self._timeline.solver)
+            bright, dim = style.caption_colors(caption.subtitle.speaker, self._timeline.solver)
             color = bright if caption.is_new else dim
             draw.text((self._size, y), prefix, color, self._font)
             for line in self._wrapped(caption)[: self._lines]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.world import WorldSpec
-from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.episodes.transcript import DialogueTask, dialogue
 
 # Display times, independent of the replay's speed.
 MIN_READING_SECONDS = 2.0

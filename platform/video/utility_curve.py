@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PIL import ImageDraw
 
-from interplay.video import palette
-from interplay.video.text import Font
+from interplay.video import style
+from interplay.video.style import Font
 from interplay.video.timeline import EpisodeTimeline, ShownMark
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
@@ -30,23 +30,23 @@ class UtilityCurve:
         """Draws the strip at a row."""
         left, _, right, bottom = self._box
         seconds = self._timeline.steps * self._timeline.seconds_per_step
-        draw.line((left, bottom, right, bottom), palette.FAINT, 1)
-        draw.text((left, bottom + self._text // 3), "0 s", palette.INK, self._face, "lt")
-        draw.text((right, bottom + self._text // 3), f"{seconds:.1f} s", palette.INK, self._face, "rt")
+        draw.line((left, bottom, right, bottom), style.FAINT, 1)
+        draw.text((left, bottom + self._text // 3), "0 s", style.INK, self._face, "lt")
+        draw.text((right, bottom + self._text // 3), f"{seconds:.1f} s", style.INK, self._face, "rt")
         if self._timeline.utility is not None:
             legend = "utility, as the reward model sees it, and marks"
-            draw.text(((left + right) / 2, bottom + self._text // 3), legend, palette.CURVE, self._face, "mt")
+            draw.text(((left + right) / 2, bottom + self._text // 3), legend, style.CURVE, self._face, "mt")
         x, y = self.point(row)
-        draw.line((x, self._box[1], x, bottom), palette.FAINT, 1)
+        draw.line((x, self._box[1], x, bottom), style.FAINT, 1)
         self._axis(draw)
         so_far = [self.point(past) for past in range(row + 1)]
         if len(so_far) > 1:
-            draw.line(so_far, palette.INK if self._timeline.utility is None else palette.CURVE, 2)
-        draw.ellipse((x - 3, y - 3, x + 3, y + 3), palette.CURVE)
+            draw.line(so_far, style.INK if self._timeline.utility is None else style.CURVE, 2)
+        draw.ellipse((x - 3, y - 3, x + 3, y + 3), style.CURVE)
         for mark, above in self._stacked(row):
             x, y = self.point(mark.row)
             size = ARROW_HALF_HEIGHT * self._text
-            arrow(draw, (x, y - 2.2 * size * above), size, mark.sign, palette.mark(mark.sign))
+            arrow(draw, (x, y - 2.2 * size * above), size, mark.sign, style.mark(mark.sign))
 
     def point(self, row: int) -> tuple[float, float]:
         """The position of a row on the strip, in pixels."""
@@ -60,12 +60,12 @@ class UtilityCurve:
     def _axis(self, draw: ImageDraw.ImageDraw) -> None:
         left, top, _, bottom = self._box
         if self._timeline.utility is None:
-            draw.text((left - self._text, (top + bottom) / 2), "marks", palette.INK, self._face, "rm")
+            draw.text((left - self._text, (top + bottom) / 2), "marks", style.INK, self._face, "rm")
             return
         low, high = self._range()
-        draw.text((left - self._text, top), f"{high:.2f}", palette.INK, self._face, "rm")
-        draw.text((left - self._text, (top + bottom) / 2), "utility", palette.CURVE, self._face, "rm")
-        draw.text((left - self._text, bottom), f"{low:.2f}", palette.INK, self._face, "rm")
+        draw.text((left - self._text, top), f"{high:.2f}", style.INK, self._face, "rm")
+        draw.text((left - self._text, (top + bottom) / 2), "utility", style.CURVE, self._face, "rm")
+        draw.text((left - self._text, bottom), f"{low:.2f}", style.INK, self._face, "rm")
 
     def _range(self) -> tuple[float, float]:
         """Least and greatest utility of the episode, widened if they are equal."""
@@ -89,7 +89,7 @@ class UtilityCurve:
         return stacked
 
 
-def arrow(draw: ImageDraw.ImageDraw, center: tuple[float, float], half: float, sign: int, color: palette.Color) -> None:
+def arrow(draw: ImageDraw.ImageDraw, center: tuple[float, float], half: float, sign: int, color: style.Color) -> None:
     """Draws a triangle that points up for +1 and down for -1; Pillow's font has no arrows."""
     x, y = center
     draw.polygon([(x, y - sign * half), (x - half, y + sign * half), (x + half, y + sign * half)], color)

@@ -14,9 +14,9 @@ from fake_world import WORDS, LineTask, LineWorld, make_runner, tiny_agent
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.env.world import World
-from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
 from interplay.episodes.resimulation import resimulate
+from interplay.episodes.transcript import dialogue
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import SolverConfig
 

@@ -35,9 +35,9 @@ from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.agent.weights import export_weights
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
-from interplay.episodes.dialogue import DialogueTask, dialogue
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
 from interplay.players.setter import ScriptedSetter, SetterConfig

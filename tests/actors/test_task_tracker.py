@@ -10,7 +10,7 @@ from typing import Any
 from fake_world import LENGTH, LineTask
 
 from interplay.actors.task_tracker import TaskOutcome, TaskTracker
-from interplay.episodes.dialogue import DialogueTask
+from interplay.episodes.transcript import DialogueTask
 
 FAR, NEAR, QUESTION = LineTask("walk", "", 8), LineTask("walk", "", 4), LineTask("count", "", 0, "two")
 

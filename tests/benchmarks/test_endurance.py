@@ -25,7 +25,7 @@ import json, os, signal, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
 from interplay.runtime.ledger import ConsumedUnroll, Ledger
-from interplay.runtime.status import WorkerStatus, RunStatus
+from interplay.runtime.heartbeat import WorkerStatus, RunStatus
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 verb, settings = sys.argv[1], dict(word.split("=", 1) for word in sys.argv[2:])

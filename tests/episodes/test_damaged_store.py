@@ -14,10 +14,9 @@ from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 from tiny_runs import interplay, refused
 
-from interplay.episodes.catalog_damage import DamagedCatalog
-from interplay.episodes.encoding import DamagedEpisode
+from interplay.episodes.catalog_index import DamagedCatalog
+from interplay.episodes.encoding import DamagedEpisode, iter_readable
 from interplay.episodes.episode import Mark
-from interplay.episodes.readable_episodes import iter_readable
 from interplay.episodes.repair import repair
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore

@@ -8,10 +8,10 @@ import pytest
 from fake_world import LineWorld, record_episode
 
 from interplay.env.world import Action, Start
-from interplay.episodes.dialogue import dialogue
 from interplay.episodes.encoding import DamagedEpisode, decode, encode, meta_to_json
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import REPLACED, EpisodeRecorder
+from interplay.episodes.transcript import dialogue
 
 
 def recorded(events: dict[int, list[str | dict[str, str]]], steps: int = 8) -> Episode:

@@ -15,9 +15,8 @@ from fake_corridor import Corridor, assert_same_episode, record_episode
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.episode_files import EpisodeFiles
 from interplay.episodes.snapshot import Snapshot
-from interplay.episodes.store import EpisodeStore
+from interplay.episodes.store import EpisodeFiles, EpisodeStore
 
 
 def episode(seed: int, steps: int = 6, **settings: object) -> Episode:

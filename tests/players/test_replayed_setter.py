@@ -4,7 +4,7 @@ from number_line_world import NumberLine
 
 from interplay.env.world import Start, View
 from interplay.episodes.episode import Episode, EpisodeMeta, Utterance
-from interplay.players.replayed_setter import ReplayedSetter
+from interplay.players.player import ReplayedSetter
 
 
 def recording(frames_per_step: int = 2) -> Episode:

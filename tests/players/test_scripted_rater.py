@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from number_line_world import WalkTask
 
-from interplay.players.rater import RaterConfig, ScriptedRater, StepMark
-from interplay.players.rater_traits import RaterPopulation, RaterTraits, sample_traits
+from interplay.players.rater import RaterConfig, RaterPopulation, RaterTraits, ScriptedRater, StepMark, sample_traits
 
 EXACT = RaterConfig(threshold=0.25, delay_steps=(0, 0), misses=0.0, errors=0.0)
 TASK = WalkTask("walk", "walk 8", 8, 0)

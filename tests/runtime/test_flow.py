@@ -17,9 +17,9 @@ from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.batch_buffers import BatchBuffers
+from interplay.runtime.batch_sources import FlowMetrics, SourceStats
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.flow_metrics import FlowMetrics, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records

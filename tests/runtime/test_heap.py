@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from interplay.runtime import heap
+from interplay.runtime import allocator
 
 # Runs in a subprocess, because other tests change the heap of this one. Every twentieth block stays allocated, so that
 # the heap cannot shrink from its end.
 GAPS = """
 from pathlib import Path
 import numpy as np
-from interplay.runtime.heap import trim_heap
+from interplay.runtime.allocator import trim_heap
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
@@ -38,4 +38,4 @@ def test_memory_in_gaps_is_given_back() -> None:
 
 def test_other_systems_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert heap.trim_heap() is False
+    assert allocator.trim_heap() is False

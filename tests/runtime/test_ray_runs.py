@@ -29,9 +29,9 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
 from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import LaneState
+from interplay.runtime.crashes import MAX_LOG_BYTES
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ledger import read_ledger
-from interplay.runtime.worker_log import MAX_LOG_BYTES
 from interplay.stages import serve_reward_stage
 from interplay.stages.reward_source import newer_reward_models
 from interplay.stages.serve_reward_stage import serve_reward

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from interplay.runtime import worker_log
-from interplay.runtime.crashes import CrashReports
-from interplay.runtime.worker_log import WorkerLog
+from interplay.runtime import crashes
+from interplay.runtime.crashes import CrashReports, WorkerLog
 
 # Prints from Python, to the file descriptors and from a C library, and is killed immediately.
 SPEAKS = """
 import ctypes, os, signal, sys
 from pathlib import Path
-from interplay.runtime.worker_log import WorkerLog
+from interplay.runtime.crashes import WorkerLog
 
 WorkerLog(Path(sys.argv[1]), "actor-0").capture_output()
 os.chdir("/")
@@ -61,11 +60,11 @@ def test_only_the_last_lines_are_reported(tmp_path: Path) -> None:
     kept = said(tmp_path, "".join(f"line {index} {'x' * 1000}\n" for index in range(100)))
     lines = kept.tail().splitlines()
     assert [line.split()[1] for line in lines] == [str(index) for index in range(80, 100)]
-    assert {len(line) for line in lines} == {worker_log.MAX_LINE_CHARACTERS}
+    assert {len(line) for line in lines} == {crashes.MAX_LINE_CHARACTERS}
 
 
 def test_a_file_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_log, "MAX_LOG_BYTES", 1000)
+    monkeypatch.setattr(crashes, "MAX_LOG_BYTES", 1000)
     kept = said(tmp_path, "old\n" * 100)
     before = kept.file.read_text()
     kept.truncate()
@@ -93,7 +92,7 @@ def test_a_disk_that_fails_is_no_reason_to_end(tmp_path: Path, monkeypatch: pyte
     def fails(path: Path, length: int) -> None:
         raise OSError(errno.ESTALE, "stale file handle")
 
-    monkeypatch.setattr(worker_log, "MAX_LOG_BYTES", 1000)
+    monkeypatch.setattr(crashes, "MAX_LOG_BYTES", 1000)
     monkeypatch.setattr(os, "truncate", fails)
     kept.truncate()
     assert kept.tail().endswith("words")

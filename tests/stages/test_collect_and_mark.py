@@ -20,7 +20,7 @@ from interplay.stages.probe_files import read_films, read_results
 from interplay.stages.stage_folder import WORK_LOCK
 
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
-PLACED = "interplay.episodes.episode_files:EpisodeFiles.place"  # the file exists, the catalog has no entry
+PLACED = "interplay.episodes.store:EpisodeFiles.place"  # the file exists, the catalog has no entry
 MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks exist, the list of watched episodes does not
 PLAYED = "interplay.evaluation.probes:ProbePlayer._step"
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from tiny_runs import interplay, opened, tiny
 
-from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode, Mark
-from interplay.players.rater import RaterConfig
-from interplay.players.rater_traits import RaterPopulation
+from interplay.episodes.transcript import dialogue
+from interplay.players.rater import RaterConfig, RaterPopulation
 from interplay.stages.mark_stage import _rated
 
 pytestmark = pytest.mark.slow

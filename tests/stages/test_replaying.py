@@ -18,7 +18,7 @@ from interplay.env import registry
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
 from interplay.launch.cli import main
-from interplay.video import palette
+from interplay.video import style
 from interplay.video.timeline import build_timeline
 
 SHORT = ("replay.height=240", "replay.width=320")
@@ -47,7 +47,7 @@ def watched(path: Path) -> tuple[Fraction, list[NDArray[np.uint8]]]:
         return rate, [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
 
 
-def near(picture: NDArray[np.uint8], color: palette.Color) -> int:
+def near(picture: NDArray[np.uint8], color: style.Color) -> int:
     """Pixels of approximately a color, because encoding blurs them."""
     return int((np.abs(picture.astype(int) - np.array(color)).max(-1) < 40).sum())
 
@@ -67,8 +67,8 @@ def test_an_episode_becomes_a_video(recorded: list[str], capsys: pytest.CaptureF
     assert pictures[0].shape[0] > 240 and pictures[0].shape[1] == 320 + 120
     assert marks
     sign = marks[-1].sign
-    assert near(pictures[0][:240, :320], palette.mark(sign)) < near(pictures[-1][:240, :320], palette.mark(sign)) - 500
-    curve = [near(picture[-56:], palette.CURVE) for picture in pictures]
+    assert near(pictures[0][:240, :320], style.mark(sign)) < near(pictures[-1][:240, :320], style.mark(sign)) - 500
+    curve = [near(picture[-56:], style.CURVE) for picture in pictures]
     assert curve[-1] > curve[0] + 50, curve
     assert not [file for file in path.parent.iterdir() if file != path]
     assert (run.root / "config.json").read_text() == before
@@ -94,7 +94,7 @@ def test_a_file_outside_a_run_is_drawn_without_marks_or_utility(recorded: list[s
     shutil.copy(file, tmp_path / "given.npz")
     interplay("replay", [str(tmp_path / "given.npz"), f"run.dir={tmp_path}", "run.name=mine", *SHORT])
     _, pictures = watched(tmp_path / "mine" / "replay" / f"{episode}.mp4")
-    assert not near(pictures[-1][240:], palette.UP) + near(pictures[-1][240:], palette.DOWN)
+    assert not near(pictures[-1][240:], style.UP) + near(pictures[-1][240:], style.DOWN)
 
 
 def test_speed_size_and_utility_follow_the_options(recorded: list[str]) -> None:

@@ -21,11 +21,11 @@ from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import decode_for_role
-from interplay.episodes.dialogue import dialogue
 from interplay.episodes.episode import Episode
 from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
+from interplay.episodes.transcript import dialogue
 from interplay.learner import checkpoint
 from interplay.runtime.ledger import read_ledger
 

@@ -13,10 +13,10 @@ from PIL import Image, ImageDraw
 from test_replay_timeline import make_timeline
 
 from interplay.episodes.episode import Mark
-from interplay.video import palette
+from interplay.video import style
 from interplay.video.pictures import side_views
 from interplay.video.screen import ReplayScreen
-from interplay.video.text import font, wrap
+from interplay.video.style import font, wrap
 from interplay.video.timeline import EpisodeTimeline
 from interplay.video.utility_curve import UtilityCurve
 
@@ -36,7 +36,7 @@ def drawn(timeline: EpisodeTimeline, row: int, titles: Sequence[str] = ("map",))
     return picture
 
 
-def count(picture: NDArray[np.uint8], color: palette.Color) -> int:
+def count(picture: NDArray[np.uint8], color: style.Color) -> int:
     return int((picture == np.array(color, np.uint8)).all(-1).sum())
 
 
@@ -71,8 +71,8 @@ def test_its_shape_is_even_whatever_is_asked(height: int, width: int) -> None:
 def test_captions_appear_and_fade() -> None:
     timeline = make_timeline(200, [(3, "setter", "walk to the street"), (5, "solver", "yes")])
     (asked, asked_old), (said, _) = (
-        palette.caption_colors("setter", "solver"),
-        palette.caption_colors("solver", "solver"),
+        style.caption_colors("setter", "solver"),
+        style.caption_colors("solver", "solver"),
     )
     assert not count(drawn(timeline, 3), asked)
     assert count(drawn(timeline, 4), asked) > 50
@@ -88,7 +88,7 @@ def test_a_long_caption_is_wrapped_within_the_picture_and_whole() -> None:
     screen = ReplayScreen(timeline, height=HEIGHT, width=WIDTH, titles=())
     short = ReplayScreen(make_timeline(200, [(0, "setter", "word")]), height=HEIGHT, width=WIDTH, titles=())
     assert screen.shape[0] > short.shape[0] + 30
-    bright, _ = palette.caption_colors("setter", "solver")
+    bright, _ = style.caption_colors("setter", "solver")
     picture = screen.draw(1, {"solver": plain(BLUE)})
     assert not count(picture[:, -8:], bright)
     assert count(picture, bright) > 20 * count(short.draw(1, {"solver": plain(BLUE)}), bright)
@@ -100,7 +100,7 @@ def test_nothing_gives_way_before_it_could_be_read() -> None:
         200, [(0, "setter", long), (10, "solver", "which one do you mean?"), (20, "setter", "that one")]
     )
     together, alone = drawn(timeline, 25), drawn(timeline, 5)
-    asked, said = palette.caption_colors("setter", "solver")[0], palette.caption_colors("solver", "solver")[0]
+    asked, said = style.caption_colors("setter", "solver")[0], style.caption_colors("solver", "solver")[0]
     assert count(together, asked) > 1.02 * count(alone, asked)
     assert count(together, said) > 50
 
@@ -108,13 +108,13 @@ def test_nothing_gives_way_before_it_could_be_read() -> None:
 def test_more_captions_than_fit_leave_the_newest() -> None:
     said = [(step, "setter", f"setter {step}") for step in range(20)] + [(20, "solver", "no")]
     timeline = make_timeline(200, said)
-    _, old = palette.caption_colors("solver", "solver")
+    _, old = style.caption_colors("solver", "solver")
     picture = drawn(timeline, 21)
-    assert count(picture, palette.caption_colors("solver", "solver")[0]) > 10
+    assert count(picture, style.caption_colors("solver", "solver")[0]) > 10
     assert not count(picture, old)
 
 
-@pytest.mark.parametrize(("sign", "color", "other"), [(1, palette.UP, palette.DOWN), (-1, palette.DOWN, palette.UP)])
+@pytest.mark.parametrize(("sign", "color", "other"), [(1, style.UP, style.DOWN), (-1, style.DOWN, style.UP)])
 def test_a_mark_is_large_while_it_is_new_and_then_small(sign: int, color: Any, other: Any) -> None:
     timeline = make_timeline(200, marks=clicked((7, sign)))
     before, new, later = (count(drawn(timeline, row), color) for row in (7, 8, 120))
@@ -129,8 +129,8 @@ def test_two_marks_of_one_moment_are_both_seen() -> None:
     for row in (8, 150):
         picture = drawn(make_timeline(200, marks=both), row)
         alone = {sign: drawn(make_timeline(200, marks=[mark]), row) for sign, mark in zip((1, -1), both, strict=True)}
-        assert count(picture, palette.UP) >= 0.9 * count(alone[1], palette.UP) > 0
-        assert count(picture, palette.DOWN) >= 0.9 * count(alone[-1], palette.DOWN) > 0
+        assert count(picture, style.UP) >= 0.9 * count(alone[1], style.UP) > 0
+        assert count(picture, style.DOWN) >= 0.9 * count(alone[-1], style.DOWN) > 0
 
 
 def test_the_curve_of_utility_grows_with_the_rows() -> None:
@@ -138,9 +138,9 @@ def test_the_curve_of_utility_grows_with_the_rows() -> None:
     curve = UtilityCurve(timeline, box=(0, 0, 400, 100), face=font(10))
     rightmost, highest = [], []
     for row in (10, 50, 100):
-        sheet = Image.new("RGB", (400, 100), palette.PAPER)
+        sheet = Image.new("RGB", (400, 100), style.PAPER)
         curve.draw(ImageDraw.Draw(sheet), row)
-        on_it = (np.asarray(sheet)[:75, 60:] == np.array(palette.CURVE, np.uint8)).all(-1)  # without the words
+        on_it = (np.asarray(sheet)[:75, 60:] == np.array(style.CURVE, np.uint8)).all(-1)  # without the words
         columns = on_it.any(0).nonzero()[0]
         assert (np.diff(columns) == 1).all()  # unbroken
         rightmost.append(int(columns.max()))
@@ -150,14 +150,14 @@ def test_the_curve_of_utility_grows_with_the_rows() -> None:
 
 
 def test_a_utility_that_never_changes_is_drawn() -> None:
-    assert count(drawn(make_timeline(20, utility=np.full(21, 3.0, np.float32)), 20), palette.CURVE) > 100
+    assert count(drawn(make_timeline(20, utility=np.full(21, 3.0, np.float32)), 20), style.CURVE) > 100
 
 
 def test_a_takeover_stands_out() -> None:
     control = {"setter": [(0, "human")], "solver": [(0, "agent"), (4 * FRAMES, "human")]}
     timeline = make_timeline(20, control=control)
-    assert not count(drawn(timeline, 3), palette.TAKEN_OVER)
-    assert count(drawn(timeline, 4), palette.TAKEN_OVER) > 20
+    assert not count(drawn(timeline, 3), style.TAKEN_OVER)
+    assert count(drawn(timeline, 4), style.TAKEN_OVER) > 20
 
 
 def test_text_is_broken_between_words_and_within_one_that_is_too_long() -> None:

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from interplay.video import writer
 from interplay.video.encode import InputEnded, encode
-from interplay.video.encoder_job import EncoderJob, partial_path
-from interplay.video.writer import EncoderFailed, rate, require_encoder, write_video
+from interplay.video.writer import EncoderFailed, EncoderJob, partial_path, rate, require_encoder, write_video
 
 SMALL = EncoderJob(height=48, width=64, rate=Fraction(15, 4), frames=9)
 LONG = replace(SMALL, frames=120)  # so long that the file has begun before all pictures have come

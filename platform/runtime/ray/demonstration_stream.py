@@ -13,8 +13,7 @@ from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
 from interplay.runtime.batch_buffers import BatchBuffers
-from interplay.runtime.batch_sources import DemonstrationBatch
-from interplay.runtime.flow_metrics import SourceStats
+from interplay.runtime.batch_sources import DemonstrationBatch, SourceStats
 from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher

@@ -12,12 +12,11 @@ from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.heartbeat import Heartbeat, IdleFraction
+from interplay.runtime.heartbeat import Heartbeat, IdleFraction, WorkerStatus
 from interplay.runtime.prefetcher import Prefetcher
 from interplay.runtime.ray.worker import Worker, dump_process_stacks
 from interplay.runtime.ray.worker_handle import FETCH_SECONDS, NO_GROUPS, WorkerHandle
 from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
-from interplay.runtime.status import WorkerStatus
 
 Prefetched = TypeVar("Prefetched")
 

@@ -1,13 +1,16 @@
 """Learner process: runs the stage function and owns all workers that feed it.
 
-If it dies, its workers die with it; its successor resumes from the newest checkpoint and starts new ones.
+If it dies, its workers die with it; its successor resumes from the newest checkpoint and starts new ones. A relay
+buffers its stderr until the driver fetches it and prints it on its own.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +19,40 @@ import ray
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
+from interplay.runtime.heartbeat import WorkerStatus
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.stderr_relay import StderrRelay
 from interplay.runtime.ray.worker import WorkerProcess
 from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
-from interplay.runtime.status import WorkerStatus
+
+MAX_BUFFERED_CHARACTERS = 1_000_000  # not yet fetched; the oldest are dropped
+
+
+class StderrRelay(io.TextIOBase):
+    """Stream that looks to its writers like the driver's stderr: a terminal, or a file."""
+
+    def __init__(self, is_tty: bool) -> None:
+        self._is_tty = is_tty
+        self._text = ""
+        self._lock = threading.Lock()
+
+    def isatty(self) -> bool:
+        return self._is_tty
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            self._text = (self._text + text)[-MAX_BUFFERED_CHARACTERS:]
+        return len(text)
+
+    def take(self) -> str:
+        """Returns and clears the text written since the last call."""
+        with self._lock:
+            text, self._text = self._text, ""
+        return text
+
 
 STARTING_ACTIVITY = "starts"
 

@@ -24,8 +24,8 @@ from interplay.core.files import JsonLines, write_whole
 from interplay.learner import checkpoint
 from interplay.learner.distributed import RankLost
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
-from interplay.runtime.heartbeat import WAITING
+from interplay.runtime.crashes import CrashReports, RestartBudget
+from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import StopRequest
 from interplay.runtime.ray.cluster_session import cluster_session
 from interplay.runtime.ray.learner_host import (
@@ -37,8 +37,6 @@ from interplay.runtime.ray.learner_host import (
 )
 from interplay.runtime.ray.worker_handle import FETCH_SECONDS, lost_before_start, remote_class
 from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
-from interplay.runtime.restart_budget import RestartBudget
-from interplay.runtime.status import RunStatus, WorkerStatus
 
 logger = logging.getLogger(__name__)
 

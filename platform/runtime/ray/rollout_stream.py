@@ -25,13 +25,12 @@ from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import can_request, select_batch
 from interplay.runtime.batch_buffers import BatchBuffers
-from interplay.runtime.batch_sources import RolloutBatch
-from interplay.runtime.flow_metrics import SourceStats
+from interplay.runtime.batch_sources import RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
 from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
-from interplay.runtime.ray.inference_server import InferenceServer
+from interplay.runtime.ray.inference import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
 from interplay.runtime.ray.scoring_pool import OutstandingUnroll, ScoringPool
 from interplay.runtime.ray.stalls import restart_stalled

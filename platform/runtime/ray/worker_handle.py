@@ -15,12 +15,10 @@ from ray import ObjectRef
 from ray.exceptions import RayError
 
 from interplay.runtime.config import RuntimeConfig
-from interplay.runtime.crashes import CrashReports
-from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction
+from interplay.runtime.crashes import CrashReports, RestartBudget
+from interplay.runtime.heartbeat import HeartbeatReading, IdleFraction, WorkerStatus
 from interplay.runtime.ray.worker import Worker
 from interplay.runtime.ray.worker_placement import WorkerPlacement
-from interplay.runtime.restart_budget import RestartBudget
-from interplay.runtime.status import WorkerStatus
 
 logger = logging.getLogger(__name__)
 
