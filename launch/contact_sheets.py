@@ -12,8 +12,8 @@ from interplay.env.arrays import Image as Picture
 from interplay.env.playhouse.house.catalog import FURNITURE, OBJECTS, Category
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import make_house
+from interplay.env.playhouse.render.portrait import room_from_corner, thing_alone
 from interplay.env.playhouse.render.scene import Scene, start_poses
-from interplay.env.playhouse.render.showroom import room_from_corner, thing_alone
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.world import World
 from interplay.launch.world_sheet import BACKGROUND_COLOR, CAPTION_HEIGHT, TEXT_COLOR

@@ -1,14 +1,20 @@
-"""Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations; the metrics
-of the data flow, too."""
+"""Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations; the buffers
+of their batches, and the metrics of the data flow."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
 from interplay.actors.episode_returns import FinishedEpisodes
+from interplay.agent.observation import Arrays
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.runtime.ledger import ConsumedUnroll
@@ -115,3 +121,55 @@ class DemonstrationSource(Protocol):
     def load_state(self, state: Mapping[str, Any]) -> None: ...
 
     def close(self) -> None: ...
+
+
+class BatchBuffers:
+    """Pool of `count` sets of arrays [T, B, ...], allocated at the first use.
+
+    One thread fills sets, another one uses and releases them.
+
+    Args:
+        pinned: page-locked memory, for copies to a GPU.
+    """
+
+    def __init__(self, count: int, pinned: bool = False) -> None:
+        self._sets: list[Arrays] = [{} for _ in range(count)]
+        self._pinned = pinned
+        self._free = list(range(count))
+        self._lock = threading.Lock()
+
+    @property
+    def num_free(self) -> int:
+        """How many sets are not in use."""
+        with self._lock:
+            return len(self._free)
+
+    def concatenate(self, unrolls: Sequence[Arrays]) -> tuple[int, Arrays]:
+        """Copies unrolls [T, b, ...] into a free set along the lane axis; returns its number and arrays.
+
+        All unrolls have the same keys, and the batch has the same shapes in every call.
+        """
+        with self._lock:
+            number = self._free.pop(0)
+        filled = self._sets[number]
+        for key, first in unrolls[0].items():
+            lanes = sum(unroll[key].shape[1] for unroll in unrolls)
+            shape = (first.shape[0], lanes, *first.shape[2:])
+            if key not in filled:
+                filled[key] = self._allocate(shape, first.dtype)
+            assert filled[key].shape == shape, (key, filled[key].shape, shape)
+            np.concatenate([unroll[key] for unroll in unrolls], axis=1, out=filled[key])
+        return number, filled
+
+    def release(self, number: int) -> None:
+        """Marks a set as free, to be filled again."""
+        with self._lock:
+            assert number not in self._free, number
+            self._free.append(number)
+
+    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
+        if not self._pinned:
+            return np.empty(shape, dtype)
+        kind = torch.from_numpy(np.empty(0, dtype)).dtype
+        pinned: NDArray[np.generic] = torch.empty(shape, dtype=kind, pin_memory=True).numpy()
+        return pinned

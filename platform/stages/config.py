@@ -17,7 +17,7 @@ from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
-from interplay.tracking.wandb_sink import TrackingConfig
+from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig
 
 

@@ -59,11 +59,11 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
             stage(run)
         return
     set_cluster_token(config.address)
+    from interplay.runtime.ray.cluster_session import resource_requests
     from interplay.runtime.ray.learner_supervision import (  # importing Ray takes half a second
         SupervisedStage,
         supervise,
     )
-    from interplay.runtime.ray.worker_placement import resource_requests
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce

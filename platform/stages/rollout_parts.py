@@ -95,9 +95,8 @@ def replay_actor(
 def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
     """Actors and reward replicas in processes of their own."""
     from interplay.runtime.ray.inference import InferenceClientWorker
-    from interplay.runtime.ray.replicas import Replicas
+    from interplay.runtime.ray.replicas import Replicas, ScoringPool
     from interplay.runtime.ray.rollout_stream import RolloutStream
-    from interplay.runtime.ray.scoring_pool import ScoringPool
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, context=None)
     lanes = config.actor.lanes // runtime.unrolls_in_batch
@@ -168,8 +167,8 @@ def _remote_rollout_worker(
 
 def _inference(run: Run, actors: Sequence[WorkerHandle], context: LearnerContext) -> InferenceServer:
     """The inference server of these actors, in its own process."""
+    from interplay.runtime.ray.cluster_session import INFERENCE
     from interplay.runtime.ray.inference import InferenceServer, InferenceWorker, concurrency_groups
-    from interplay.runtime.ray.worker_placement import INFERENCE
 
     worker = context.add_worker(
         INFERENCE, partial(_inference_model, run), worker_class=InferenceWorker, groups=concurrency_groups(len(actors))

@@ -28,8 +28,7 @@ from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageClock, StageFolder
 from interplay.tracking.metrics import Tracker
 from interplay.tracking.progress import Progress
-from interplay.tracking.trackers import open_trackers
-from interplay.tracking.wandb_sink import TrackingConfig
+from interplay.tracking.trackers import TrackingConfig, open_trackers
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from PIL import Image
 from interplay.env import registry
 from interplay.env.playhouse.house.catalog import CATEGORIES, FURNITURE, OBJECTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.render.showroom import thing_alone
+from interplay.env.playhouse.render.portrait import thing_alone
 from interplay.launch import contact_sheets
 
 KINDS = ("objects", "furniture", "houses")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from interplay.runtime.batching_queue import BatchingQueue, QueueClosed, RequestRefused
+from interplay.runtime.inference_model import BatchingQueue, QueueClosed, RequestRefused
 
 TIMEOUT_SECONDS = 60.0
 

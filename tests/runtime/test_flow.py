@@ -16,8 +16,7 @@ from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState
-from interplay.runtime.batch_buffers import BatchBuffers
-from interplay.runtime.batch_sources import FlowMetrics, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, FlowMetrics, SourceStats
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction

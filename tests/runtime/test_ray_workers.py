@@ -33,13 +33,11 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import ClusterError, check_reachable
+from interplay.runtime.ray.cluster_session import ClusterError, ResourceRequest, check_reachable, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
-from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.worker_placement import ResourceRequest, reserve_resources
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules
@@ -164,8 +162,8 @@ def test_a_stall_report_has_every_stack_and_names_the_blocked_pair(context: Lear
     )
 
     def watch() -> None:
-        restart_stalled(
-            context, {pipeline: lambda call: pipeline.worker.submit("unroll", "makes", call.number)}, "an unroll"
+        context.restart_stalled(
+            {pipeline: lambda call: pipeline.worker.submit("unroll", "makes", call.number)}, "an unroll"
         )
 
     assert receive_numbers(pipeline, 1) == [0]

@@ -13,8 +13,7 @@ import pytest
 
 from interplay.tracking.metrics import MetricsFile, read_metrics
 from interplay.tracking.progress import Progress
-from interplay.tracking.trackers import Trackers
-from interplay.tracking.wandb_sink import TrackingConfig, WandbSink, resolve_mode
+from interplay.tracking.trackers import Trackers, TrackingConfig, WandbSink, resolve_mode
 
 
 def test_a_row_is_on_disk_as_soon_as_it_is_logged(tmp_path: Path) -> None:
@@ -190,7 +189,7 @@ def test_auto_is_online_only_with_an_account(tmp_path: Path, monkeypatch: pytest
 
 OFFLINE_RUN = """
 import sys
-from interplay.tracking.wandb_sink import TrackingConfig, WandbSink
+from interplay.tracking.trackers import TrackingConfig, WandbSink
 
 sink = WandbSink(TrackingConfig(wandb="offline", name="trial"), sys.argv[1], settings={"seed": 3})
 sink.start()

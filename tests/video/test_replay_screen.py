@@ -15,10 +15,9 @@ from test_replay_timeline import make_timeline
 from interplay.episodes.episode import Mark
 from interplay.video import style
 from interplay.video.pictures import side_views
-from interplay.video.screen import ReplayScreen
+from interplay.video.screen import ReplayScreen, UtilityCurve
 from interplay.video.style import font, wrap
 from interplay.video.timeline import EpisodeTimeline
-from interplay.video.utility_curve import UtilityCurve
 
 HEIGHT, WIDTH = 480, 640
 BLUE, RED = (1, 2, 250), (250, 2, 1)

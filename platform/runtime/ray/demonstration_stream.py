@@ -12,15 +12,12 @@ from ray import ObjectRef
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
-from interplay.runtime.batch_buffers import BatchBuffers
-from interplay.runtime.batch_sources import DemonstrationBatch, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, DemonstrationBatch, SourceStats
 from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
-from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
-from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.worker_handle import WorkerHandle
+from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
 
 READING_ACTIVITY = "reads unroll"
 
@@ -104,7 +101,7 @@ class DemonstrationStream:
         elif not self._buffers.num_free:
             self._prefetcher.idle()
         resubmits = {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}
-        restart_stalled(self._context, resubmits, "demonstrations")
+        self._context.restart_stalled(resubmits, "demonstrations")
         return self._fill_batch() if self._buffers.num_free and all(self._arrived) else None
 
     def _start(self) -> None:

@@ -22,10 +22,9 @@ from ray import ObjectRef
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
-from interplay.runtime.batching_queue import BatchingQueue, QueueClosed
 from interplay.runtime.heartbeat import WAITING, Heartbeat
+from interplay.runtime.inference_model import BatchingQueue, QueueClosed
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.stalls import report_blocked
 from interplay.runtime.ray.worker import Worker
 from interplay.runtime.ray.worker_handle import FETCH_SECONDS, HEARTBEAT_POLL_SECONDS, WorkerHandle
 
@@ -211,7 +210,7 @@ class InferenceServer:
                 continue
             seconds = min(actor.status().activity_seconds, self.worker.age_seconds)  # a successor has had less time
             if seconds > self.worker.result_limit:
-                cause = report_blocked(self._context, self.worker.name, seconds, "a decision", waiter=actor.name)
+                cause = self._context.report_blocked(self.worker.name, seconds, "a decision", waiter=actor.name)
                 self._restart(cause)
                 return
 

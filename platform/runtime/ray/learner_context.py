@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,11 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction, WorkerStatus
 from interplay.runtime.prefetcher import Prefetcher
+from interplay.runtime.ray.cluster_session import LEARNER, WorkerPlacement
 from interplay.runtime.ray.worker import Worker, dump_process_stacks
-from interplay.runtime.ray.worker_handle import FETCH_SECONDS, NO_GROUPS, WorkerHandle
-from interplay.runtime.ray.worker_placement import LEARNER, WorkerPlacement
+from interplay.runtime.ray.worker_handle import FETCH_SECONDS, NO_GROUPS, ActorPipeline, PendingUnroll, WorkerHandle
+
+logger = logging.getLogger(__name__)
 
 Prefetched = TypeVar("Prefetched")
 
@@ -101,6 +104,32 @@ class LearnerContext:
         item = prefetcher.take()
         self.heartbeat.set_busy("learns")
         return item
+
+    def restart_stalled(self, pipelines: Mapping[ActorPipeline, Callable[[PendingUnroll], Any]], what: str) -> None:
+        """Restarts each worker whose result is overdue, after all stacks and the blocked pair are written.
+
+        `pipelines` maps each pipeline to the function that resubmits one of its requests.
+
+        Raises:
+            WorkerFailed: a worker failed more often than allowed.
+        """
+        for pipeline, resubmit in pipelines.items():
+            if (seconds := pipeline.stalled_seconds()) is not None:
+                cause = self.report_blocked(pipeline.worker.name, seconds, what)
+                pipeline.worker.handle_failure(cause, pipeline.episodes)
+                pipeline.restart(resubmit)
+
+    def report_blocked(self, name: str, seconds: float, what: str, waiter: str = "the learner") -> str:
+        """Writes the stacks of every process; returns which process waits for which, with the stacks of the latter."""
+        activities = self.dump_stacks()
+        message = (
+            f"{waiter} has waited {seconds:.0f} s (runtime.stall_limit={self.config.stall_limit:g}) for {what} "
+            f"from {name}, which {activities[name]}"
+        )
+        folder = self.write_blocked(message, activities)
+        logger.warning("%s; the stack of every worker is in %s", message, folder)
+        stacks = folder / f"{name}.txt"
+        return f"{message}\n{stacks.read_text() if stacks.exists() else ''}"
 
     def close(self) -> None:
         """Kills every worker."""

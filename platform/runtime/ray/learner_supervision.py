@@ -27,7 +27,13 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, RestartBudget
 from interplay.runtime.heartbeat import WAITING, RunStatus, WorkerStatus
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ray.cluster_session import cluster_session
+from interplay.runtime.ray.cluster_session import (
+    LEARNER,
+    ResourceRequest,
+    WorkerPlacement,
+    cluster_session,
+    reserve_resources,
+)
 from interplay.runtime.ray.learner_host import (
     STARTING_ACTIVITY,
     DriverTerminal,
@@ -36,7 +42,6 @@ from interplay.runtime.ray.learner_host import (
     StageFunction,
 )
 from interplay.runtime.ray.worker_handle import FETCH_SECONDS, lost_before_start, remote_class
-from interplay.runtime.ray.worker_placement import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 
 logger = logging.getLogger(__name__)
 

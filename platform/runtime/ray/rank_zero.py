@@ -28,10 +28,10 @@ from interplay.learner.device import find_device
 from interplay.learner.distributed import EXCHANGE_TIMEOUT_S, DistributedGroup, RankLost, join
 from interplay.learner.learner import Learner
 from interplay.runtime.rank_worker import RankWorker
+from interplay.runtime.ray.cluster_session import RANK
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
 from interplay.runtime.ray.worker_handle import FETCH_SECONDS, WorkerHandle, lost_before_start
-from interplay.runtime.ray.worker_placement import RANK
 
 Result = TypeVar("Result")
 

@@ -17,10 +17,9 @@ from interplay.reward.reward_server import ServiceEnded
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
-from interplay.runtime.ray.cluster_session import cluster_session
+from interplay.runtime.ray.cluster_session import cluster_session, reserve_resources, resource_requests
 from interplay.runtime.ray.replicas import NoReplicaLeft, Replicas, ScoreRequest
 from interplay.runtime.ray.worker_handle import WorkerHandle
-from interplay.runtime.ray.worker_placement import reserve_resources, resource_requests
 
 NAME = "reward-"
 PAST = 0.1  # seconds to wait beyond a replica's equal time limit, so that the replica is then found to be stalled

@@ -24,17 +24,14 @@ from interplay.agent.unroll import FinishedTask, Unroll
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import can_request, select_batch
-from interplay.runtime.batch_buffers import BatchBuffers
-from interplay.runtime.batch_sources import RolloutBatch, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
 from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
-from interplay.runtime.ray.actor_pipeline import ActorPipeline, PendingUnroll
 from interplay.runtime.ray.inference import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
-from interplay.runtime.ray.scoring_pool import OutstandingUnroll, ScoringPool
-from interplay.runtime.ray.stalls import restart_stalled
-from interplay.runtime.ray.worker_handle import WorkerHandle
+from interplay.runtime.ray.replicas import OutstandingUnroll, ScoringPool
+from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
 
 PLAYING_ACTIVITY = "plays unroll"
 IDLE_IF_ABSENT = {"reward": 1.0, "inference": 1.0}  # idle fractions of optional workers
@@ -173,9 +170,7 @@ class RolloutStream:
         if self._inference is not None:
             self._inference.restart_stalled()
             self._excuse_stalls(self._inference)
-        restart_stalled(
-            self._context, {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}, "an unroll"
-        )
+        self._context.restart_stalled({pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}, "an unroll")
         self._scoring.restart_stalled(self._context)
         return self._fill_batch()
 

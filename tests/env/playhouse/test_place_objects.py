@@ -14,11 +14,9 @@ from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.instructions.bring_and_reposition import Bring, HandOver, Reposition
-from interplay.env.playhouse.tasks.instructions.containers import Fill, Remove
 from interplay.env.playhouse.tasks.instructions.lift_and_throw import LiftContainer
-from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction
-from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
-from interplay.env.playhouse.tasks.instructions.put import Put
+from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction, PlaceObjects
+from interplay.env.playhouse.tasks.instructions.put import Fill, Put, Remove
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import InfeasibleTask

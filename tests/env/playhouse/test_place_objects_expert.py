@@ -10,9 +10,8 @@ from interplay.env.playhouse.control.place_experts import PlaceObjectsExpert, Po
 from interplay.env.playhouse.control.place_skill import CARRY_DISTANCE_M
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.reach import hand_distance
-from interplay.env.playhouse.tasks.instructions.containers import Fill
 from interplay.env.playhouse.tasks.instructions.lift_and_throw import LiftContainer
-from interplay.env.playhouse.tasks.instructions.put import Position, Put
+from interplay.env.playhouse.tasks.instructions.put import Fill, Position, Put
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.world import Playhouse
 from interplay.env.task import Task

@@ -25,7 +25,7 @@ from interplay.env.playhouse.planning.reach import PUSH_M, eye_distance, hand_di
 from interplay.env.playhouse.planning.stacks import Stack
 from interplay.env.playhouse.tasks.instructions.arrangement import Arrangement
 from interplay.env.playhouse.tasks.instructions.bring_and_reposition import HandOver
-from interplay.env.playhouse.tasks.instructions.place_objects import PlaceObjects
+from interplay.env.playhouse.tasks.instructions.object_instruction import PlaceObjects
 from interplay.env.playhouse.tasks.instructions.put import Position
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import Body, HouseFacts, Thing

@@ -15,7 +15,6 @@ from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions import (
     arrangement,
     bring_and_reposition,
-    containers,
     go_and_stand,
     lift_and_throw,
     push_and_tools,
@@ -80,7 +79,7 @@ _KINDS: tuple[TaskKind, ...] = (
     color_and_size_questions.color_kind, count_questions.count_kind, count_questions.exist_kind,
     *put.PUT_KINDS, bring_and_reposition.reposition_kind,
     bring_and_reposition.bring_kind, bring_and_reposition.hand_over_kind,
-    containers.remove_kind, lift_and_throw.lift_container_kind, containers.fill_kind,
+    put.remove_kind, lift_and_throw.lift_container_kind, put.fill_kind,
     go_and_stand.stand_kind, go_and_stand.stand_between_kind, go_and_stand.go_room_kind,
     push_and_tools.push_kind, *push_and_tools.TOOL_KINDS,
     lift_and_throw.throw_kind, lift_and_throw.throw_out_kind,
