@@ -127,32 +127,27 @@ def _windows(
 
 @compiled
 def cull(
-    rectangles: Int32Array,
-    kinds: Int32Array,
-    centers: Float32Array,
-    axes: Float32Array,
-    radii: Float32Array,
+    primitives: Any,
     hidden: Any,
     rooms: Float32Array,
     ceiling: np.float32,
     doors: Float32Array,
     door_rooms: Int32Array,
-    eye: Float32Array,
-    basis: Float32Array,
-    scale: np.float32,
-    height: int,
-    width: int,
+    rays: Any,
     portals: bool,
 ) -> None:
-    """Fills `rectangles` [P, 4] (x0, x1, y0, y1; empty if invisible) of every primitive.
+    """Fills the rectangles of all primitives. The first primitives are the rooms.
 
     Args:
-        kinds: [P]; the first R primitives are the rooms. hidden: bool [P], primitives to omit.
-        centers: [P, 3]. axes: [P, 9], row-major, columns are the half-axes in meters. radii: [P], of bounding balls.
+        primitives, rays: the fields of `PlacedPrimitives` and of `Rays`.
+        hidden: bool [P], primitives to omit.
         rooms: [R, 4], low x, low y, high x, high y. ceiling: their height.
         doors: [D, 6], center and half-sizes of the openings through the wall. door_rooms: [D, 2].
-        scale: the slope of one pixel. portals: False draws every room in the whole screen (slower, same picture).
+        portals: False draws every room in the whole screen (slower, same picture).
     """
+    kinds, centers, radii, _, _, axes, rectangles = primitives
+    eye, basis, scale, us, vs = rays
+    height, width = vs.shape[0], us.shape[0]
     whole = np.empty(4, np.int32)
     whole[0], whole[1], whole[2], whole[3] = 0, width, 0, height
     windows = np.empty((rooms.shape[0], 4), np.int32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,7 @@ def _body(clothes: str) -> tuple[BodyPart, ...]:
     )
 
 
-@dataclass(frozen=True)
-class RenderPrimitives:
+class RenderPrimitives(NamedTuple):
     """Table of P primitives: rooms, then parts, then the shadows of S things."""
 
     kinds: Int32Array  # [P]
@@ -70,11 +70,6 @@ class RenderPrimitives:
     colors: Float32Array  # [P, 3], 0 - 255; a room's is its floor's
     names: NDArray[np.int16]  # [P], the id drawn into the id picture
     extents: Float32Array  # [S, 3], half-sizes of the bounding boxes of the things that cast shadows
-
-    @property
-    def shadows(self) -> int:
-        """Index of the first shadow."""
-        return len(self.kinds) - len(self.extents)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ A room is a box seen from inside: rays hit its far side, except through the open
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,31 @@ _QUARTER = np.float32(0.25)
 _TINY = np.float32(1e-20)
 _FAR = np.float32(np.inf)
 _WALL_FIRST = np.float32(1.0 - 1e-5)
+
+
+class PlacedPrimitives(NamedTuple):
+    """P primitives as they stand in the world at one moment: rooms, parts, shadows. Matrices are row-major.
+
+    Compiled functions take the fields as a plain tuple: their cache could not be read once this class was renamed.
+    """
+
+    kinds: Int32Array  # [P], one of BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW
+    centers: Float32Array  # [P, 3], world coordinates
+    radii: Float32Array  # [P], of bounding balls
+    world: Float32Array  # [P, 9], rotation from the part's frame to the world's
+    inverses: Float32Array  # [P, 9], world offset to unit frame
+    axes: Float32Array  # [P, 9], columns are the half-axes in meters
+    rectangles: Int32Array  # [P, 4], x0, x1, y0, y1 in pixels, ends excluded; empty where x1 <= x0: not visible
+
+
+class Rays(NamedTuple):
+    """Rays of one picture, one per pixel."""
+
+    eye: Float32Array  # [3]
+    basis: Float32Array  # [3, 3], rows forward, right, up
+    slope: np.float32  # of one pixel: distance between neighboring rays per meter forward
+    us: Float32Array  # [W], slopes of the columns
+    vs: Float32Array  # [H], slopes of the rows
 
 
 @inlined
@@ -161,31 +186,22 @@ def _turn(matrix: Any, x: Any, y: Any, z: Any) -> Any:
 
 @compiled
 def cast(
-    kinds: Int32Array,
-    centers: Float32Array,
-    inverses: Float32Array,
-    rectangles: Int32Array,
+    primitives: Any,
     openings: Float32Array,
     opening_spans: Int32Array,
-    eye: Float32Array,
-    basis: Float32Array,
-    us: Float32Array,
-    vs: Float32Array,
+    rays: Any,
     scratch: Float32Array,
     depth: Float32Array,
     index: Int32Array,
 ) -> None:
     """Fills `depth` [H, W] (inf where nothing is hit) and `index` [H, W] (the primitive's row, or -1).
 
-    Args:
-        kinds: [P], one of BOX, ELLIPSOID, CYLINDER, CONE, ROOM; SHADOW is skipped here and used by `paint` only.
-        centers: [P, 3], world coordinates.
-        inverses: [P, 9], row-major matrices from world offsets to the unit frame.
-        rectangles: [P, 4], x0, x1, y0, y1 in pixels, ends excluded; empty where x1 <= x0.
-        openings: [O, 5], see `_room_row`; `opening_spans` [P, 2]: first and last row of each room.
-        eye: [3]. basis: [3, 3], rows forward, right, up. us: [W], vs: [H]: the slopes of columns and rows.
-        scratch: [W], overwritten.
+    `primitives`, `rays`: the fields of `PlacedPrimitives` and of `Rays`. `openings` [O, 5]: doorways in the frame of
+    their room's unit box, see `_room_row`; `opening_spans` [P, 2]: first and last row of each room. `scratch` [W] is
+    overwritten. Shadows are skipped here and used by `paint` only.
     """
+    kinds, centers, _, _, inverses, _, rectangles = primitives
+    eye, basis, _, us, vs = rays
     depth[:] = _FAR
     index[:] = -1
     for p in range(kinds.shape[0]):

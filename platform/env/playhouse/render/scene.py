@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,9 @@ from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.camera import Camera, map_camera, overview_camera
 from interplay.env.playhouse.render.culling import cull
 from interplay.env.playhouse.render.primitives import AVATAR_IDS, build_primitives, pale_colors
-from interplay.env.playhouse.render.raycast import cast
+from interplay.env.playhouse.render.raycast import PlacedPrimitives, Rays, cast
 from interplay.env.playhouse.render.shading import FLOOR_PATTERNS, WALL_PATTERNS, halve, paint
-from interplay.env.playhouse.render.transforms import place_bodies, place_parts, place_shadows
+from interplay.env.playhouse.render.transforms import place
 
 _SLIVER = 0.001  # meters by which an opening is smaller than its lining, so that no ray passes between the two
 
@@ -42,17 +41,25 @@ class Scene:
         self._avatars = np.zeros((2, 4), np.float32)
         self._places, self._turns = np.zeros((things + 5, 3), np.float32), np.zeros((things + 5, 9), np.float32)
         self._turns[-1] = np.eye(3, dtype=np.float32).reshape(9)
-        self._centers, self._radii = np.zeros((count, 3), np.float32), parts.radii.copy()
-        self._world, self._inverses, self._axes = (np.zeros((count, 9), np.float32) for _ in range(3))
-        self._faces, self._rectangles = np.zeros((count, 6), np.float32), np.zeros((count, 4), np.int32)
+        self._placed = PlacedPrimitives(
+            kinds=parts.kinds,
+            centers=np.zeros((count, 3), np.float32),
+            radii=parts.radii.copy(),
+            world=np.zeros((count, 9), np.float32),
+            inverses=np.zeros((count, 9), np.float32),
+            axes=np.zeros((count, 9), np.float32),
+            rectangles=np.zeros((count, 4), np.int32),
+        )
+        self._faces = np.zeros((count, 6), np.float32)
         self._hidden = {role: parts.names == name for role, name in enumerate(AVATAR_IDS)}
         self._nothing_hidden = np.zeros(count, np.bool_)
         self._rooms = np.array([(*room.low, *room.high) for room in house.rooms], np.float32)
-        self._patterns = np.array([FLOOR_PATTERNS[room.floor] for room in house.rooms], np.int32)
-        self._papers = np.array([WALL_PATTERNS[room.walls] for room in house.rooms], np.int32)
-        self._walls = pale_colors([room.wall_color for room in house.rooms])
-        self._openings, self._spans = _openings(house, count)
-        self._doors, self._door_rooms = _doors(house)
+        self._looks = (
+            np.array([FLOOR_PATTERNS[room.floor] for room in house.rooms], np.int32),
+            np.array([WALL_PATTERNS[room.walls] for room in house.rooms], np.int32),
+            pale_colors([room.wall_color for room in house.rooms]),
+        )
+        self._openings, self._doors = _openings(house, count), _doors(house)
 
     def draw(
         self,
@@ -98,32 +105,9 @@ class Scene:
     def _place(self, positions: Float32Array, quaternions: Float32Array, avatars: Float32Array) -> None:
         # Copied into fixed arrays: numba compiles again for each memory layout and for read-only arrays.
         self._positions[...], self._quaternions[...], self._avatars[...] = positions, quaternions, avatars
-        parts, first = self._parts, self._parts.shadows
-        place_bodies(
-            self._places, self._turns, self._positions, self._quaternions, self._avatars, np.float32(EYE_HEIGHT_M)
-        )
-        place_parts(
-            parts.owners[:first],
-            parts.offsets,
-            parts.rotations,
-            parts.halves,
-            self._places,
-            self._turns,
-            self._centers,
-            self._world,
-            self._inverses,
-            self._axes,
-        )
-        place_shadows(
-            parts.owners[first:],
-            parts.extents,
-            self._places,
-            self._turns,
-            self._centers[first:],
-            self._inverses[first:],
-            self._axes[first:],
-            self._radii[first:],
-        )
+        poses = (self._positions, self._quaternions, self._avatars)
+        height = np.float32(EYE_HEIGHT_M)
+        place(tuple(self._parts), *poses, height, self._places, self._turns, tuple(self._placed))
 
     def _render(
         self, camera: Camera, height: int, width: int, hide_role: int | None, antialias: bool, portals: bool
@@ -133,97 +117,21 @@ class Scene:
             small = np.empty((height, width, 3), np.uint8)
             halve(small, image)
             return small, np.ascontiguousarray(ids[1::2, 1::2]), np.ascontiguousarray(depth[1::2, 1::2])
-        rays = _rays(camera, height, width)
-        self._cull(rays, self._nothing_hidden if hide_role is None else self._hidden[hide_role], portals)
-        depth, index = self._cast(rays)
-        return *self._paint(rays, depth, index), depth
-
-    def _cull(self, rays: _Rays, hidden: NDArray[np.bool_], portals: bool) -> None:
-        """Computes the screen rectangle of each primitive."""
-        cull(
-            self._rectangles,
-            self._parts.kinds,
-            self._centers,
-            self._axes,
-            self._radii,
-            hidden,
-            self._rooms,
-            np.float32(WALL_HEIGHT_M),
-            self._doors,
-            self._door_rooms,
-            rays.eye,
-            rays.basis,
-            rays.slope,
-            len(rays.vs),
-            len(rays.us),
-            portals,
-        )
-
-    def _cast(self, rays: _Rays) -> tuple[Float32Array, NDArray[np.int32]]:
-        """Depth and primitive index of each pixel; both [H, W]."""
-        shape = len(rays.vs), len(rays.us)
-        depth, index = np.empty(shape, np.float32), np.empty(shape, np.int32)
-        cast(
-            self._parts.kinds,
-            self._centers,
-            self._inverses,
-            self._rectangles,
-            self._openings,
-            self._spans,
-            rays.eye,
-            rays.basis,
-            rays.us,
-            rays.vs,
-            np.empty(len(rays.us), np.float32),
-            depth,
-            index,
-        )
-        return depth, index
-
-    def _paint(self, rays: _Rays, depth: Float32Array, index: NDArray[np.int32]) -> tuple[Image, NDArray[np.int16]]:
-        """The picture and the id of each pixel."""
-        parts, shape = self._parts, depth.shape
-        image, ids = np.empty((*shape, 3), np.uint8), np.empty(shape, np.int16)
-        paint(
-            image,
-            ids,
-            np.empty(shape, np.float32),
-            self._faces,
-            depth,
-            index,
-            parts.kinds,
-            self._rectangles,
-            self._centers,
-            self._world,
-            parts.halves,
-            self._inverses,
-            parts.colors,
-            parts.names,
-            self._patterns,
-            self._papers,
-            self._walls,
-            rays.eye,
-            rays.basis,
-            rays.us,
-            rays.vs,
-        )
-        return image, ids
+        rays, placed = tuple(_rays(camera, height, width)), tuple(self._placed)
+        hidden = self._nothing_hidden if hide_role is None else self._hidden[hide_role]
+        cull(placed, hidden, self._rooms, np.float32(WALL_HEIGHT_M), *self._doors, rays, portals)
+        depth, index = np.empty((height, width), np.float32), np.empty((height, width), np.int32)
+        cast(placed, *self._openings, rays, np.empty(width, np.float32), depth, index)
+        image, ids = np.empty((height, width, 3), np.uint8), np.empty((height, width), np.int16)
+        light = np.empty((height, width), np.float32)
+        paint(image, ids, light, self._faces, depth, index, tuple(self._parts), placed, *self._looks, rays)
+        return image, ids, depth
 
 
-class _Rays(NamedTuple):
-    """Rays of one picture, one per pixel."""
-
-    eye: Float32Array  # [3]
-    basis: Float32Array  # [3, 3], rows forward, right, up
-    slope: np.float32  # of one pixel: distance between neighboring rays per meter forward
-    us: Float32Array  # [W]
-    vs: Float32Array  # [H]
-
-
-def _rays(camera: Camera, height: int, width: int) -> _Rays:
+def _rays(camera: Camera, height: int, width: int) -> Rays:
     slope = camera.slope(height)
     us, vs = _slopes(slope, height, width)
-    return _Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs)
+    return Rays(np.array(camera.eye, np.float32), camera.basis(), np.float32(slope), us, vs)
 
 
 @functools.lru_cache(maxsize=32)

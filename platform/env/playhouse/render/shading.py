@@ -269,13 +269,12 @@ def _light_faces(faces: Any, kinds: Any, world: Any) -> None:
 
 
 @compiled
-def _shade(
-    light: Any, depth: Any, index: Any, kinds: Any, rectangles: Any, centers: Any, inverses: Any, names: Any, rays: Any
-) -> None:
+def _shade(light: Any, depth: Any, index: Any, primitives: Any, names: Any, rays: Any) -> None:
     """Fills `light` [H, W]: 1, and less in the shadow beneath a thing.
 
     `rays`: eye, directions of forward, right and up, us, vs; other arguments as in `paint`."""
     eye, f, r, w, us, vs = rays
+    kinds, centers, _, _, inverses, _, rectangles = primitives
     light[:] = _ONE
     for p in range(kinds.shape[0]):
         x0, x1, y0, y1 = rectangles[p, 0], rectangles[p, 1], rectangles[p, 2], rectangles[p, 3]
@@ -295,33 +294,27 @@ def paint(
     faces: Float32Array,
     depth: Float32Array,
     index: Int32Array,
-    kinds: Int32Array,
-    rectangles: Int32Array,
-    centers: Float32Array,
-    world: Float32Array,
-    halves: Float32Array,
-    inverses: Float32Array,
-    colors: Float32Array,
-    names: NDArray[np.int16],
+    parts: Any,
+    primitives: Any,
     patterns: Int32Array,
     papers: Int32Array,
     walls: Float32Array,
-    eye: Float32Array,
-    basis: Float32Array,
-    us: Float32Array,
-    vs: Float32Array,
+    rays: Any,
 ) -> None:
     """Fills `image` [H, W, 3] and `ids` [H, W] (-1: background).
 
     Args:
         light: [H, W], scratch. faces: [P, 6], scratch.
-        depth, index: [H, W], as `cast` fills them; kinds ... inverses: its primitives [P, ...].
-        colors: [P, 3], 0 - 255; of a room, its floor's. names: [P], their ids.
+        depth, index: [H, W], as `cast` fills them.
+        parts, primitives, rays: the fields of `RenderPrimitives`, `PlacedPrimitives` and `Rays`.
         patterns, papers: [R], of the rooms' floors and of their walls. walls: [R, 3], the rooms' wall colors.
     """
+    kinds, centers, _, world, inverses, _, _ = primitives
+    _, _, _, _, halves, _, colors, names, _ = parts
+    eye, basis, _, us, vs = rays
     f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)
     _light_faces(faces, kinds, world)
-    _shade(light, depth, index, kinds, rectangles, centers, inverses, names, (eye, f, r, w, us, vs))
+    _shade(light, depth, index, primitives, names, (eye, f, r, w, us, vs))
     for y in range(image.shape[0]):
         stop = 0
         while stop < image.shape[1]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.arrays import Float32Array, Int32Array
+from interplay.env.arrays import Float32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
 
 
@@ -28,7 +28,7 @@ def _product(out: Any, a: Any, b: Any) -> None:
 
 
 @compiled
-def place_bodies(
+def _place_bodies(
     places: Float32Array,
     turns: Float32Array,
     positions: Float32Array,
@@ -56,27 +56,14 @@ def place_bodies(
 
 
 @compiled
-def place_parts(
-    owners: Int32Array,
-    offsets: Float32Array,
-    rotations: Float32Array,
-    halves: Float32Array,
-    places: Float32Array,
-    turns: Float32Array,
-    centers: Float32Array,
-    world: Float32Array,
-    inverses: Float32Array,
-    axes: Float32Array,
-) -> None:
-    """Fills the tables of the ray-caster and the shader from the poses of the bodies that own the parts.
+def _place_parts(parts: Any, places: Float32Array, turns: Float32Array, primitives: Any) -> None:
+    """Fills the tables of the ray-caster and the shader for all but the shadows.
 
-    Args:
-        owners: [P], the body of each part; offsets [P, 3], rotations [P, 9], halves [P, 3] in that body's frame.
-        places, turns: of the bodies, as `place_bodies` fills them.
-        centers: out, [P, 3]. world: out, [P, 9], rotation from the part's frame to the world's.
-        inverses: out, [P, 9], world offset to unit frame. axes: out, [P, 9], columns are the half-axes in meters.
+    `places`, `turns`: of the bodies that own the parts, as `_place_bodies` fills them.
     """
-    for p in range(owners.shape[0]):
+    _, owners, offsets, rotations, halves, _, _, _, extents = parts
+    _, centers, _, world, inverses, axes, _ = primitives
+    for p in range(owners.shape[0] - extents.shape[0]):
         turn, place, at = turns[owners[p]], places[owners[p]], offsets[p]
         _product(world[p], turn, rotations[p])
         for i in range(3):
@@ -89,26 +76,16 @@ def place_parts(
 
 
 @compiled
-def place_shadows(
-    things: Int32Array,
-    extents: Float32Array,
-    places: Float32Array,
-    turns: Float32Array,
-    centers: Float32Array,
-    inverses: Float32Array,
-    axes: Float32Array,
-    radii: Float32Array,
-) -> None:
+def _place_shadows(parts: Any, places: Float32Array, turns: Float32Array, primitives: Any) -> None:
     """Fills the shadow boxes under things: upright boxes from a thing's lowest point to the floor, at most 1.2 m deep,
-    with the thing's yaw if it stands upright.
-
-    Args:
-        things: [S], their bodies. extents: [S, 3], half-sizes of their bounding boxes in their own frames.
-        centers: out, [S, 3]. inverses, axes: out, [S, 9], as in `place_parts`. radii: out, [S].
-    """
+    with the thing's yaw if it stands upright. Arguments as in `_place_parts`."""
+    _, owners, _, _, _, _, _, _, extents = parts
+    _, centers, radii, _, inverses, axes, _ = primitives
+    first = owners.shape[0] - extents.shape[0]
     zero, half = np.float32(0.0), np.float32(0.5)
-    for s in range(things.shape[0]):
-        turn, place, extent = turns[things[s]], places[things[s]], extents[s]
+    for n in range(extents.shape[0]):
+        s = first + n
+        turn, place, extent = turns[owners[s]], places[owners[s]], extents[n]
         x = abs(turn[0]) * extent[0] + abs(turn[1]) * extent[1] + abs(turn[2]) * extent[2]
         y = abs(turn[3]) * extent[0] + abs(turn[4]) * extent[1] + abs(turn[5]) * extent[2]
         z = abs(turn[6]) * extent[0] + abs(turn[7]) * extent[1] + abs(turn[8]) * extent[2]
@@ -128,3 +105,24 @@ def place_shadows(
         axes[s, 1], axes[s, 4] = -sin * y, cos * y
         axes[s, 8] = deep
         radii[s] = np.sqrt(x * x + y * y + deep * deep)
+
+
+@compiled
+def place(
+    parts: Any,
+    positions: Float32Array,
+    quaternions: Float32Array,
+    avatars: Float32Array,
+    eye_height: np.float32,
+    places: Float32Array,
+    turns: Float32Array,
+    primitives: Any,
+) -> None:
+    """Places all primitives from the poses of a moment.
+
+    `places`, `turns`: scratch, as in `_place_bodies`. `parts`, `primitives`: the fields of `RenderPrimitives` and of
+    `PlacedPrimitives`.
+    """
+    _place_bodies(places, turns, positions, quaternions, avatars, eye_height)
+    _place_parts(parts, places, turns, primitives)
+    _place_shadows(parts, places, turns, primitives)
