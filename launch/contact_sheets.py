@@ -9,9 +9,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from interplay.env.arrays import Image as Picture
-from interplay.env.playhouse.house.catalog import FURNITURE, OBJECTS, Category
+from interplay.env.playhouse.house.category import Category
 from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.furniture import FURNITURE
 from interplay.env.playhouse.house.house_layout import make_house
+from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.render.portrait import room_from_corner, thing_alone
 from interplay.env.playhouse.render.scene import Scene, start_poses
 from interplay.env.playhouse.world import Playhouse

@@ -10,8 +10,10 @@ import pytest
 from PIL import Image
 
 from interplay.env import registry
-from interplay.env.playhouse.house.catalog import CATEGORIES, FURNITURE, OBJECTS
+from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.house.furniture import FURNITURE
+from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.render.portrait import thing_alone
 from interplay.launch import contact_sheets
 

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.house.catalog import CATEGORIES, OBJECTS
+from interplay.env.playhouse.house.catalog import CATEGORIES
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import WALKABLE_GAP_M, House, PlacedThing, make_house
+from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.physics.saved_state import config_hash
 
 CELL = 0.1  # meters

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, OBJECTS
+from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, PlacedThing, make_house
+from interplay.env.playhouse.house.objects import OBJECTS
 from interplay.env.playhouse.house.rooms import RoomPlan
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait

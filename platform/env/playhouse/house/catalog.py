@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from interplay.env.playhouse.house.category import RGB, XYZ, BodyPart, Category, Surface
+from interplay.env.playhouse.house.category import RGB, Category
 from interplay.env.playhouse.house.furniture import FURNITURE
 from interplay.env.playhouse.house.objects import OBJECTS
-
-__all__ = [
-    "BIN",
-    "CATEGORIES",
-    "COLORS",
-    "FURNITURE",
-    "OBJECTS",
-    "RGB",
-    "SIZES",
-    "XYZ",
-    "BodyPart",
-    "Category",
-    "Surface",
-]
 
 COLORS: dict[str, RGB] = {
     "red": (0.90, 0.08, 0.08),

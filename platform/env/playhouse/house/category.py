@@ -75,11 +75,6 @@ class Category:
     against_wall: bool = False  # furniture placed with its back to a wall
     density: float = 120.0  # kg / m^3 of the proxies
 
-    @property
-    def shape_word(self) -> str:
-        """The word for its shape in instructions, or ""."""
-        return next((word for word in ("round", "rectangular", "pointy") if word in self.attributes), "")
-
 
 def box(offset: XYZ, half: XYZ, paint: str = "main", yaw: float = 0.0) -> BodyPart:
     return BodyPart("box", offset, half, paint, yaw=yaw)

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from interplay.env.playhouse.house.action_codec import COMPONENTS
-from interplay.env.playhouse.house.catalog import BIN, COLORS, OBJECTS, SIZES
+from interplay.env.playhouse.house.catalog import BIN, COLORS, SIZES
+from interplay.env.playhouse.house.objects import OBJECTS
 
 MAX_ROOMS = 5
 MAX_FURNITURE_PER_ROOM = 5  # more would block the room

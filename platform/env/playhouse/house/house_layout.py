@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interplay.env.playhouse.house.catalog import BIN, CATEGORIES, SIZES, XYZ, Category
+from interplay.env.playhouse.house.catalog import BIN, CATEGORIES, SIZES
+from interplay.env.playhouse.house.category import XYZ, Category
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.rooms import (
     XY,

@@ -37,13 +37,11 @@ def _length_without_contacts(config: PlayhouseConfig) -> int:
 def write_poses(moment: Moment, house: House, config: PlayhouseConfig) -> NDArray[np.float32]:
     """Encodes a moment as [poses_length]. Furniture is omitted: it does not move."""
     poses = np.zeros(poses_length(config), dtype=np.float32)
-    first, count = len(house.furniture), len(house.objects)
+    first = len(house.furniture)
     poses[0] = moment.time
     poses[1:9] = moment.avatars.ravel()
     poses[9:11] = [-1 if index is None else index for index in moment.holding]
-    slots = poses[POSE_HEADER_LENGTH : POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * count].reshape(
-        count, OBJECT_POSE_LENGTH
-    )
+    slots = _object_slots(poses, house)
     slots[:, :3] = moment.positions[first:]
     slots[:, 3:7] = moment.quaternions[first:]
     slots[:, 7] = moment.resting[first:]
@@ -66,10 +64,7 @@ def read_poses(poses: NDArray[np.float32], reference: Moment, house: House, conf
             f"the poses of this world are [{poses_length(config)}], got {list(poses.shape)}: "
             "they were recorded under other settings"
         )
-    first, count = len(house.furniture), len(house.objects)
-    slots = poses[POSE_HEADER_LENGTH : POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * count].reshape(
-        count, OBJECT_POSE_LENGTH
-    )
+    first, slots = len(house.furniture), _object_slots(poses, house)
     positions, quaternions, resting = reference.positions.copy(), reference.quaternions.copy(), reference.resting.copy()
     positions[first:], quaternions[first:], resting[first:] = slots[:, :3], slots[:, 3:7], slots[:, 7] > 0.5
     held = [None if index < 0 else int(index) for index in poses[9:11].tolist()]
@@ -80,6 +75,12 @@ def read_poses(poses: NDArray[np.float32], reference: Moment, house: House, conf
         if len(poses) > contacts_start:
             contacts.ravel()[:] = poses[contacts_start : contacts_start + contacts.size]
     return Moment(float(poses[0]), positions, quaternions, avatars, (held[0], held[1]), resting, contacts)
+
+
+def _object_slots(poses: NDArray[np.float32], house: House) -> NDArray[np.float32]:
+    """The part of a pose vector with the poses of the loose objects, a view [objects, OBJECT_POSE_LENGTH]."""
+    count = len(house.objects)
+    return poses[POSE_HEADER_LENGTH : POSE_HEADER_LENGTH + OBJECT_POSE_LENGTH * count].reshape(count, -1)
 
 
 @dataclass(frozen=True)

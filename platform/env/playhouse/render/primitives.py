@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Int32Array
-from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS, RGB
-from interplay.env.playhouse.house.category import BodyPart, cylinder, ellipsoid
+from interplay.env.playhouse.house.catalog import CATEGORIES, COLORS
+from interplay.env.playhouse.house.category import RGB, BodyPart, cylinder, ellipsoid
 from interplay.env.playhouse.house.house_layout import House, PlacedThing
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M, WALL_THICKNESS_M, DoorPlan
 from interplay.env.playhouse.render.raycast import PRIMITIVE_KINDS, ROOM, SHADOW

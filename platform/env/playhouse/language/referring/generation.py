@@ -219,27 +219,11 @@ def all_nouns_of(categories: tuple[str, ...]) -> list[Noun]:
     return [*uncolored_nouns_of(categories), *colored_nouns_of(categories)]
 
 
-def places(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    return post_modifiers.places(facts)
-
-
 def colored_places(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
     """Yields places at furniture that is named by its color."""
     marks = landmarks(facts, colored=True, furniture=True)
     yield from post_modifiers.supports(facts, marks)
     yield from post_modifiers.closeness(facts, marks, far=False)
-
-
-def closeness(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    return post_modifiers.closeness(facts, landmarks(facts))
-
-
-def sides(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    return post_modifiers.sides(facts, viewer, landmarks(facts))
-
-
-def heights(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    return post_modifiers.heights(facts, landmarks(facts))
 
 
 def near_colored(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
@@ -255,17 +239,20 @@ def by_color(facts: HouseFacts, viewer: Body) -> Iterator[Description]:
     yield from by_post_modifiers(category_nouns, near_colored)(facts, viewer)
 
 
-def no_post_modifiers(facts: HouseFacts, viewer: Body) -> Iterator[PostModifier]:
-    yield from ()
+def by_place(modifiers: PostModifiers) -> ReferringStyle:
+    """Returns the style of referring to things by these post-modifiers."""
+    return ReferringStyle(by_post_modifiers(general_nouns, modifiers), uncolored_nouns_of, modifiers)
 
 
-EVERYDAY = ReferringStyle(by_nouns(category_nouns), all_nouns_of, places, bare_nouns=True)
-COLOR = ReferringStyle(by_color, colored_nouns_of, no_post_modifiers, bare_nouns=True)
-COLORED_PLACE = ReferringStyle(by_post_modifiers(general_nouns, colored_places), uncolored_nouns_of, colored_places)
-PLACE = ReferringStyle(by_post_modifiers(general_nouns, places), uncolored_nouns_of, places)
-SHAPE = ReferringStyle(by_nouns(shape_nouns), shape_nouns_of, no_post_modifiers, bare_nouns=True)
-PROXIMITY = ReferringStyle(by_post_modifiers(general_nouns, closeness), uncolored_nouns_of, closeness)
-SIDES = ReferringStyle(by_post_modifiers(general_nouns, sides), uncolored_nouns_of, sides)
-HEIGHT = ReferringStyle(by_post_modifiers(general_nouns, heights), uncolored_nouns_of, heights)
+EVERYDAY = ReferringStyle(
+    by_nouns(category_nouns), all_nouns_of, lambda facts, viewer: post_modifiers.places(facts), bare_nouns=True
+)
+COLOR = ReferringStyle(by_color, colored_nouns_of, lambda facts, viewer: (), bare_nouns=True)
+COLORED_PLACE = by_place(colored_places)
+PLACE = by_place(lambda facts, viewer: post_modifiers.places(facts))
+SHAPE = ReferringStyle(by_nouns(shape_nouns), shape_nouns_of, lambda facts, viewer: (), bare_nouns=True)
+PROXIMITY = by_place(lambda facts, viewer: post_modifiers.closeness(facts, landmarks(facts)))
+SIDES = by_place(lambda facts, viewer: post_modifiers.sides(facts, viewer, landmarks(facts)))
+HEIGHT = by_place(lambda facts, viewer: post_modifiers.heights(facts, landmarks(facts)))
 NEGATION = ReferringStyle(contrasts, uncolored_nouns_of, negations)
-QUANTITY = ReferringStyle(quantities, all_nouns_of, no_post_modifiers, bare_nouns=True)
+QUANTITY = ReferringStyle(quantities, all_nouns_of, lambda facts, viewer: (), bare_nouns=True)
