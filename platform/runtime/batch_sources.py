@@ -84,17 +84,8 @@ class DemonstrationBatch(NamedTuple):
     taken: tuple[ConsumedUnroll, ...]
 
 
-class RolloutSource(Protocol):
-    """Delivers rollouts with their reward."""
-
-    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
-        """Returns the next batch.
-
-        Args:
-            weights: returns a copy of the learner's current weights.
-            version: of these weights: the number of batches they were trained on.
-            ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
-        """
+class BatchSource(Protocol):
+    """What all sources of batches have in common."""
 
     def stats(self) -> SourceStats:
         """Returns counters and idle fractions of this source."""
@@ -109,18 +100,23 @@ class RolloutSource(Protocol):
         """Ends the background work."""
 
 
-class DemonstrationSource(Protocol):
+class RolloutSource(BatchSource, Protocol):
+    """Delivers rollouts with their reward."""
+
+    def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
+        """Returns the next batch.
+
+        Args:
+            weights: returns a copy of the learner's current weights.
+            version: of these weights: the number of batches they were trained on.
+            ahead: whether work on the next batch may begin; False before a checkpoint, whose state it would change.
+        """
+
+
+class DemonstrationSource(BatchSource, Protocol):
     """Delivers demonstrations; see `RolloutSource`."""
 
     def take(self, *, ahead: bool) -> DemonstrationBatch: ...
-
-    def stats(self) -> SourceStats: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load_state(self, state: Mapping[str, Any]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class BatchBuffers:
