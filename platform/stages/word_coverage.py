@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from interplay.episodes.readable_episodes import iter_readable
+from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.vocabulary import Vocabulary

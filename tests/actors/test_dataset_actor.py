@@ -23,8 +23,7 @@ from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import View
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
-from interplay.episodes.lane_reader import MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeWindow, LaneReader, MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN
 
