@@ -62,9 +62,15 @@ class Vocabulary:
     def build(
         cls, texts: Iterable[str], config: VocabularyConfig | None = None, kind: TokenKind = "words"
     ) -> Vocabulary:
-        """The words of these utterances that `config` admits, the most frequent first, alphabetical among equals."""
+        """The words of these utterances that `config` admits, the most frequent first, alphabetical among equals.
+
+        `texts` may be a `Counter` of utterances.
+        """
         config, split = config or VocabularyConfig(), cls([], kind).split
-        counts = Counter(word for text in texts for word in split(text))
+        counts = Counter[str]()
+        for text, times in (texts if isinstance(texts, Counter) else Counter(texts)).items():
+            for word in split(text):
+                counts[word] += times
         frequent = [word for word, count in counts.items() if count >= config.least_count]
         ordered = sorted(frequent, key=lambda word: (-counts[word], word))
         return cls(ordered[: config.limit], kind)

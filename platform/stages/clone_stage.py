@@ -3,6 +3,7 @@ language)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import torch
@@ -12,6 +13,7 @@ from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.utterance_lengths import warn_of_long_utterances
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
@@ -95,8 +97,10 @@ def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
     with run.busy("builds the vocabulary") as beat:
-        agent = run.config.agent
-        return Vocabulary.build(_texts(snapshot, beat), agent.vocabulary, agent.tokens)
+        agent, texts = run.config.agent, Counter(_texts(snapshot, beat))
+        vocabulary = Vocabulary.build(texts, agent.vocabulary, agent.tokens)
+    warn_of_long_utterances(texts, vocabulary, agent.utterance_length, "to clone")
+    return vocabulary
 
 
 def _texts(snapshot: Snapshot, beat: ReportActivity) -> Iterator[str]:

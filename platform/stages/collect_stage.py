@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
@@ -12,6 +13,8 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
 from interplay.episodes.encoding import iter_readable
+from interplay.episodes.utterance_lengths import warn_of_long_utterances
+from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import load_agent
 from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
@@ -54,7 +57,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         waiting = [each for each in _requests(run, config, stage) if (each.split, each.seed) not in recorded]
         total = config.episodes + config.heldout
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
-        missing, steps = len(waiting), 0
+        missing, steps, texts = len(waiting), 0, Counter[str]()
         if waiting:
             if config.solver == "agent":
                 check_start_coverage(run, config.checkpoint, store)
@@ -70,14 +73,21 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 store.append(episode)
                 missing -= 1
                 steps += episode.meta.steps
+                texts.update(said.text for said in episode.meta.utterances)
                 progress.log(total - missing, {"steps": steps})
         progress.close()
+        _warn_of_long_utterances(run, texts)
         facts = {"steps": clock.fact("steps", 0) + steps}
         if missing:
             if steps:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
+
+
+def _warn_of_long_utterances(run: Run, texts: Counter[str]) -> None:
+    agent = run.config.agent
+    warn_of_long_utterances(texts, Vocabulary([], agent.tokens), agent.utterance_length, "recorded")
 
 
 def _requests(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:

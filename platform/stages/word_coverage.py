@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
+from interplay.episodes.utterance_lengths import warn_of_long_utterances
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
@@ -61,8 +62,10 @@ def check_start_coverage(run: Run, name: str, source: Snapshot | EpisodeStore) -
         CheckpointError: it lacks too many of them, or there is no such checkpoint.
     """
     if not run.stage(name).checkpoints.exists():
-        found = checkpoint_of(run, name)
-        check_coverage(f"the agent of {found.path}", vocabulary_of(found), sampled_texts(source))
+        found, texts = checkpoint_of(run, name), sampled_texts(source)
+        _, layout, vocabulary = read_description(found.description)
+        check_coverage(f"the agent of {found.path}", vocabulary, texts)
+        warn_of_long_utterances(Counter(texts), vocabulary, layout.utterance_length, "of this run")
 
 
 def check_reward_coverage(run: Run, snapshot: Snapshot) -> None:
