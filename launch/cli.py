@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import torch
 from rich.console import Console
@@ -23,7 +23,7 @@ from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
-from interplay.launch.pipeline import CLONE_SETTER, STAGES, PipelineStage, demo
+from interplay.launch.pipeline import CLONE_SETTER, STAGES, PipelineStage, complete_round, stages_of_round
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
@@ -35,6 +35,7 @@ from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
+from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, open_run
 from interplay.stages.serve_reward_stage import serve_reward
 from interplay.stages.stage_folder import StageConflict
@@ -66,7 +67,7 @@ class Verb:
 
     does: str
     act: Callable[[Config], int]
-    takes_episode: bool = False  # a word that is not a setting names an episode
+    takes: Literal["", "episode", "round"] = ""  # what a word that is not a setting names
 
 
 def console() -> NoReturn:
@@ -156,17 +157,30 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     Raises:
         SettingsError: see `compose`.
     """
-    named = [word for word in typed if not KEY.match(word)] if VERBS[verb].takes_episode else []
+    takes = VERBS[verb].takes
+    named = [word for word in typed if not KEY.match(word)] if takes else []
     config = compose([word for word in typed if word not in named])
     if len(named) > 1:
-        raise SettingsError([f"{verb} takes one episode, got {len(named)}: {', '.join(named)}"])
+        raise SettingsError([f"{verb} takes one {takes}, got {len(named)}: {', '.join(named)}"])
+    if takes == "round":
+        return replace(config, run=replace(config.run, round=_round_number(named)))
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
+
+
+def _round_number(named: Sequence[str]) -> int:
+    if not named or not named[0].isdigit() or int(named[0]) < 1:
+        raise SettingsError(
+            [f"round takes the number of a round, as interplay round 2; got {' '.join(named) or 'none'}"]
+        )
+    return int(named[0])
 
 
 def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     def act(config: Config) -> int:
         refuse_too_large(config, stage.name)
         run = _open(config)
+        if run.round > 1 and stage.name in SHARED_STAGES:
+            raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={run.round}")
         stage.run(run)
         folder = run.stage(stage.name)
         sys.stdout.write(f"{stage.name}: done in {folder.record()['seconds']:.0f} s; {folder.path}\n")
@@ -175,10 +189,10 @@ def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     return act
 
 
-def _demo(config: Config) -> int:
-    for name in STAGES:
-        refuse_too_large(config, name)
-    path = demo(_open(config))
+def _round(config: Config) -> int:
+    for stage in stages_of_round(config.run.round):
+        refuse_too_large(config, stage.name)
+    path = complete_round(_open(config))
     sys.stdout.write(_findings(path.with_name("summary.json")))
     sys.stdout.write(f"\nThe report: {path.resolve()}\n")
     return 0
@@ -249,7 +263,8 @@ def _print_config(config: Config) -> int:
 
 
 VERBS: Mapping[str, Verb] = {
-    "demo": Verb("run all stages below, small, and write a report (experiment=demo)", _demo),
+    "demo": Verb("run all stages below, small, and write a report (experiment=demo)", _round),
+    "round": Verb("run the stages of a round that are not done: interplay round 2", _round, takes="round"),
     **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
     CLONE_SETTER.name: Verb(CLONE_SETTER.does, _stage(CLONE_SETTER)),
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
@@ -257,7 +272,7 @@ VERBS: Mapping[str, Verb] = {
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),
     "watch": Verb("show the progress of a run from another terminal", _watch),
     "catalog": Verb("draw every kind of object, and many houses, as the players see them", _catalog),
-    "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes_episode=True),
+    "replay": Verb("make a video of a recorded episode: interplay replay EPISODE", _replay, takes="episode"),
     "reindex": Verb("rebuild a run's catalog of episodes and marks, damaged or not, from its files", _reindex),
     "doctor": Verb("check the installation and this machine", _doctor),
     "print-config": Verb("print the complete resolved configuration", _print_config),

@@ -1,4 +1,4 @@
-"""The stages of a run in their order, and `demo`, which runs all of them."""
+"""The stages of a run in their order, and `complete_round`, which runs those of a round."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from interplay.stages.process_layout import run_stage
 from interplay.stages.reinforce_stage import reinforce
 from interplay.stages.report_stage import report
 from interplay.stages.reward_stage import train_reward
+from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
 
 logger = logging.getLogger(__name__)
@@ -92,21 +93,27 @@ CLONE_SETTER = PipelineStage(
 )
 
 
-def demo(run: Run) -> Path:
-    """Runs every stage that is not done yet, and returns the path of the report.
+def stages_of_round(number: int) -> list[PipelineStage]:
+    """The stages of a round in their order; those that belong to the run are part of the first."""
+    return [stage for name, stage in STAGES.items() if number == 1 or name not in SHARED_STAGES]
+
+
+def complete_round(run: Run) -> Path:
+    """Runs every stage of the run's round that is not done yet, and returns the path of the round's report.
 
     Raises:
         Interrupted: a signal asked to stop; everything is saved.
     """
+    stages = stages_of_round(run.round)
     with StopRequest() as stop:
-        for number, stage in enumerate(STAGES.values(), 1):
+        for number, stage in enumerate(stages, 1):
             if stage.name in NEEDS_MARKS and run.config.reinforce.reward in PAID_WITHOUT_MARKS:
                 reward = run.config.reinforce.reward
                 logger.info(
-                    "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(STAGES), stage.name, reward
+                    "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(stages), stage.name, reward
                 )
                 continue
-            logger.info("[%d/%d] %s: %s", number, len(STAGES), stage.name, stage.says)
+            logger.info("[%d/%d] %s: %s", number, len(stages), stage.name, stage.says)
             stage.run(run)
             if stop.requested:  # too late for the stage, which had finished its work
                 raise Interrupted(f"stopped; {stage.name} is done, and the same command continues with the next stage")

@@ -20,6 +20,7 @@ from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.config import CollectConfig
+from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK
@@ -67,6 +68,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 seat=_seat(run, config, stage, worlds),
                 config=RecordingConfig(config.steps, config.grace_steps),
                 world_config=run.config.env,
+                round=0 if stage in SHARED_STAGES else run.round,
             )
             for _, episode in collector.collect(_until(stop, waiting), _overdue(stop)):
                 clock.claim()

@@ -23,11 +23,12 @@ from interplay.video.config import ReplayConfig
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Name, folder (`dir/name`) and seed of a run."""
+    """Name, folder (`dir/name`), seed and round of a run."""
 
     name: str = "run"
     dir: str = "runs"
     seed: int = 1
+    round: int = 1  # whose stages are meant; see `interplay.stages.rounds`
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name:
@@ -36,6 +37,8 @@ class RunConfig:
             )
         if self.seed < 0:
             raise ValueError(f"run.seed is at least 0, got {self.seed}")
+        if self.round < 1:
+            raise ValueError(f"run.round is at least 1, got {self.round}")
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.stages.run import Run
 
 
 def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snapshot:
-    """The snapshot of the stage `name`; frozen now, unless results learned from an earlier one are stored.
+    """The snapshot of the stage `name`, without episodes of later rounds; frozen now, unless results learned from an
+    earlier one are stored.
 
-    `remedy` is the command to type if there are no episodes.
+    `remedy` is the verb to type if there are no episodes.
 
     Raises:
         ValueError: no episode satisfies `where`.
     """
-    path = run.root / "store" / "snapshots" / f"{name}.db"
+    path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
     stage = run.stage(name)
     if path.exists() and (stage.record() or stage.checkpoints.exists()):
         return Snapshot(path)
     path.unlink(missing_ok=True)  # of a stage that was refused, failed or was removed
     with run.store() as store:
-        if not store.ids(split=where.split, kinds=where.kinds, marked=where.marked):
-            raise ValueError(
-                f"{store.root} has no episodes for the stage {name!r}; type: {remedy} run.name={run.root.name}"
-            )
-        return store.snapshot(name, where)
+        if not store.entries(where):
+            raise ValueError(f"{store.root} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
+        return store.snapshot(path.stem, where)

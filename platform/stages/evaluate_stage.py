@@ -54,7 +54,7 @@ def evaluate(run: Run) -> None:
     """
     agents = stages_of(run)
     if not agents:
-        raise CheckpointError(f"{run.root} has no agent to evaluate; type: interplay clone run.name={run.root.name}")
+        raise CheckpointError(f"{run.root} has no agent to evaluate; type: {run.command('clone')}")
     with run.stage(STAGE).locked(WORK_LOCK):
         _evaluate(run, agents)
 

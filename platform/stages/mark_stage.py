@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from interplay.env.world import World
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.resimulation import resimulate
@@ -23,7 +24,7 @@ EPISODES_PER_TRANSACTION = 25
 
 
 def mark(run: Run) -> None:
-    """Marks every episode of the store once with every rater of `config.mark`.
+    """Marks every episode of the store once with every rater of `config.mark`; in a later round, those recorded in it.
 
     May be repeated after more episodes were recorded. The id of a mark follows from its episode, rater and number, so
     watching an episode again after a kill adds no duplicates.
@@ -44,9 +45,12 @@ def _mark(run: Run) -> None:
     watched = set(ledger.read_text(errors="replace").split()) if ledger.exists() else set()
     with run.store() as store, StopRequest() as stop, ledger.open("a") as written:
         store.reindex()
-        everything = [(rater, episode) for rater in config.raters for episode in store.ids()]
+        recorded = EpisodeFilter(rounds_before=2) if run.round == 1 else EpisodeFilter(round=run.round)
+        ids = [entry.id for entry in store.entries(recorded)]
+        everything = [(rater, episode) for rater in config.raters for episode in ids]
         if not everything:
-            raise ValueError(f"{store.root} has no episodes to mark; type: interplay collect run.name={run.root.name}")
+            verb = "collect" if run.round == 1 else "collect-agent"
+            raise ValueError(f"{store.root} has no episodes to mark; type: {run.command(verb)}")
         waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
         done = len(everything) - len(waiting)
         progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
@@ -67,7 +71,7 @@ def _mark(run: Run) -> None:
             done += len(batch)
             progress.log(done, {"marks": len(marks) / len(batch)})
         progress.close()
-        clock.finish(episodes=len(everything) // len(config.raters), marks=len(store.marks()))
+        clock.finish(episodes=len(ids), marks=len(store.marks(ids)))
 
 
 def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:

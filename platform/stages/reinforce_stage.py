@@ -13,6 +13,7 @@ from interplay.stages.reinforcement_trainee import ReinforcementTrainee
 from interplay.stages.returns_ledger import ReturnsLedger
 from interplay.stages.reward_source import RewardSource, reward_source
 from interplay.stages.rollout_parts import SETTERS, STAGE, rollout_source
+from interplay.stages.rounds import check_newest
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import PEOPLE, checkpoint_of, start_from
 from interplay.stages.training_loop import train_stage
@@ -32,8 +33,9 @@ def reinforce(run: Run) -> None:
     clock = folder.begin({"reinforce": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
+    check_newest(run.root, run.round)
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, EpisodeFilter(), "interplay collect")
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect")
     check_start_coverage(run, config.start, snapshot)
     rewards = reward_source(run)
     if rewards.model is not None:

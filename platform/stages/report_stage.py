@@ -34,7 +34,7 @@ from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_evaluation import Examination, examine
 from interplay.stages.run import Run
 
-RECORDED_STAGES = ("collect", "clone", "collect-agent", "mark", "reward", "reinforce", "evaluate")
+RECORDED_STAGES = ("collect", "clone", "clone-setter", "collect-agent", "mark", "reward", "reinforce", "evaluate")
 COUNT_FIELDS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
 AGENT_LABELS = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
@@ -52,7 +52,7 @@ def report(run: Run) -> Path:
     probes = _probes(run, spec)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
-        title=f"Interplay: {run.config.run.name}",
+        title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
         stages=[_stage(name, record) for name, record in records.items() if record],
         seeds={"run": run.seed, "evaluation": run.config.evaluate.seed},
         config=json.dumps(asdict(run.config), indent=1),
@@ -68,7 +68,7 @@ def report(run: Run) -> Path:
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
-    return write_report(run.root, _summary(run, material, examined, records), material)
+    return write_report(run.folder, _summary(run, material, examined, records), material)
 
 
 def _summary(

@@ -40,7 +40,7 @@ class Examination:
 def examine(run: Run) -> Examination | None:
     """The examination of `runs/<name>/reward`; None without a trained model or held-out episodes."""
     folder = run.stage("reward")
-    file = run.root / "store" / "snapshots" / "reward.db"
+    file = run.snapshot_path("reward")
     if not folder.checkpoints.exists() or not file.exists():
         return None
     snapshot = Snapshot(file)

@@ -35,7 +35,7 @@ def train_reward(run: Run) -> None:
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "interplay mark")
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "mark")
     check_start_coverage(run, config.start, snapshot)
     train_on = EpisodeFilter(split="train", marked=True)
     agent, vocabulary = start_from(run, config.start, utility=True, from_scratch=config.from_scratch)

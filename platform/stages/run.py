@@ -4,6 +4,7 @@ runs/<name>/
     config.json          the resolved configuration
     store/               episodes, marks, snapshots
     <stage>/             of each stage: stage.json, metrics.jsonl, ledger.jsonl, checkpoints/; status.json under Ray
+    round-2/             of each later round: config.json, its stages, its report
     crashes/             workers that failed under Ray, and why
     report.html, summary.json
 """
@@ -22,7 +23,15 @@ from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.store import EpisodeStore
 from interplay.runtime.crashes import CrashReports, config_hash
+from interplay.runtime.seeding import derive_seed
 from interplay.stages.config import Config
+from interplay.stages.rounds import (
+    SHARED_STAGES,
+    check_order,
+    config_of_round,
+    round_folder,
+    stage_folder,
+)
 from interplay.stages.stage_folder import (
     StageConflict,
     StageFolder,
@@ -47,8 +56,20 @@ class Run:
     context: LearnerContext | None = None  # in the learner's process under Ray
 
     @property
+    def round(self) -> int:
+        """The round of the pipeline whose stages this is about."""
+        return self.config.run.round
+
+    @property
     def seed(self) -> int:
-        return self.config.run.seed
+        """The seed of the round: in the first that of the run."""
+        seed = self.config.run.seed
+        return seed if self.round == 1 else derive_seed(seed, "round", self.round)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the round: in the first that of the run."""
+        return round_folder(self.root, self.round)
 
     @property
     def crashes(self) -> CrashReports:
@@ -83,8 +104,18 @@ class Run:
         return EpisodeStore(self.root / "store")
 
     def stage(self, name: str) -> StageFolder:
-        """The folder of a stage."""
-        return StageFolder(self.root / name)
+        """The folder of a stage of this round, or of the round that a name as "round-1/reinforce" states."""
+        return stage_folder(self.root, self.round, name)
+
+    def snapshot_path(self, stage: str) -> Path:
+        """The file of the snapshot that a stage learns from."""
+        prefix = "" if self.round == 1 or stage in SHARED_STAGES else f"round-{self.round}-"
+        return self.root / "store" / "snapshots" / f"{prefix}{stage}.db"
+
+    def command(self, verb: str) -> str:
+        """What to type for a verb in this run and round."""
+        of_round = f" run.round={self.round}" if self.round > 1 and verb not in SHARED_STAGES else ""
+        return f"interplay {verb} run.name={self.root.name}{of_round}"
 
 
 def open_run(config: Config) -> Run:
@@ -92,7 +123,7 @@ def open_run(config: Config) -> Run:
 
     Raises:
         ValueError: the folder can't be made.
-        StageConflict: the run holds episodes of another world.
+        StageConflict: the run holds episodes of another world, or the round before has no agent.
     """
     root = Path(config.run.dir) / config.run.name
     try:
@@ -102,8 +133,11 @@ def open_run(config: Config) -> Run:
             f"the run's folder {root} can't be made ({error.strerror}); choose another with run.dir=..."
         ) from error
     _check_same_world(root, config)
-    write_json(root / "config.json", asdict(config))
-    return Run(root, config)
+    check_order(root, config.run.round)
+    run = Run(root, config_of_round(config))
+    run.folder.mkdir(exist_ok=True)
+    write_json(run.folder / "config.json", asdict(run.config))
+    return run
 
 
 def ignore_activity(activity: str) -> None:

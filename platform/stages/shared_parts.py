@@ -38,7 +38,7 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
     if "/" in name or Path(name).exists():
         return _of_role(_of_this_world(run, check_description(read(Path(name)))), role)
     raise CheckpointError(
-        f"{run.root} has no checkpoint of the stage {name!r}; type: interplay {name} run.name={run.root.name}, "
+        f"{run.root} has no checkpoint of the stage {name!r}; type: {run.command(name)}, "
         "or give the path of a checkpoint"
     )
 

@@ -81,6 +81,7 @@ class Loop:
     config: TrainingConfig
     # Stored in every checkpoint: stage, snapshot hash, starting checkpoint and resolved configuration.
     description: Mapping[str, Any]
+    run: str  # its name, and the round if it is a later one
     tracking: TrackingConfig
     show: Mapping[str, str]  # metrics on the progress line, by label
 
@@ -111,6 +112,7 @@ def train_stage(
         clock=clock,
         config=config,
         description={**description, "config": asdict(run.config)},
+        run=str(run.folder.relative_to(run.root.parent)),
         tracking=run.config.tracking,
         show=show,
     )
@@ -154,7 +156,7 @@ def train(trainee: Trainee, loop: Loop) -> None:
     tracker = open_trackers(
         loop.folder.path,
         loop.tracking,
-        run=loop.folder.path.parent.name,
+        run=loop.run,
         progress=Progress(config.updates, "updates", loop.show, title=title, start=done),
         settings=loop.description,
         resume_step=done or None,

@@ -66,11 +66,12 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     """
     now = time.time() if now is None else now
     names = (".lock", "status.json", "metrics.jsonl")  # only training stages have these files
-    folders = sorted({file.parent for name in names for file in root.glob(f"*/{name}")}, key=_last_activity)
+    patterns = [f"{of_round}*/{name}" for name in names for of_round in ("", "round-*/")]
+    folders = sorted({file.parent for pattern in patterns for file in root.glob(pattern)}, key=_last_activity)
     active = [folder for folder in folders if _is_active(folder, now)]
     silent_seconds = None if active else now - _last_write(root)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
-        return _summarize(shown[-1], silent_seconds, now)
+        return _summarize(root, shown[-1], silent_seconds, now)
     summary = RunSummary(
         root.name,
         stage="",
@@ -86,15 +87,15 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     return summary
 
 
-def _summarize(folder: Path, silent_seconds: float | None, now: float) -> RunSummary:
+def _summarize(root: Path, folder: Path, silent_seconds: float | None, now: float) -> RunSummary:
     metrics = folder / "metrics.jsonl"
     rows = tuple(newest_metrics(metrics, MAX_ROWS)) if metrics.exists() else ()
     settings = _read_json(folder.parent / "config.json").get(settings_group(folder.name), {})
     status = _read_json(folder / "status.json")
     age = now - float(status["time"]) if status else None
     return RunSummary(
-        run=folder.parent.name,
-        stage=folder.name,
+        run=root.name,
+        stage=str(folder.relative_to(root)),
         update=int(rows[-1]["step"]) if rows else 0,
         total=int(settings.get("training", {}).get("updates", 0)),
         metrics_age=now - _last_activity(folder),
@@ -144,7 +145,7 @@ def _last_activity(folder: Path) -> float:
 
 def _last_write(root: Path) -> float:
     """When any file of a run was last written, except error.txt, which a failed command leaves."""
-    files = (*root.glob("*"), *root.glob("*/*"))
+    files = (*root.glob("*"), *root.glob("*/*"), *root.glob("round-*/*/*"))
     return max((_modified_at(file) for file in files if file.name != "error.txt"), default=0.0)
 
 

@@ -1,0 +1,78 @@
+"""Rounds (6.7 of the paper): the newest agent is recorded, marked and improved, again and again, in one run.
+
+Round 1 consists of the stages in `runs/<name>/`. Round N has its stages in `runs/<name>/round-N/`, except for those in
+`SHARED_STAGES`, which belong to the run. All rounds share one store, which grows; the snapshots of round N list the
+episodes of rounds up to N. The demonstrations of `collect` are round 0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from interplay.stages.config import Config
+from interplay.stages.stage_folder import StageConflict, StageFolder
+
+SHARED_STAGES = ("collect", "clone", "clone-setter")
+STAGE_OF_ROUND = re.compile(r"round-(\d+)/([\w-]+)")  # names a stage of a certain round, as in reinforce.start
+
+
+def round_folder(root: Path, number: int) -> Path:
+    """The folder of a round of the run in `root`."""
+    return root if number == 1 else root / f"round-{number}"
+
+
+def stage_folder(root: Path, number: int, name: str) -> StageFolder:
+    """The folder of a stage of a round; "round-1/reinforce" names a stage of another round."""
+    if (match := STAGE_OF_ROUND.fullmatch(name)) is not None:
+        number, name = int(match[1]), match[2]
+    return StageFolder((root if name in SHARED_STAGES else round_folder(root, number)) / name)
+
+
+def config_of_round(config: Config) -> Config:
+    """The settings of the round `run.round`.
+
+    From the second round on, the agent of the round before is recorded (`collect_agent.checkpoint`) and improved
+    (`reinforce.start`).
+    """
+    if config.run.round == 1:
+        return config
+    agent = f"round-{config.run.round - 1}/reinforce"
+    return replace(
+        config,
+        collect_agent=replace(config.collect_agent, solver="agent", checkpoint=agent),
+        reinforce=replace(config.reinforce, start=agent),
+    )
+
+
+def check_order(root: Path, number: int) -> None:
+    """Checks that the round before has an agent.
+
+    Raises:
+        StageConflict: its reinforce stage has not finished.
+    """
+    if number > 1 and not stage_folder(root, number - 1, "reinforce").finished:
+        raise StageConflict(
+            f"round {number} records and improves the agent of round {number - 1}, which has none yet; type: "
+            f"interplay round {number - 1} run.name={root.name}"
+        )
+
+
+def check_newest(root: Path, number: int) -> None:
+    """Checks that no later round has begun: its agent descends from the one of this round.
+
+    Raises:
+        StageConflict: the next round has a folder.
+    """
+    if (later := round_folder(root, number + 1)).exists():
+        raise StageConflict(
+            f"{later} began from the agent of round {number}, which is therefore not trained further; continue with: "
+            f"interplay round {number + 1} run.name={root.name}, or remove {later}"
+        )
+
+
+def newest_round(root: Path) -> int:
+    """The number of the last round that has begun."""
+    numbers = [int(path.name.removeprefix("round-")) for path in root.glob("round-*") if path.name[6:].isdigit()]
+    return max(numbers, default=1)

@@ -1,0 +1,145 @@
+"""Rounds: later ones record and improve the agent of the round before, in one store, and refuse another order."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from signalled_run import AfterCall, run_and_signal
+from tiny_runs import copied, interplay, opened, refused, tiny
+
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
+from interplay.launch.cli import main
+from interplay.learner import checkpoint
+from interplay.stages.episode_snapshot import freeze_once
+from interplay.tracking.run_summary import read_run_summary
+
+TINY_ROUND = ("evaluate.kinds=[go]", "evaluate.episodes=4", "evaluate.chance=false", "experiment=demo")
+
+
+def settings(root: Path, *more: str) -> list[str]:
+    return tiny(root, *TINY_ROUND, *more)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a run of one round, to be copied."""
+    root = tmp_path_factory.mktemp("first")
+    assert main(["round", "1", *settings(root)]) == 0
+    return root
+
+
+@pytest.fixture(scope="module")
+def second(first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a run of two rounds, to be copied."""
+    root = copied(first, tmp_path_factory.mktemp("second"))
+    assert main(["round", "2", *settings(root)]) == 0
+    return root
+
+
+def described(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((checkpoint.read(folder / "checkpoints").path / "checkpoint.json").read_text())
+    return found
+
+
+def test_each_round_adds_its_recordings_and_marks_to_the_store(second: Path) -> None:
+    run = opened(settings(second))
+    with run.store() as store:
+        by_round = {number: store.entries(EpisodeFilter(round=number)) for number in (0, 1, 2)}
+        assert {number: len(entries) for number, entries in by_round.items()} == {0: 6, 1: 6, 2: 6}
+        metas = {number: [store.read(e.id).meta for e in entries] for number, entries in by_round.items()}
+        assert store.marks([entry.id for entry in by_round[2]])
+    solvers = {number: {meta.players["solver"].get("checkpoint", "") for meta in metas[number]} for number in metas}
+    assert solvers[0] == {""}
+    assert all("/clone/checkpoints/" in path for path in solvers[1])
+    assert all("run/reinforce/checkpoints/000000004" in path for path in solvers[2])
+    seeds = [meta.seed for number in metas for meta in metas[number]]
+    assert len(set(seeds)) == len(seeds) == 18  # no round repeats the houses of another
+
+
+def test_snapshots_list_the_rounds_up_to_their_own(second: Path) -> None:
+    folder = second / "run" / "store" / "snapshots"
+    rounds = {name: {e.round for e in Snapshot(folder / f"{name}.db").entries()} for name in
+              ("clone", "reward", "reinforce", "round-2-reward", "round-2-reinforce")}  # fmt: skip
+    assert rounds == {
+        "clone": {0},
+        "reward": {0, 1},
+        "reinforce": {0, 1},
+        "round-2-reward": {0, 1, 2},
+        "round-2-reinforce": {0, 1, 2},
+    }
+
+
+def test_what_is_frozen_later_for_an_early_round_has_no_episodes_of_later_ones(second: Path, tmp_path: Path) -> None:
+    root = copied(second, tmp_path)
+    snapshot = freeze_once(opened(settings(root)), "clone-setter", EpisodeFilter(), "collect")
+    assert {entry.round for entry in snapshot.entries()} == {0, 1}
+
+
+def test_a_later_round_improves_the_agent_of_the_round_before(second: Path) -> None:
+    run = second / "run"
+    assert described(run / "round-2" / "reinforce")["start"]["path"].endswith("run/reinforce/checkpoints/000000004")
+    assert described(run / "reinforce")["start"]["path"].endswith("run/reward/checkpoints/000000004")
+    model = described(run / "round-2" / "reward")
+    assert model["snapshot"] == Snapshot(run / "store" / "snapshots" / "round-2-reward.db").hash
+    results = json.loads((run / "round-2" / "evaluate" / "before_rl.json").read_text())
+    assert results["agent"] == {"stage": "round-1/reinforce", "update": 4}
+    assert not (run / "round-2" / "clone").exists() and not (run / "round-2" / "store").exists()
+
+
+def test_a_finished_round_is_not_repeated_and_the_one_before_stays_as_it_was(second: Path, tmp_path: Path) -> None:
+    root = copied(second, tmp_path)
+    files = [path for path in (root / "run").rglob("*") if path.suffix in (".pt", ".npz") or path.name == "watched.txt"]
+    before = {path: path.stat().st_mtime_ns for path in files}
+    for number, verb in (("1", "mark"), ("1", "reinforce"), ("2", "collect-agent"), ("2", "mark"), ("2", "reinforce")):
+        interplay(verb, settings(root, f"run.round={number}"))
+    assert {path: path.stat().st_mtime_ns for path in files} == before
+    with opened(settings(root)).store() as store:
+        assert len(store) == 18
+
+
+def test_rounds_out_of_order_are_refused(first: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = copied(first, tmp_path)
+    assert "type: interplay round 2 run.name=run" in refused("reinforce", settings(root, "run.round=3"), capsys)
+    assert not (root / "run" / "round-3").exists()
+    assert "belongs to the run" in refused("clone", settings(root, "run.round=2"), capsys)
+    assert main(["round", *settings(root)]) == 2
+    assert "as interplay round 2; got none" in capsys.readouterr().err
+    assert main(["round", "zero", *settings(root)]) == 2
+    assert main(["round", "2", "3", *settings(root)]) == 2
+    empty = tmp_path / "empty"
+    assert "interplay round 1 run.name=run" in refused("collect-agent", settings(empty, "run.round=2"), capsys)
+
+
+def test_an_agent_with_a_later_round_is_not_trained_further(
+    second: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(second, tmp_path)
+    said = refused("reinforce", settings(root, "reinforce.training.updates=6"), capsys)
+    assert "round-2 began from the agent of round 1" in said
+    interplay("reinforce", settings(root))  # nothing is left to do
+
+
+def test_other_sizes_may_be_chosen_for_a_later_round(first: Path, tmp_path: Path) -> None:
+    root = copied(first, tmp_path)
+    interplay("collect-agent", settings(root, "run.round=2", "collect_agent.episodes=5", "collect_agent.heldout=0"))
+    with opened(settings(root)).store() as store:
+        assert len(store.ids(round=2)) == 5
+
+
+@pytest.mark.slow
+def test_a_stopped_round_continues_with_the_next_stage(first: Path, tmp_path: Path) -> None:
+    root = copied(first, tmp_path)
+    saved = AfterCall("interplay.stages.training_loop:save", 1)
+    result = run_and_signal(["round", "2", *settings(root)], signal.SIGINT, saved, tmp_path / "log")
+    assert result.code == 130, result.output
+    assert "the same command continues" in result.output
+    assert (root / "run" / "round-2" / "reward").exists() and not (root / "run" / "round-2" / "reinforce").exists()
+    shown = read_run_summary(root / "run")
+    assert (shown.run, shown.stage, shown.total) == ("run", "round-2/reward", 4)
+    assert main(["round", "2", *settings(root)]) == 0
+    assert opened(settings(root, "run.round=2")).stage("evaluate").finished
