@@ -32,7 +32,8 @@ class Lesson:
         self.environment = Environment(self.serializer, OneTask(task), max_reward_per_task=None, seed=seed)
         self.rewards: list[float] = []
         self.tokens: list[Any] = []
-        self._answered = 0  # what the teacher had said when the learner began to speak
+        self._width = len(self.serializer.to_binary("a"))
+        self._answered = 0  # characters the teacher had sent when the learner began to speak, or this run began
         self._send(None)
 
     def _send(self, token: Any) -> None:
@@ -40,16 +41,17 @@ class Lesson:
         self.tokens.append(given)
         if reward is not None:
             self.rewards.append(reward)
+            self._answered = (len(self.tokens) - 1) // self._width  # the next run begins with this token
 
     @property
     def text(self) -> str:
         """All the teacher has said, in full characters."""
-        width = len(self.serializer.to_binary("a"))
-        return str(self.serializer.to_text("".join(self.tokens[: len(self.tokens) // width * width])))
+        complete = len(self.tokens) // self._width * self._width
+        return str(self.serializer.to_text("".join(self.tokens[:complete])))
 
     @property
     def last(self) -> str:
-        """What the teacher has said last since the learner began to speak."""
+        """What the teacher has said last, since the learner began to speak or this run began."""
         return self.text[self._answered :].rstrip().rpartition("  ")[2].strip()
 
     def say(self, text: str) -> None:
