@@ -37,6 +37,9 @@ class SetterReplayConfig:
     # The end of an episode: when its time is up; with `done` already when its last task is done or answered. That task
     # then stays open, even if the recorded setter ended it.
     until: Literal["time", "done"] = "time"
+    # A question that ends without an answer lowers the true progress by 1, as a wrong answer does. Otherwise silence
+    # pays more than answers that are right less than half of the time.
+    silence_costs: bool = True
     progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
     # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
     # runtime.overlap=false, or Ray.
@@ -173,7 +176,11 @@ class SetterReplayActor:
         asked, source = dialogue(episode.meta), lane.world.tasks()
         tasks = [source.load(one.fields) for one in asked]
         lane.tracker = TaskTracker(
-            asked, tasks, progresses=self._config.progress, until_done=self._config.until == "done"
+            asked,
+            tasks,
+            progresses=self._config.progress,
+            until_done=self._config.until == "done",
+            silence_costs=self._config.silence_costs,
         )
         lane.tracker.advance(0, lane.world.facts)
 
@@ -217,7 +224,7 @@ class SetterReplayActor:
             if lane.ended:
                 block["success"][t, index] = lane.tracker.success(lane.world.facts())
             if self._config.progress:
-                block["progress"][t, index] = lane.tracker.progress(lane.world.facts())
+                block["progress"][t, index] = lane.tracker.progress(lane.world.facts(), final=lane.ended)
 
 
 def _write_decision(block: Arrays, t: int, decision: Decision) -> None:

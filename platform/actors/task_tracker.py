@@ -31,6 +31,7 @@ class _TrackerState:
     answered: float = 0.0  # rating of the first answer to a question
     before: float = 0.0  # progress of all earlier tasks, minus the initial progress of this one
     ended_with: float | None = None  # final progress of the task; None while it is open
+    heard: bool = False  # the agent has seen a row with this task
     done: list[bool] = field(default_factory=list)  # success of each judged task
     over: bool = False  # the last task is done or answered; only with `until_done`
     passed: TaskOutcome | None = None  # of the task before, at the row at which this one was asked
@@ -47,16 +48,24 @@ class TaskTracker:
         progresses: `progress` will be called; without it, facts are read only at rows where a task is judged.
         until_done: `over` will be called. The last task then stays open after the row at which the recorded setter
             ended it.
+        silence_costs: a question that ends without an answer lowers the progress by 1, as a wrong answer does.
     """
 
     def __init__(
-        self, dialogue: Sequence[DialogueTask], tasks: Sequence[Task], *, progresses: bool, until_done: bool = False
+        self,
+        dialogue: Sequence[DialogueTask],
+        tasks: Sequence[Task],
+        *,
+        progresses: bool,
+        until_done: bool = False,
+        silence_costs: bool = False,
     ) -> None:
         assert len(dialogue) == len(tasks)
         self._dialogue = dialogue
         self._tasks = tasks
         self._progresses = progresses
         self._until_done = until_done
+        self._silence_costs = silence_costs
         self._state = _TrackerState()
 
     def __bool__(self) -> bool:
@@ -78,11 +87,12 @@ class TaskTracker:
         if not self:
             return
         state.passed = None
+        state.heard = row > self._dialogue[state.number].step
         ended = None if self._keeps_open(state.number) else self._dialogue[state.number].ended
         if state.ended_with is None and row == ended:
             truth = facts()
             state.done.append(self._succeeds(truth))
-            state.ended_with = self._level(truth) if self._progresses else 0.0
+            state.ended_with = self._level(truth, final=True) if self._progresses else 0.0
         if state.number + 1 < len(self._tasks) and row == self._dialogue[state.number + 1].step:
             begun = self._tasks[state.number + 1].progress(facts()) if self._progresses else 0.0
             assert state.ended_with is not None, "a task ends before the next one is asked"
@@ -112,11 +122,12 @@ class TaskTracker:
         done = state.done[-1] if state.ended_with is not None else self._succeeds(facts)
         return self._outcome(done)
 
-    def progress(self, facts: Any) -> float:
+    def progress(self, facts: Any, *, final: bool = False) -> float:
         """The true progress of all tasks so far. It changes with the progress of the active task and stays constant
-        between tasks, so its difference over a step is what the agent achieved for the active task."""
+        between tasks, so its difference over a step is what the agent achieved for the active task. `final`: this is
+        the terminal row, at which a question without an answer may cost."""
         state = self._state
-        return state.before + (self._level(facts) if state.ended_with is None else state.ended_with)
+        return state.before + (self._level(facts, final) if state.ended_with is None else state.ended_with)
 
     def success(self, facts: Any) -> float:
         """The share of the tasks so far that were done when they were judged; the open one is judged now."""
@@ -150,5 +161,7 @@ class TaskTracker:
         task = self._tasks[self._state.number]
         return TaskOutcome(task.kind, done, None if task.answer is None else bool(self._state.said))
 
-    def _level(self, facts: Any) -> float:
-        return self._tasks[self._state.number].progress(facts) + self._state.answered
+    def _level(self, facts: Any, final: bool) -> float:
+        state, task = self._state, self._tasks[self._state.number]
+        silent = final and self._silence_costs and state.heard and task.answer is not None and not state.said
+        return task.progress(facts) + (-1.0 if silent else state.answered)

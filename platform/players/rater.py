@@ -69,6 +69,7 @@ class RaterConfig:
     errors: float = 0.1  # probability of the wrong sign
     marks_undoing: bool = False  # mark -1 when a done task is undone, even if progress falls less
     chatter: float = 0.0  # probability of marking -1 for an utterance that is no first answer
+    marks_silence: bool = True  # mark -1 when a question ends without an answer
     bored_after: int = 0  # steps without an event after which it marks -1; 0: never
     population: RaterPopulation = field(default_factory=RaterPopulation)  # variation between raters
 
@@ -92,6 +93,7 @@ class ScriptedRater:
         rater.begin(task, world.facts())              # when a task has been given
         for step ...:                                 # until the task ends
             marks += rater.observe(step, world.facts(), utterance_of_the_solver)
+        marks += rater.end(step)                      # when the task's time is up, or the setter has ended it
 
     `step` is the step that has just ended. A mark may lie up to `delay_steps` after it, possibly beyond the end of the
     episode; the reader decides about those.
@@ -131,6 +133,14 @@ class ScriptedRater:
             self._idle_steps = 0
             signs.append(-1)
         return [mark for sign in signs if (mark := self._mark(step, sign)) is not None]
+
+    def end(self, step: int) -> list[StepMark]:
+        """The marks for the end of the task after `step`: a slip if it was a question and got no answer."""
+        assert self._task is not None, "call begin first"
+        if self._task.answer is None or self._utterances or not self._config.marks_silence:
+            return []
+        mark = self._mark(step, -1)
+        return [] if mark is None else [mark]
 
     def _rate_progress(self, task: Task, facts: Any) -> int:
         """+1 or -1 if progress has changed by the threshold since the last mark, or success began or ended; else 0."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
@@ -93,11 +93,17 @@ def _warn_of_long_utterances(run: Run, texts: Counter[str]) -> None:
 
 
 def _requests(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:
-    for split, count in (("train", config.episodes), ("heldout", config.heldout)):
-        for index in range(count):
-            seed = derive_seed(run.seed, stage, split, index)
-            rng = numpy_generator(run.seed, stage, split, index, "setter")
-            yield EpisodeRequest(seed, split, ScriptedSetter(config.setter, rng))
+    for split, index in interleaved({"train": config.episodes, "heldout": config.heldout}):
+        seed = derive_seed(run.seed, stage, split, index)
+        rng = numpy_generator(run.seed, stage, split, index, "setter")
+        yield EpisodeRequest(seed, split, ScriptedSetter(config.setter, rng))
+
+
+def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The episodes of all splits as (split, index), each split spread evenly over the whole, so that a collection that
+    was stopped has episodes of every split."""
+    everything = [(split, index) for split, count in counts.items() for index in range(count)]
+    return sorted(everything, key=lambda each: (each[1] + 0.5) / counts[each[0]])
 
 
 def _until(stop: StopRequest, requests: list[EpisodeRequest]) -> Iterator[EpisodeRequest]:

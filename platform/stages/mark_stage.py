@@ -92,7 +92,10 @@ def watch(world: World, episode: Episode, rater: str, person: ScriptedRater) -> 
         if present is not None and present.step < row <= present.judged:
             step = row - 1
             utterance = said[step] if step > present.step else None  # an utterance in the request's step is no answer
-            for at, sign in person.observe(step, there.facts(), utterance):
+            marks = person.observe(step, there.facts(), utterance)
+            if row == present.judged:
+                marks += person.end(step)
+            for at, sign in marks:
                 frame = (min(at, episode.meta.steps - 1) + 1) * episode.meta.frames_per_step - 1
                 name = uuid.uuid5(uuid.NAMESPACE_OID, f"{episode.meta.id}/{rater}/{number}").hex
                 yield Mark(episode.meta.id, rater, frame, sign, id=name)

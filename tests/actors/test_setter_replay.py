@@ -270,7 +270,9 @@ def long_dialogues(folder: Path) -> Snapshot:
     return make_snapshot(folder, [with_number(episode, booking.seed) for booking, episode in maker.collect(booked)])
 
 
-def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]]) -> tuple[float, float]:
+def truth(
+    tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]], last: bool
+) -> tuple[float, float]:
     """Progress and success by definition, from the agent's position at each row and its utterances by step."""
     row, progress, done = len(places) - 1, 0.0, []
     for number, task in enumerate(tasks):
@@ -279,7 +281,9 @@ def truth(tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int
         errand, now = LineTask(**task.fields), min(row, task.judged)
         answers = [text for step, text in said if task.step < step < now]
         begun = errand.progress({"solver": places[task.step]}) if number else 0.0
-        answered = errand.rate_answer(answers[0]) if answers else 0
+        over = row >= task.judged or (last and row > task.step)
+        silence = -1 if errand.answer is not None and over else 0
+        answered = errand.rate_answer(answers[0]) if answers else silence
         progress += errand.progress({"solver": places[now]}) + answered - begun
         done.append(errand.success({"solver": places[now]}, answers))
     return progress, sum(done) / len(done) if done else 0.0
@@ -301,7 +305,7 @@ def test_consecutive_tasks_are_scored_separately(tmp_path: Path) -> None:
                 assert len(tasks[lane]) > 3
             places[lane].append(round(float(rows["vector"][t, lane, 0]) * LENGTH))
             row = int(rows["row"][t, lane])
-            progress, success = truth(tasks[lane], places[lane], said[lane])
+            progress, success = truth(tasks[lane], places[lane], said[lane], bool(rows["last"][t, lane]))
             if row >= tasks[lane][0].step:
                 assert rows["progress"][t, lane] == pytest.approx(progress, abs=1e-6)
             if rows["last"][t, lane]:

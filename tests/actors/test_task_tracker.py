@@ -15,11 +15,11 @@ from interplay.episodes.transcript import DialogueTask
 FAR, NEAR, QUESTION = LineTask("walk", "", 8), LineTask("walk", "", 4), LineTask("count", "", 0, "two")
 
 
-def tracker(*asked: tuple[LineTask, int, int | None], progresses: bool = True, until_done: bool = False) -> TaskTracker:
+def tracker(*asked: tuple[LineTask, int, int | None], progresses: bool = True, **options: bool) -> TaskTracker:
     """Tasks by the step in which each was set and the row at which it ended."""
     times = [DialogueTask({}, step, ended, None if ended is None else "done", 99 if ended is None else ended)
              for _, step, ended in asked]  # fmt: skip
-    return TaskTracker(times, [task for task, _, _ in asked], progresses=progresses, until_done=until_done)
+    return TaskTracker(times, [task for task, _, _ in asked], progresses=progresses, **options)
 
 
 def facts(place: int) -> dict[str, int]:
@@ -161,3 +161,21 @@ def test_until_done_the_last_task_stays_open_until_it_is_done_or_answered() -> N
     late = tracker((FAR, 0, 2), until_done=True)
     assert follow(late, [0, 2, 4, 8])[-1] == 1.0
     assert late.success(facts(8)) == 1.0
+
+
+def test_a_question_without_an_answer_costs_as_much_as_a_wrong_one() -> None:
+    path = [0] * 5
+
+    def levels(said: dict[int, str], **options: bool) -> list[float]:
+        return follow(tracker((QUESTION, 0, 3), (FAR, 4, None), **options), path, said)
+
+    assert levels({}, silence_costs=True)[3:] == levels({2: "?"}, silence_costs=True)[3:] == [-1.0, -1.0]
+    assert levels({}) == [0.0] * 5
+    last = tracker((QUESTION, 1, None), silence_costs=True)
+    follow(last, [0, 0])
+    assert last.progress(facts(0), final=True) == 0.0  # the agent has not heard it yet
+    last.advance(2, lambda: facts(0))
+    assert (last.progress(facts(0)), last.progress(facts(0), final=True)) == (0.0, -1.0)
+    answered = tracker((QUESTION, 0, None), silence_costs=True)
+    follow(answered, [0, 0, 0], {1: "two"})
+    assert answered.progress(facts(0), final=True) == 1.0

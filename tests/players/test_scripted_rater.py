@@ -21,7 +21,8 @@ def rate(
 ) -> list[StepMark]:
     rater = ScriptedRater(config, np.random.default_rng(seed), traits)
     rater.begin(task, 0)
-    return [mark for step, at in enumerate(path) for mark in rater.observe(step, at, (said or {}).get(step))]
+    marks = [mark for step, at in enumerate(path) for mark in rater.observe(step, at, (said or {}).get(step))]
+    return marks + rater.end(len(path) - 1)
 
 
 def test_a_rise_of_progress_is_a_positive_mark_each_threshold() -> None:
@@ -41,6 +42,12 @@ def test_answers_are_rated_once() -> None:
     assert rate(EXACT, [0, 0, 0], {1: "8"}, QUESTION) == [(1, 1)]
     assert rate(EXACT, [0, 0, 0], {1: "7", 2: "8"}, QUESTION) == [(1, -1)]
     assert rate(EXACT, [0, 0, 0], {1: "done"}) == []
+
+
+def test_silence_costs_as_much_as_a_wrong_answer() -> None:
+    assert rate(EXACT, [0, 0, 0], {}, QUESTION) == [(2, -1)]
+    assert rate(replace(EXACT, marks_silence=False), [0, 0, 0], {}, QUESTION) == []
+    assert rate(EXACT, [0, 0, 0]) == []  # an instruction needs no answer
 
 
 def test_delays_lie_in_their_range() -> None:

@@ -16,6 +16,7 @@ from interplay.launch.cli import main
 from interplay.players.rater import RaterConfig
 from interplay.runtime.interruption import StopRequest
 from interplay.stages import collect_stage, mark_stage
+from interplay.stages.collect_stage import interleaved
 from interplay.stages.probe_files import read_films, read_results
 from interplay.stages.stage_folder import WORK_LOCK
 
@@ -186,3 +187,12 @@ def test_episodes_of_two_worlds_never_share_a_store(straight: list[str], capsys:
     assert "env.objects: [2, 3] -> [2, 2]" in said
     assert "run.name=" in said
     interplay("collect", straight)  # and the refused settings are not in the run's configuration
+
+
+def test_a_stopped_collection_has_episodes_of_both_splits() -> None:
+    order = interleaved({"train": 8, "heldout": 2})
+    assert sorted(order) == sorted([("train", k) for k in range(8)] + [("heldout", k) for k in range(2)])
+    for split in ("train", "heldout"):
+        assert [index for name, index in order if name == split] == sorted(k for name, k in order if name == split)
+    assert [order[:5].count(("heldout", k)) for k in range(2)] == [1, 0]
+    assert interleaved({"train": 3, "heldout": 0}) == [("train", 0), ("train", 1), ("train", 2)]

@@ -1,12 +1,14 @@
 """Tasks of a Playhouse, drawn from the true state of the house: instructions and questions by kind or by cue.
 
-By kind, things are named by color and category ("the red ball"). What an instruction names is the only thing of its
-description, within reach, and not yet as requested. Questions are about the room that the solver is in.
+By kind, things are named by color and category ("the red ball"), or as `name_weights` says. What an instruction names
+is the only thing of its description, within reach, and not yet as requested. Questions are about the room that the
+solver is in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from interplay.env.playhouse.control.experts import build_expert, build_partner
 from interplay.env.playhouse.house.config import PlayhouseConfig
+from interplay.env.playhouse.language.referring.expressions import ByColor, ByOneProperty, Naming
 from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
 from interplay.env.playhouse.requests.cues import CUES, MODIFIERS
 from interplay.env.playhouse.tasks.context import TaskContext
@@ -40,7 +43,7 @@ class PlayhouseTasks(TaskSource):
 
     def sample(self, kind: str, rng: np.random.Generator) -> Task:
         _check_kind(kind)
-        return sample_task(kind, self._context(), rng)
+        return sample_task(kind, replace(self._context(), naming=self._naming(rng)), rng)
 
     def sample_by_cue(self, cue: str, modifier: str | None, rng: np.random.Generator) -> Task:
         self.check_cue(cue, modifier)
@@ -55,6 +58,17 @@ class PlayhouseTasks(TaskSource):
 
     def partner(self, task: Task, world: World) -> Expert | None:
         return build_partner(task, world)
+
+    def _naming(self, rng: np.random.Generator) -> Naming:
+        """Draws the manner in which one task names things; with a single manner, draws no random number."""
+        weights = {name: weight for name, weight in self._config.name_weights.items() if weight > 0}
+        drawn = next(iter(weights))
+        if len(weights) > 1:
+            shares = np.array(list(weights.values()))
+            drawn = list(weights)[int(rng.choice(len(weights), p=shares / shares.sum()))]
+        if drawn == "category":
+            return ByOneProperty("category", ByColor())
+        return ByOneProperty("color", ByColor()) if drawn == "color" else ByColor()
 
     def _context(self) -> TaskContext:
         spec, config = self._spec, self._config

@@ -11,7 +11,12 @@ from house_scenes import house, one_room, thing
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.referring import generation, nouns, ternary_predicates
-from interplay.env.playhouse.language.referring.expressions import ByColor, ReferringExpressions, referring_expressions
+from interplay.env.playhouse.language.referring.expressions import (
+    ByColor,
+    ByOneProperty,
+    ReferringExpressions,
+    referring_expressions,
+)
 from interplay.env.playhouse.language.referring.post_modifiers import (
     closeness,
     heights,
@@ -238,3 +243,27 @@ def test_a_mixed_book_knows_both_manners() -> None:
 def test_by_color_stays_as_it_was() -> None:
     assert [tuple(ByColor().phrases(SCENE, each)) for each in SCENE.things] == [(t.name,) for t in SCENE.things]
     assert words("Red ball!") == ["red", "ball"]
+
+
+def test_one_property_names_a_thing_where_it_fits_no_other() -> None:
+    category, color = (ByOneProperty(each, ByColor()) for each in ("category", "color"))
+    assert [list(category.phrases(SCENE, each)) for each in (TABLE, BALL, DUCK)] == [["table"], ["red ball"], ["duck"]]
+    named = [color.phrases(SCENE, each) for each in (SOFA, BALL, OTHER)]
+    assert named == [("blue sofa",), ("red thing", "red object"), ("blue ball",)]  # a sofa may be called a blue thing
+
+
+def test_tasks_name_things_by_the_weights_of_the_settings() -> None:
+    room = {"rooms": (1, 1), "furniture": (0, 0), "objects": (4, 4), "unique_colors": True}
+    mixed = Playhouse(PlayhouseConfig(**room, name_weights={"category": 1.0, "color": 1.0, "both": 2.0}))
+    plain, rng = Playhouse(PlayhouseConfig(**room)), np.random.default_rng(0)
+    found = {"category": 0, "color": 0, "both": 0}
+    for seed in range(60):
+        state = plain.reset(Start(seed=seed)) and plain.state()
+        mixed.reset(Start(state=state))  # saved states do not depend on how things are named
+        said = words(mixed.tasks().sample("lift", rng).instruction)
+        assert set(words(plain.tasks().sample("lift", rng).instruction)) & set(COLORS)
+        colored = bool(set(said) & set(COLORS))
+        found["both" if colored and said[-1] not in ("thing", "object") else "color" if colored else "category"] += 1
+    assert found["color"] >= 8 and found["category"] >= 4 and found["both"] >= 20, found
+    with pytest.raises(ValueError, match=r"name_weights=.*'shape': 1.0.*both, category, color"):
+        PlayhouseConfig(name_weights={"shape": 1.0})

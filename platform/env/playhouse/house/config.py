@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.catalog import BIN, COLORS, SIZES
@@ -44,10 +44,13 @@ class PlayhouseConfig:
     walk_speed: float = 2.0  # m/s, forward
     strafe_speed: float = 1.5  # m/s
     setter_visible: bool = True  # whether the setter's avatar is in the house
+    # How tasks by kind name a thing: `both` ("the red ball"), `category` ("the ball") or `color` ("the red thing"),
+    # drawn with these weights for each task; `both` where the name would fit several things.
+    name_weights: Mapping[str, float] = field(default_factory=lambda: {"both": 1.0})
     track_contacts: bool = True  # log and record which player touched, hit, pushed and released each thing
 
     def __post_init__(self) -> None:
-        wrong = [*_ranges(self), *_names(self), *_numbers(self)]
+        wrong = [*_ranges(self), *_names(self), *_numbers(self), *_name_weights(self)]
         if self.unique_colors and self.objects[1] > len(self.object_colors):
             wrong.append(
                 f"unique_colors=True with up to {self.objects[1]} objects needs as many colors, and there are "
@@ -104,17 +107,24 @@ def _names(config: PlayhouseConfig) -> Iterable[str]:
         "sizes": list(SIZES),
         "components": [component.name for component in COMPONENTS],
     }
-    for field, allowed in known.items():
-        names = getattr(config, field)
+    for setting, allowed in known.items():
+        names = getattr(config, setting)
         for name in names:
             if name not in allowed:
                 close = difflib.get_close_matches(str(name), allowed, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(allowed)}"
-                yield f"{field}: {name!r} is unknown; {hint}"
+                yield f"{setting}: {name!r} is unknown; {hint}"
         if len(set(names)) != len(names):
-            yield f"{field}={names}: each name once"
+            yield f"{setting}={names}: each name once"
     if not config.components:
         yield "components=(): name at least one movement, such as 'forward'"
+
+
+def _name_weights(config: PlayhouseConfig) -> Iterable[str]:
+    weights = config.name_weights
+    allowed = ("both", "category", "color")
+    if not set(weights) <= set(allowed) or any(weight < 0 for weight in weights.values()) or not sum(weights.values()):
+        yield f"name_weights={dict(weights)}: weights of {', '.join(allowed)}, not negative and one above 0"
 
 
 def _numbers(config: PlayhouseConfig) -> Iterable[str]:

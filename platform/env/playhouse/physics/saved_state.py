@@ -95,10 +95,10 @@ class SavedEpisode:
 
 
 def config_hash(config: PlayhouseConfig) -> str:
-    """Hash of the settings that determine houses and their physics. Settings of rendering and contact tracking do not
-    affect a saved state and are left out."""
+    """Hash of the settings that determine houses and their physics. Settings of rendering, contact tracking and names
+    do not affect a saved state and are left out."""
     fields = {_HASHED_NAMES.get(name, name): value for name, value in asdict(config).items()}
-    for name in ("image", "field_of_view", "antialias", "components", "track_contacts"):
+    for name in ("image", "field_of_view", "antialias", "components", "track_contacts", "name_weights"):
         del fields[name]
     if not config.may_stock_bins:
         del fields["stocked_bins"]  # no effect here, and older saved states do not have it

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from interplay.env.playhouse.language.referring import nouns
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
@@ -98,3 +100,16 @@ def referring_expressions(descriptions: Iterable[Description]) -> ReferringExpre
         if (index := description.referent) is not None:
             by_thing.setdefault(index, []).extend(description.phrases)
     return ReferringExpressions({index: tuple(dict.fromkeys(phrases)) for index, phrases in by_thing.items()})
+
+
+class ByOneProperty(Naming):
+    """Category alone ("ball") or color alone ("red thing"), where that fits nothing else; elsewhere as `otherwise`."""
+
+    def __init__(self, name_of: Literal["category", "color"], otherwise: Naming) -> None:
+        self._name_of = name_of
+        self._otherwise = otherwise
+
+    def phrases(self, facts: HouseFacts, thing: Thing) -> Sequence[str]:
+        noun = nouns.category(thing.category) if self._name_of == "category" else nouns.thing(thing.color)
+        described = describe_noun(noun, facts)
+        return described.phrases if described.referent == thing.index else self._otherwise.phrases(facts, thing)
