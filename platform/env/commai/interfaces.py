@@ -136,23 +136,19 @@ class Utterances(Characters):
 
     def step(self, environment: Environment, said: Any) -> Exchange:
         words = "" if said is None else closed(said)
-        heard = ""
+        heard, idle = "", 0  # idle: how many silences in a row the teacher has begun
         for number in range(MOST_CHARACTERS):
-            if number >= len(words) and self._is_over(environment, heard, waited=number if said is None else None):
+            waited = number >= self.silence if said is None else True
+            if number >= len(words) and (waited if not heard.strip() else idle > 1) and environment.is_idle():
                 break
             character = words[number] if number < len(words) else SILENCE
             for part in _whole_bytes(self._standard.to_binary(character)):
                 now = self.exchange(environment, part)
                 heard += now.heard
+                idle = idle + 1 if environment.is_idle() else 0
                 if now.rewards:
                     return Exchange(heard, now.rewards)
         return Exchange(heard)
-
-    def _is_over(self, environment: Environment, heard: str, waited: int | None) -> bool:
-        """Whether the teacher has sent a silence and has begun another. `waited`: characters of a silent step."""
-        if waited is not None and not heard.strip():
-            return waited >= self.silence
-        return environment.is_idle() and (heard.endswith(SILENCE) or not heard.strip())
 
 
 def closed(words: str) -> str:

@@ -13,7 +13,7 @@ class _NanoTask(Task):
     """An instruction in bits and the bits to answer, each judged at once; a 1 before the end of the instruction fails.
 
     patient: whether the reward waits for the time limit. The limit is in tokens. With a serializer of several bits a
-    character it is counted in characters, and one character longer, because the last one is heard after that.
+    character it is counted in characters, and three longer, for an answer that waits for silence.
     """
 
     spoken = "01"
@@ -45,7 +45,7 @@ class _NanoTask(Task):
     @on_start()
     def on_start(self, event: Any) -> None:
         width = len(self._env._serializer.to_binary("0"))
-        self._max_time = self._tokens() if width == 1 else (self._tokens() + 1) * width
+        self._max_time = self._tokens() if width == 1 else (self._tokens() + 3) * width
         self.verdict, self.listening, self.answered, self.separated = None, False, 0, False
         self.set_message(self.instruction)
 
