@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import interplay.conf
 from interplay.agent.sizes import SIZES
 from interplay.core.settings_validation import SettingsError
 from interplay.env import registry
+from interplay.episodes.vocabulary import VocabularyConfig
 from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.stages.config import Config
@@ -47,12 +48,13 @@ def test_every_choice_of_every_group_composes(file: str) -> None:
 
 def test_the_papers_settings_are_the_papers() -> None:
     config = compose(["experiment=paper"])
-    assert config.agent == SIZES["71m"]
+    assert config.agent == replace(SIZES["71m"], vocabulary=VocabularyConfig(limit=10_000, least_count=2))
     reinforce = config.reinforce
-    assert (reinforce.actor.steps, reinforce.dataset.steps) == (50, 50)
-    assert (reinforce.actor.lanes, reinforce.dataset.lanes) == (96, 96)
-    assert config.clone.dataset.lanes == 192
-    for learner in (config.clone.learner, config.reward.learner, reinforce.learner):
+    assert (reinforce.actor.lanes, reinforce.actor.steps, reinforce.actor.episode_steps) == (96, 50, 1125)
+    for stage in config.training_stages.values():
+        learner = stage.learner
+        assert (stage.dataset.lanes, stage.dataset.steps) == (96, 50)
+        assert (learner.precision, learner.recompute) == ("bf16", 10)  # with which it fits a GPU of 80 GB
         assert learner.learning_rate == 1e-4
         assert learner.adam_betas == (0.0, 0.999)
         assert learner.objective.cloning == "sum"
@@ -208,7 +210,7 @@ def test_a_size_with_overrides() -> None:
     agent = compose(["agent=5m", "agent.layers=3"]).agent
     assert agent.layers == 3
     assert agent.width == SIZES["5m"].width
-    assert compose(["experiment=paper", "agent=nano"]).agent == SIZES["nano"]
+    assert compose(["experiment=paper", "agent=nano"]).agent.channels == SIZES["nano"].channels
 
 
 def test_a_preset_for_the_demo_goes_with_another_world() -> None:
