@@ -174,10 +174,12 @@ class LineWorld(World):
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
-def tiny_agent(world: LineWorld, *, seed: int = 0, utility: bool = False, config: AgentConfig = TINY) -> Agent:
+def tiny_agent(
+    world: LineWorld, *, seed: int = 0, utility: bool = False, config: AgentConfig = TINY, role: str = ""
+) -> Agent:
     """An untrained agent without zero weights that speaks in about every third step."""
     torch.manual_seed(seed)
-    layout = Layout(world.spec, config.utterance_length, config.actions_per_step)
+    layout = Layout(world.spec, config.utterance_length, config.actions_per_step, role)
     agent = Agent(config, layout, len(WORDS), utility=utility)
     with torch.no_grad():
         for parameter in agent.parameters():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.seats import SolverSeat
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes.episode import Episode
@@ -15,11 +16,11 @@ from interplay.players.setter import ScriptedSetter
 
 @dataclass(frozen=True)
 class EpisodeRequest:
-    """A request for one episode: the seed of its start, its split, and its setter."""
+    """A request for one episode: the seed of its start, its split, and its setter; None: a learned one plays."""
 
     seed: int
     split: str
-    setter: ScriptedSetter
+    setter: ScriptedSetter | None
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class EpisodeCollector:
         seat: SolverSeat,
         config: RecordingConfig,
         world_config: Mapping[str, Any],
+        setters: LearnedSetters | None = None,
         round: int = 0,  # noqa: A002 - the word for a round of the pipeline everywhere
     ) -> None:
         self._lanes = [_Lane(world) for world in worlds]
@@ -57,10 +59,13 @@ class EpisodeCollector:
         self._config = config
         self._world_config = world_config
         self._round = round
+        self._setters = setters
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
         senses = seat.needs_pictures or not spec.poses or spec.vector  # poses redraw pictures, not vectors
-        self._see = (self._solver,) if senses else ()
+        self._see: tuple[str, ...] = (self._solver,) if senses else ()
+        if setters is not None:
+            self._see = (self._setter, *self._see)
 
     def collect(
         self, requests: Iterable[EpisodeRequest], stopped: Callable[[], bool] = lambda: False
@@ -72,20 +77,18 @@ class EpisodeCollector:
         waiting = iter(requests)
         active = {index for index in range(len(self._lanes)) if self._start(index, waiting)}
         while active and not stopped():
-            actions = self._decide(active)
+            # Lanes without a request stay in the batch; their actions are ignored.
+            actions = self._seat.decide(self._worlds)
+            asked = self._setters.runner.decide()[0] if self._setters is not None else [None] * len(actions)
             for index in sorted(active):
                 lane = self._lanes[index]
-                self._step(index, actions[index])
+                self._step(index, actions[index], asked[index])
                 if lane.end_step is not None and lane.step >= lane.end_step:
                     assert lane.request is not None
                     assert lane.recorder is not None
                     yield lane.request, lane.recorder.finish()
                     if not self._start(index, waiting):
                         active.discard(index)
-
-    def _decide(self, active: set[int]) -> list[Action]:
-        # Lanes without a request stay in the batch; their actions are ignored.
-        return self._seat.decide(self._worlds)
 
     def _start(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
         request = next(waiting, None)
@@ -96,7 +99,7 @@ class EpisodeCollector:
         lane.recorder = EpisodeRecorder(
             lane.world,
             players={
-                self._setter: {"kind": request.setter.kind, **request.setter.describe()},
+                self._setter: self._describe_setter(request),
                 self._solver: {"kind": self._seat.kind, **self._seat.describe()},
             },
             world_config=self._world_config,
@@ -106,40 +109,62 @@ class EpisodeCollector:
         lane.recorder.begin(seed=request.seed, views=views)
         lane.request, lane.step = request, 0
         lane.end_step = None
-        request.setter.begin(lane.world, self._setter)
-        setter = request.setter
-        self._seat.reset(index, lane.world, views.get(self._solver, View()), lambda: setter.open_task)
+        if (setter := request.setter) is not None:
+            setter.begin(lane.world, self._setter)
+        if self._setters is not None:
+            self._setters.runner.reset(index)
+            self._setters.runner.observe(index, views[self._setter])
+        self._seat.reset(
+            index, lane.world, views.get(self._solver, View()), lambda: None if setter is None else setter.open_task
+        )
         return True
 
-    def _step(self, index: int, action: Action) -> None:
+    def _describe_setter(self, request: EpisodeRequest) -> Mapping[str, str]:
+        if request.setter is not None:
+            return {"kind": request.setter.kind, **request.setter.describe()}
+        assert self._setters is not None, "an episode without a scripted setter needs learned ones"
+        return {"kind": "agent", "checkpoint": self._setters.checkpoint}
+
+    def _step(self, index: int, action: Action, asked: Action | None) -> None:
+        """One step of a lane; `asked` is the action of a learned setter."""
         lane = self._lanes[index]
         assert lane.request is not None
         assert lane.recorder is not None
         setter = lane.request.setter
-        before, ending = setter.tasks_asked, setter.ending
-        asked = setter.act(View(), lane.world)
+        if setter is not None:
+            asked = self._ask(lane.recorder, setter, lane.world)
+            if action.utterance is not None:
+                setter.on_utterance(action.utterance)
+        assert asked is not None
         # In a world of one role, the setter only names the task and the solver's action counts.
         actions = {self._setter: asked, self._solver: action}
-        if setter.ending is not None and ending is None:
-            lane.recorder.end_task(setter.ending)
-        if setter.task is not None and setter.tasks_asked > before:
-            lane.recorder.ask(setter.task.to_json())
-        if action.utterance is not None:
-            setter.on_utterance(action.utterance)
         outcome = lane.world.step(actions, observers=self._see)
         lane.recorder.record(actions, outcome)
         lane.step += 1
-        self._seat.observe(index, outcome.views.get(self._solver, heard_only(outcome.views, setter)))
+        unseen = View(heard=setter.last_utterance) if setter is not None else View()  # of a solver without a picture
+        self._seat.observe(index, outcome.views.get(self._solver, unseen))
+        if self._setters is not None:
+            self._setters.runner.observe(index, outcome.views[self._setter])
         if lane.end_step is None and self._is_done(index):
             lane.end_step = min(lane.step + self._config.grace_steps, self._config.steps)
         if outcome.done or lane.step >= self._config.steps:
             lane.end_step = lane.step
 
+    def _ask(self, recorder: EpisodeRecorder, setter: ScriptedSetter, world: World) -> Action:
+        """The action of a scripted setter; records the tasks that it ends and asks."""
+        before, ending = setter.tasks_asked, setter.ending
+        asked = setter.act(View(), world)
+        if setter.ending is not None and ending is None:
+            recorder.end_task(setter.ending)
+        if setter.task is not None and setter.tasks_asked > before:
+            recorder.ask(setter.task.to_json())
+        return asked
+
     def _is_done(self, index: int) -> bool:
         lane = self._lanes[index]
         assert lane.request is not None
         setter = lane.request.setter
-        if not setter.finished or setter.open_task is None:  # the setter will ask for more
+        if setter is None or not setter.finished or setter.open_task is None:  # the setter will ask for more
             return False
         answered = setter.open_task.answer is not None and bool(setter.solver_utterances)
         return (
@@ -147,8 +172,3 @@ class EpisodeCollector:
             or self._seat.finished(index)
             or setter.open_task.success(lane.world.facts(), setter.solver_utterances)
         )
-
-
-def heard_only(views: Mapping[str, View], setter: ScriptedSetter) -> View:
-    """The view of a solver without a picture: only the last utterance it heard."""
-    return View(heard=setter.last_utterance)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from interplay.actors.episode_sampler import EpisodeSampler
+from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.task_tracker import TaskTracker
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.observation import Arrays
@@ -40,6 +41,9 @@ class SetterReplayConfig:
     # A question that ends without an answer lowers the true progress by 1, as a wrong answer does. Otherwise silence
     # pays more than answers that are right less than half of the time.
     silence_costs: bool = True
+    # The share of the lanes in which a learned setter (`reinforce.setter`) plays, from the starts of recorded episodes;
+    # rounded to whole lanes, at least one. Recorded setters are replayed in the others.
+    learned_setters: float = 0.0
     progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
     # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
     # runtime.overlap=false, or Ray.
@@ -51,6 +55,13 @@ class SetterReplayConfig:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
         if self.until not in ("time", "done"):
             raise ValueError(f"until is one of time, done; got {self.until!r}")
+        if not 0 <= self.learned_setters <= 1:
+            raise ValueError(f"learned_setters is a share from 0 to 1, got {self.learned_setters!r}")
+
+    @property
+    def learned_lanes(self) -> int:
+        """The number of lanes with a learned setter."""
+        return max(1, round(self.learned_setters * self.lanes)) if self.learned_setters else 0
 
 
 @dataclass
@@ -70,15 +81,24 @@ class SetterReplayActor:
     """Produces on-policy unrolls; see the module."""
 
     def __init__(
-        self, *, runner: AgentRunner, worlds: Sequence[World], episodes: EpisodeSampler, config: SetterReplayConfig
+        self,
+        *,
+        runner: AgentRunner,
+        worlds: Sequence[World],
+        episodes: EpisodeSampler,
+        config: SetterReplayConfig,
+        setters: LearnedSetters | None = None,
     ) -> None:
+        """`setters` is needed if `config.learned_setters` is above 0."""
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)
+        assert (setters.lanes if setters is not None else 0) == config.learned_lanes
         self._runner = runner
+        self._setters = setters.runner if setters is not None else None
         self._episodes = episodes
         self._config = config
         self._version = 0
         self._lanes = [_Lane(world) for world in worlds]
-        self._solver = worlds[0].spec.solver
+        self._solver, self._setter = worlds[0].spec.solver, worlds[0].spec.roles[0]
         layout = runner.policy.layout
         self._blocks = [allocate_rollout(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
@@ -117,8 +137,10 @@ class SetterReplayActor:
             tasks += self._finished_tasks(t)
             actions, decision = self._runner.decide()
             _write_decision(block, t, decision)
+            asked = self._setters.decide()[0] if self._setters is not None else []
             for index, action in enumerate(actions):
-                block["env_reward"][t, index] = self._step(index, action)
+                set_by = asked[index] if index < len(asked) else None
+                block["env_reward"][t, index] = self._step(index, action, set_by)
         self._write_row(block, steps)
         return Unroll(block, state, self._version, episodes, tasks)
 
@@ -134,6 +156,7 @@ class SetterReplayActor:
         return {
             "lanes": lanes,
             "playing": self._runner.state(),
+            "setters": self._setters.state() if self._setters is not None else None,
             "episodes": self._episodes.state(),
             "turn": self._turn,
             "version": self._version,
@@ -147,30 +170,40 @@ class SetterReplayActor:
             if saved is not None:
                 self._restore(index, saved)
         self._runner.load_state(state["playing"])
+        if self._setters is not None:
+            self._setters.load_state(state["setters"])
 
     def _begin(self, index: int) -> None:
         """Starts the next episode of a lane."""
         lane = self._lanes[index]
         episode = self._episodes.sample()
-        lane.views = lane.world.reset(Start(state=episode.initial_state), observers=(self._solver,))
-        self._assign_episode(lane, episode)
+        lane.views = lane.world.reset(Start(state=episode.initial_state), observers=self._observers(index))
+        self._assign_episode(index, episode)
         lane.row, lane.ended = 0, False
         self._runner.reset(index)
-        self._runner.observe(index, lane.views[self._solver])
+        if (learned := self._learned_setter(index)) is not None:
+            learned.reset(index)
+        self._observe(index)
 
     def _restore(self, index: int, saved: Mapping[str, Any]) -> None:
         lane = self._lanes[index]
         lane.views = lane.world.reset(Start(state=saved["world"]), observers=(self._solver,))
-        self._assign_episode(lane, self._episodes.get(saved["episode"]))
-        assert lane.setter is not None
-        for _ in range(saved["row"]):
-            lane.setter.act(View(), lane.world)  # repeats the steps before the save
+        self._assign_episode(index, self._episodes.get(saved["episode"]))
+        if lane.setter is not None:
+            for _ in range(saved["row"]):
+                lane.setter.act(View(), lane.world)  # repeats the steps before the save
         lane.row, lane.ended = saved["row"], saved["ended"]
         lane.tracker.load_state(saved["agenda"])
 
-    def _assign_episode(self, lane: _Lane, episode: Episode) -> None:
-        """Sets up the replayed setter and the task tracker; the world is at the start of the episode."""
+    def _assign_episode(self, index: int, episode: Episode) -> None:
+        """Sets up the replayed setter and the task tracker; the world is at the start of the episode.
+
+        A learned setter is not replayed, and the tasks of the recording are not those that it asks for.
+        """
+        lane = self._lanes[index]
         lane.episode = episode
+        if self._learned_setter(index) is not None:
+            return
         lane.setter = ReplayedSetter(episode)
         lane.setter.begin(lane.world, lane.world.spec.roles[0])
         asked, source = dialogue(episode.meta), lane.world.tasks()
@@ -184,25 +217,43 @@ class SetterReplayActor:
         )
         lane.tracker.advance(0, lane.world.facts)
 
-    def _step(self, index: int, action: Action) -> float:
-        """Executes one step of one lane; returns the reward of the environment."""
+    def _learned_setter(self, index: int) -> AgentRunner | None:
+        """The runner of the lane's learned setter; None where a recorded one is replayed."""
+        return self._setters if self._setters is not None and index < self._setters.lanes else None
+
+    def _observers(self, index: int) -> tuple[str, ...]:
+        return (self._solver,) if self._learned_setter(index) is None else (self._setter, self._solver)
+
+    def _observe(self, index: int) -> None:
+        """Passes the lane's current views on."""
+        views = self._lanes[index].views
+        self._runner.observe(index, views[self._solver])
+        if (learned := self._learned_setter(index)) is not None:
+            learned.observe(index, views[self._setter])
+
+    def _step(self, index: int, action: Action, asked: Action | None) -> float:
+        """Executes one step of one lane; returns the reward of the environment.
+
+        `asked` is the action of a learned setter; None where a recorded one is replayed.
+        """
         lane = self._lanes[index]
         if lane.ended:
             self._begin(index)
             return 0.0
-        assert lane.setter is not None
         actions = {self._solver: action}
-        setter = lane.world.spec.roles[0]
-        if setter != self._solver:
-            actions[setter] = lane.setter.act(lane.views.get(setter, View()), lane.world)
-        outcome = lane.world.step(actions, observers=(self._solver,))
+        if asked is not None:
+            actions[self._setter] = asked
+        elif self._setter != self._solver:
+            assert lane.setter is not None
+            actions[self._setter] = lane.setter.act(View(), lane.world)
+        outcome = lane.world.step(actions, observers=self._observers(index))
         if action.utterance is not None:
             lane.tracker.on_utterance(lane.row, action.utterance)
         lane.views = outcome.views
         lane.row += 1
         lane.tracker.advance(lane.row, lane.world.facts)
         lane.ended = outcome.done or lane.tracker.over or lane.row >= self._config.episode_steps
-        self._runner.observe(index, outcome.views[self._solver])
+        self._observe(index)
         return outcome.env_reward
 
     def _finished_tasks(self, t: int) -> Iterator[FinishedTask]:

@@ -25,6 +25,7 @@ class AgentRunner:
 
     def __init__(self, policy: Policy, vocabulary: Vocabulary, lanes: int) -> None:
         self.policy = policy
+        self.lanes = lanes
         self.vocabulary = vocabulary
         self.inputs = LaneInputs(policy.layout, vocabulary, lanes)
         self.memory = policy.initial_state(lanes)

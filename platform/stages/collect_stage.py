@@ -22,7 +22,7 @@ from interplay.runtime.seeding import derive_seed, numpy_generator, torch_genera
 from interplay.stages.config import CollectConfig
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.shared_parts import checkpoint_of, learned_setters
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.stages.word_coverage import check_start_coverage
 from interplay.tracking.progress import Progress
@@ -39,7 +39,7 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
     is part of the seeds, so that demonstrations and an agent's episodes are counted separately.
 
     Raises:
-        CheckpointError: `solver: agent` and its checkpoint is missing, or does not know the episodes' words.
+        CheckpointError: an agent plays, and its checkpoint is missing, or does not know the episodes' words.
         Interrupted: a signal requested a stop; episodes that ended within `GRACE_PERIOD_S` of it are stored.
         StageConflict: another process is recording.
     """
@@ -69,6 +69,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 config=RecordingConfig(config.steps, config.grace_steps),
                 world_config=run.config.env,
                 round=0 if stage in SHARED_STAGES else run.round,
+                setters=learned_setters(run, config.setter_agent, len(worlds), (stage,)),
             )
             for _, episode in collector.collect(_until(stop, waiting), _overdue(stop)):
                 clock.claim()
@@ -96,7 +97,7 @@ def _requests(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRe
     for split, index in interleaved({"train": config.episodes, "heldout": config.heldout}):
         seed = derive_seed(run.seed, stage, split, index)
         rng = numpy_generator(run.seed, stage, split, index, "setter")
-        yield EpisodeRequest(seed, split, ScriptedSetter(config.setter, rng))
+        yield EpisodeRequest(seed, split, None if config.setter_agent else ScriptedSetter(config.setter, rng))
 
 
 def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:

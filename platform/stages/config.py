@@ -51,12 +51,18 @@ class CollectConfig:
     lanes: int = 16  # worlds stepped side by side
     solver: Literal["scripted", "agent"] = "scripted"
     checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
+    setter_agent: str = ""  # the agent that plays the setter: a stage (clone-setter) or a path; empty: scripted
     grace_steps: int = 3  # recorded after the setter is content, so that the end is visible
     setter: SetterConfig = field(default_factory=SetterConfig)
 
     def __post_init__(self) -> None:
         _at_least(1, self, "steps", "lanes", group="collect.")
         _at_least(0, self, "episodes", "heldout", "grace_steps", group="collect.")
+        if self.setter_agent and self.solver == "scripted":
+            raise ValueError(
+                f"collect.setter_agent={self.setter_agent} and collect.solver=scripted: a scripted solver works on the "
+                "true task, which a learned setter does not state; add collect.solver=agent"
+            )
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,7 @@ class ReinforceConfig(TrainingStageConfig):
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement
     start: str = "clone"  # stage or path of the checkpoint that gives the first weights and the KL's reference gate
+    setter: str = "clone-setter"  # stage or path of the setter agent of `actor.learned_setters`
 
     def __post_init__(self) -> None:
         _at_least(0, self, "heldout_episodes")
@@ -178,6 +185,13 @@ class Config:
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
+        if self.reinforce.actor.learned_setters and self.reinforce.reward == "scripted":
+            problems.append(
+                f"reinforce.actor.learned_setters={self.reinforce.actor.learned_setters:g} and reinforce.reward="
+                f"{self.reinforce.reward}: a learned setter states no task whose truth could be paid for; use the "
+                "reward model with reinforce.reward=ibt, or replay recorded setters with "
+                "reinforce.actor.learned_setters=0"
+            )
         if self.runtime.reward.follow and self.reinforce.reward != "ibt":
             problems.append(
                 "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="

@@ -34,7 +34,7 @@ from interplay.runtime.seeding import derive_seed, torch_generator
 from interplay.stages.process_layout import pinned
 from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import ALONE, PEOPLE_KINDS, Share, checkpoint_of, start_from
+from interplay.stages.shared_parts import ALONE, PEOPLE_KINDS, Share, checkpoint_of, learned_setters, start_from
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.inference import InferenceServer
@@ -89,6 +89,7 @@ def replay_actor(
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
         episodes=EpisodeSampler(snapshot, ids, seed, rank=share.index, world_size=share.of),
         config=config,
+        setters=learned_setters(run, run.config.reinforce.setter, config.learned_lanes, (STAGE, split, *share.names)),
     )
 
 

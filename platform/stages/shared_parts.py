@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,15 +12,18 @@ import torch
 
 from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
+from interplay.actors.learned_setters import LearnedSetters
+from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
+from interplay.agent.policy import LocalPolicy
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import build_agent, check_description, read_description
+from interplay.learner.agents import build_agent, check_description, load_agent, read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
-from interplay.runtime.seeding import derive_seed, numpy_generator
+from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
@@ -93,6 +97,22 @@ def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool
     if lost or spare:
         raise CheckpointError(f"{found.path} does not fit: it lacks {lost}, and has {spare} too much")
     return agent, vocabulary
+
+
+def learned_setters(run: Run, name: str, lanes: int, names: Sequence[str | int]) -> LearnedSetters | None:
+    """The setter agent of a stage or path in `lanes` lanes; None without a name or lanes.
+
+    `names` are those of its random stream.
+
+    Raises:
+        CheckpointError: there is no checkpoint, or its agent is for another world or no setter.
+    """
+    if not (name and lanes):
+        return None
+    path = checkpoint_of(run, name, "setter").path
+    agent, vocabulary = load_agent(path)
+    policy = LocalPolicy(agent, torch_generator(run.seed, *names, "learned setter"))
+    return LearnedSetters(AgentRunner(policy, vocabulary, lanes), str(path))
 
 
 @dataclass(frozen=True)

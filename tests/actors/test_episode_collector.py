@@ -12,6 +12,7 @@ import pytest
 from fake_world import WORDS, LineTask, LineWorld, make_runner, tiny_agent
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
+from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.env.world import World
 from interplay.episodes.episode import Episode
@@ -125,6 +126,27 @@ def test_agents_are_recorded_as_agents() -> None:
         assert_resimulates(episode)
         spoken += [u.text for u in episode.meta.utterances if u.role == "solver"]
     assert spoken and all(word in WORDS for text in spoken for word in text.split())
+
+
+def test_a_learned_setter_plays_without_tasks() -> None:
+    setters = LearnedSetters(make_runner(tiny_agent(LineWorld(), seed=4, role="setter"), 3, seed=2), "runs/y")
+    collector = EpisodeCollector(
+        worlds=[LineWorld() for _ in range(3)],
+        seat=agent_seat(3),
+        config=CONFIG,
+        world_config={},
+        setters=setters,
+    )
+    found = list(collector.collect(EpisodeRequest(seed, "train", None) for seed in range(7)))
+    assert sorted(request.seed for request, _ in found) == list(range(7))
+    spoken = set()
+    for _, episode in found:
+        assert episode.meta.players["setter"] == {"kind": "agent", "checkpoint": "runs/y"}
+        assert episode.meta.control["setter"] == [(0, "agent")]
+        assert episode.meta.tasks == () and episode.meta.steps == CONFIG.steps
+        assert_resimulates(episode)
+        spoken |= {u.role for u in episode.meta.utterances}
+    assert spoken == {"setter", "solver"}
 
 
 def test_an_agent_sees_each_episode_from_its_start() -> None:

@@ -1,11 +1,13 @@
-"""Learned setters: cloned on the setter's side, and refused in the solver's seat."""
+"""Learned setters: cloned on the setter's side, at play in the setter's seat, refused in the solver's."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from outcomes import assert_equal_nested
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.env.world import World
@@ -13,6 +15,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
 from interplay.stages.clone_stage import clone_setter
+from interplay.stages.collect_stage import collect
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import dataset_actor
 
@@ -87,3 +90,64 @@ def test_a_checkpoint_of_an_older_version_plays_the_solver(with_setter: Path, tm
     assert '"role": "solver"' in text
     file.write_text(text.replace('"role": "solver",', "").replace(', "role": "solver"', ""))
     assert load_agent(found.path.parent)[0].layout.role == "solver"
+
+
+LEARNED = ("reinforce.actor.learned_setters=0.5",)
+
+
+def test_an_agent_is_recorded_with_a_learned_setter(with_setter: Path, tmp_path: Path) -> None:
+    settings = tiny(copied(with_setter, tmp_path), "run.round=2", "collect_agent.setter_agent=clone-setter")
+    run = opened(settings)
+    collect(run, replace(run.config.collect_agent, checkpoint="clone"), "collect-agent")
+    with run.store() as store:
+        metas = [store.read(name).meta for name in store.ids(round=2)]
+    assert len(metas) == 6
+    for meta in metas:
+        assert meta.players["setter"]["kind"] == meta.players["solver"]["kind"] == "agent"
+        assert "/clone-setter/checkpoints/" in meta.players["setter"]["checkpoint"]
+        assert meta.tasks == ()
+
+
+@pytest.mark.parametrize("overlap", ["true", "false"])
+def test_reinforcement_with_learned_setters_resumes_bit_for_bit(
+    with_setter: Path, tmp_path: Path, overlap: str
+) -> None:
+    straight, stopped = (copied(with_setter, tmp_path / name) for name in ("straight", "stopped"))
+    more = (*LEARNED, f"runtime.overlap={overlap}", "reinforce.training.checkpoint_every=3")
+    interplay("reinforce", tiny(straight, *more, "reinforce.training.updates=7"))
+    interplay("reinforce", tiny(stopped, *more, "reinforce.training.updates=3"))
+    interplay("reinforce", tiny(stopped, *more, "reinforce.training.updates=7"))
+    mine, theirs = (checkpoint.read(root / "run" / "reinforce" / "checkpoints") for root in (straight, stopped))
+    assert mine.step == theirs.step == 7
+    assert_equal_nested(mine.weights(), theirs.weights(), "agent.pt")
+    assert_equal_nested(mine.training(), theirs.training(), "training.pt")
+    lanes = mine.training()["rollout"]["lanes"][0]["actor"]
+    assert lanes["setters"]["inputs"]["first"].shape == (1, 1)  # one of two lanes
+
+
+def test_a_missing_setter_and_a_solver_in_its_seat_are_refused(
+    with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(with_setter, tmp_path)
+    said = refused("reinforce", tiny(root, *LEARNED, "reinforce.setter=clone"), capsys)
+    assert "plays the solver, and a setter is wanted here" in said
+    said = refused("reinforce", tiny(root, *LEARNED, "reinforce.setter=nobody"), capsys)
+    assert "no checkpoint of the stage 'nobody'" in said
+    shutil.rmtree(root / "run" / "clone-setter")
+    said = refused("reinforce", tiny(root, *LEARNED), capsys)
+    assert "type: interplay clone-setter run.name=run" in said
+    assert not (root / "run" / "reinforce" / "stage.json").exists()
+    scripted = refused("collect", tiny(root, "collect.setter_agent=clone-setter"), capsys, code=2)
+    assert "add collect.solver=agent" in scripted
+    paid = refused("reinforce", tiny(root, *LEARNED, "reinforce.reward=scripted"), capsys, code=2)
+    assert "a learned setter states no task" in paid
+
+
+def test_a_setter_of_another_world_is_refused(
+    with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = with_setter / "run" / "clone-setter" / "checkpoints"
+    other = tiny(tmp_path, "env.image=[24,32]", *LEARNED, f"reinforce.setter={path}", "reinforce.reward=world")
+    for verb in ("collect", "clone"):
+        interplay(verb, other)
+    assert "is for another world: image is [16, 24, 3] there" in refused("reinforce", other, capsys)
