@@ -28,6 +28,7 @@ class DatasetConfig:
     lanes: int = 16
     steps: int = 50  # T; an unroll has T + 1 rows
     windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
+    stagger: bool = True  # start the first episode of each lane at a random row, so that lanes are out of phase
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
     cache_mb: int = 2048  # of decoded episodes; others are read and drawn again
     # Chance that a word is read as unknown throughout an episode: people and held-out episodes use words that training

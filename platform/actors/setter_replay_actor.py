@@ -44,6 +44,7 @@ class SetterReplayConfig:
     # The share of the lanes in which a learned setter (`reinforce.setter`) plays, from the starts of recorded episodes;
     # rounded to whole lanes, at least one. Recorded setters are replayed in the others.
     learned_setters: float = 0.0
+    stagger: bool = True  # shorten the first episode of each lane by a random amount, so that lanes are out of phase
     progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
     # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
     # runtime.overlap=false, or Ray.
@@ -72,8 +73,10 @@ class _Lane:
     setter: ReplayedSetter | None = None
     episode: Episode | None = None
     tracker: TaskTracker = field(default_factory=lambda: TaskTracker((), (), progresses=False))
+    steps: int = 0  # after which the episode ends
     row: int = 0
     ended: bool = False  # the current row is the terminal observation of the episode
+    truncated: bool = False  # it ended by a time limit
     views: Mapping[str, View] = field(default_factory=dict)
 
 
@@ -88,14 +91,19 @@ class SetterReplayActor:
         episodes: EpisodeSampler,
         config: SetterReplayConfig,
         setters: LearnedSetters | None = None,
+        first_steps: Sequence[int] | None = None,
     ) -> None:
-        """`setters` is needed if `config.learned_setters` is above 0."""
+        """`setters` is needed if `config.learned_setters` is above 0.
+
+        `first_steps`: the steps of each lane's first episode; None: `config.episode_steps`, as of all others.
+        """
         assert len(worlds) == config.lanes, (len(worlds), config.lanes)
         assert (setters.lanes if setters is not None else 0) == config.learned_lanes
         self._runner = runner
         self._setters = setters.runner if setters is not None else None
         self._episodes = episodes
         self._config = config
+        self._first_steps = [config.episode_steps] * config.lanes if first_steps is None else list(first_steps)
         self._version = 0
         self._lanes = [_Lane(world) for world in worlds]
         self._solver, self._setter = worlds[0].spec.solver, worlds[0].spec.roles[0]
@@ -151,7 +159,13 @@ class SetterReplayActor:
             if lane.episode is None:
                 lanes.append(None)
                 continue
-            place = {"row": lane.row, "ended": lane.ended, "agenda": lane.tracker.state()}
+            place = {
+                "row": lane.row,
+                "steps": lane.steps,
+                "ended": lane.ended,
+                "truncated": lane.truncated,
+                "agenda": lane.tracker.state(),
+            }
             lanes.append(place | {"world": lane.world.state(), "episode": lane.episode.meta.id})
         return {
             "lanes": lanes,
@@ -176,10 +190,11 @@ class SetterReplayActor:
     def _begin(self, index: int) -> None:
         """Starts the next episode of a lane."""
         lane = self._lanes[index]
+        lane.steps = self._first_steps[index] if lane.episode is None else self._config.episode_steps
         episode = self._episodes.sample()
         lane.views = lane.world.reset(Start(state=episode.initial_state), observers=self._observers(index))
         self._assign_episode(index, episode)
-        lane.row, lane.ended = 0, False
+        lane.row, lane.ended, lane.truncated = 0, False, False
         self._runner.reset(index)
         if (learned := self._learned_setter(index)) is not None:
             learned.reset(index)
@@ -193,6 +208,8 @@ class SetterReplayActor:
             for _ in range(saved["row"]):
                 lane.setter.act(View(), lane.world)  # repeats the steps before the save
         lane.row, lane.ended = saved["row"], saved["ended"]
+        lane.truncated = saved.get("truncated", False)
+        lane.steps = saved.get("steps", self._config.episode_steps)  # older versions did not shorten episodes
         lane.tracker.load_state(saved["agenda"])
 
     def _assign_episode(self, index: int, episode: Episode) -> None:
@@ -252,7 +269,9 @@ class SetterReplayActor:
         lane.views = outcome.views
         lane.row += 1
         lane.tracker.advance(lane.row, lane.world.facts)
-        lane.ended = outcome.done or lane.tracker.over or lane.row >= self._config.episode_steps
+        out_of_time = lane.row >= lane.steps
+        lane.ended = outcome.done or lane.tracker.over or out_of_time
+        lane.truncated = outcome.truncated or (out_of_time and not outcome.done and not lane.tracker.over)
         self._observe(index)
         return outcome.env_reward
 
@@ -268,6 +287,7 @@ class SetterReplayActor:
         self._runner.inputs.store(block, t)
         for index, lane in enumerate(self._lanes):
             block["last"][t, index] = lane.ended
+            block["truncated"][t, index] = lane.truncated
             block["row"][t, index] = lane.row
             block["success"][t, index] = block["progress"][t, index] = np.nan
             if not lane.tracker:

@@ -96,7 +96,7 @@ class GymnasiumWorld(World):
         for role, action in actions.items():
             if action.utterance is not None:
                 self._said[role] = action.utterance
-        return Outcome(self._views(observers), self._facts.done, reward, {"truncated": True} if truncated else {})
+        return Outcome(self._views(observers), self._facts.done, reward, truncated=truncated)
 
     def state(self) -> bytes:
         saved = {

@@ -113,6 +113,7 @@ class Outcome:
     done: bool = False  # the world ended the episode; time limits are applied by the caller
     env_reward: float = 0.0
     info: Mapping[str, Any] = field(default_factory=dict)
+    truncated: bool = False  # `done` by a time limit of the world: the last view is no terminal state
 
 
 class World(ABC):

@@ -1,7 +1,9 @@
 """Resumable streams of episodes: each lane reads windows of one episode after another, or windows around marks.
 
-A lane's windows are consecutive. When its episode ends, it takes the next one from a shared, shuffled order. They
-depend only on the snapshot, the seed and the order of calls, so a checkpoint needs only a cursor of a few numbers.
+A lane's windows are consecutive. When its episode ends, it takes the next one from a shared, shuffled order. With
+`stagger`, the first episode of each lane starts at a random row; otherwise lanes with episodes of equal length would
+all be at the same row. They depend only on the snapshot, the seed and the order of calls, so a checkpoint needs only a
+cursor of a few numbers.
 
 Windows around marks: most rows of an episode have no mark near them and teach a reward model nothing.
 All marks are visited once per epoch in a shuffled order; each window has its mark at a random row after the first. The
@@ -140,8 +142,10 @@ class LaneReader:
         role: str = "solver",
         where: EpisodeFilter | None = None,
         cache_bytes: int = CACHE_BYTES,
+        stagger: bool = False,
     ) -> None:
         self._source = EpisodeSource(snapshot, world, role, cache_bytes)
+        self._stagger = stagger
         self._ids = snapshot.select(where or EpisodeFilter())
         self._order = EpisodeOrder(len(self._ids), seed, rank=rank, world_size=world_size)
         self._start = Cursor(snapshot.hash, len(self._ids), seed, rank, world_size, 0, (None,) * lanes)
@@ -159,9 +163,10 @@ class LaneReader:
         windows: list[EpisodeWindow] = []
         missing = rows
         while missing > 0:
+            starts = self._lanes[lane] is None
             episode, cursor = self._current(lane)
             stop = min(episode.rows, cursor.row + missing)
-            windows.append(EpisodeWindow(episode, cursor.row, stop, cursor.position))
+            windows.append(EpisodeWindow(episode, cursor.row, stop, cursor.position, cut=starts and cursor.row > 0))
             missing -= stop - cursor.row
             self._lanes[lane] = LaneCursor(cursor.position, stop)
         return windows
@@ -195,10 +200,18 @@ class LaneReader:
             # After a resume; still None if its file was damaged in the meantime.
             episode = self._decoded(cursor.position)
         if cursor is None or episode is None or cursor.row >= episode.rows:
+            first = cursor is None
             episode, cursor = self._next_episode()
+            if first and self._stagger:
+                cursor = LaneCursor(cursor.position, self._first_row(lane, episode))
             self._lanes[lane] = cursor
         self._episodes[lane] = episode
         return episode, cursor
+
+    def _first_row(self, lane: int, episode: DecodedEpisode) -> int:
+        """The row at which the first episode of a lane starts; it has at least one step left."""
+        drawn = np.random.default_rng([self._start.seed, self._start.rank, lane])
+        return int(drawn.integers(max(1, episode.rows - 1)))
 
     def _next_episode(self) -> tuple[DecodedEpisode, LaneCursor]:
         """Returns the next readable episode in the order, at its first row."""

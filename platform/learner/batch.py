@@ -34,6 +34,7 @@ ARRAY_SPECS = {
     "negative": "int8 [T+1, B]",
     "cloned": "bool [T+1, B]",
     "untouched": "bool [T+1, B]",
+    "truncated": "bool [T+1, B]",
     "reward": "float32 [T, B]",
     "reference_gate": "float32 [T+1, B]",
 }

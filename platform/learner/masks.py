@@ -8,6 +8,8 @@ of its terminal observation is `last`, and the row after it is the `first` of th
     last       -      -      -      yes    -      -
     valid      yes    yes    yes    no     yes           steps 0 .. T-1: is an action taken here?
     discount   g      g      0      0      g
+
+With row 3 `truncated` (time ran out, the world did not end), its value counts: the discount of step 2 is g.
 """
 
 from __future__ import annotations
@@ -24,12 +26,16 @@ def valid_steps(*, last: Tensor) -> Tensor:
     return ~last[:-1]
 
 
-def discounts(*, last: Tensor, gamma: float) -> Tensor:
+def discounts(*, last: Tensor, gamma: float, truncated: Tensor | None = None) -> Tensor:
     """The weight of the next row's value, float32 [T, B], from `last` [T+1, B].
 
     `gamma` inside an episode; 0 where the next row is terminal, because its value is 0; 0 at a terminal row itself,
-    because the next row belongs to another episode.
+    because the next row belongs to another episode. A row of `last` that is also `truncated` [T+1, B] is the end of the
+    recording but not of the world: the step before it keeps `gamma`.
     """
     check_shapes(last=(last, "bool [T+1, B]"))
-    continues = ~(last[:-1] | last[1:])
-    return continues.to(torch.float32) * gamma
+    ends = last[1:]
+    if truncated is not None:
+        check_shapes(truncated=(truncated, "bool [T+1, B]"))
+        ends = ends & ~truncated[1:]
+    return (~(last[:-1] | ends)).to(torch.float32) * gamma

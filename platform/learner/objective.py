@@ -60,6 +60,8 @@ class ObjectiveConfig:
 
     weights: LossWeights = field(default_factory=LossWeights)
     discount: float = 0.96  # per step
+    # What follows at a time limit: the value of the last observation, or nothing, as at a true end.
+    time_limits: Literal["bootstrap", "terminal"] = "bootstrap"
     rho_clip: float = 1.0
     c_clip: float = 1.0
     # Which ratios correct the policy gradients: the whole action's ("joint"), each head's own ("head"; design choice),
@@ -73,6 +75,8 @@ class ObjectiveConfig:
         for name in ("rho_clip", "c_clip"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is at least 0, got {getattr(self, name)}")
+        if self.time_limits not in ("bootstrap", "terminal"):
+            raise ValueError(f"time_limits is one of bootstrap, terminal; got {self.time_limits!r}")
         if self.ratio not in get_args(Ratio):
             raise ValueError(f"ratio is one of {', '.join(get_args(Ratio))}; got {self.ratio!r}")
 

@@ -90,12 +90,13 @@ def _trace(
 ) -> VTrace:
     """The value targets and advantages."""
     log_ratio = torch.zeros_like(arrays["reward"])
+    truncated = arrays["truncated"] if config.time_limits == "bootstrap" else None
     for head in heads.values():
         log_ratio = log_ratio + (head.log_ratio.mean(-1) if config.ratio == "action" else head.log_ratio.sum(-1))
     return vtrace(
         log_ratio=log_ratio,
         reward=arrays["reward"],
-        discount=discounts(last=arrays["last"], gamma=config.discount),
+        discount=discounts(last=arrays["last"], gamma=config.discount, truncated=truncated),
         value=output.value[:-1].detach(),
         bootstrap=output.value[-1].detach(),
         mask=mask,

@@ -36,7 +36,7 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
     if not ids:
         return None
     lanes = min(config.heldout_episodes, len(ids))
-    once = replace(config.actor, lanes=lanes, blocks=1, learned_setters=0.0)
+    once = replace(config.actor, lanes=lanes, blocks=1, learned_setters=0.0, stagger=False)
     description = checkpoint_of(run, config.start).description
     worlds = [run.make_world() for _ in range(lanes)]
 

@@ -30,7 +30,7 @@ from interplay.runtime.batch_sources import RolloutSource
 from interplay.runtime.inference_model import InferenceModel
 from interplay.runtime.inline import InlineRollouts
 from interplay.runtime.messages import RolloutWorker, ScoringReplica
-from interplay.runtime.seeding import derive_seed, torch_generator
+from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.process_layout import pinned
 from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function
 from interplay.stages.run import Run
@@ -84,12 +84,17 @@ def replay_actor(
     """A setter-replay actor over its share of a split's episodes."""
     ids = snapshot.select(EpisodeFilter(split=split, kinds=SETTERS))
     seed = derive_seed(run.seed, STAGE, split, "setters")
+    first_steps = None
+    if config.stagger:
+        rng = numpy_generator(run.seed, STAGE, split, "stagger", *share.names)
+        first_steps = [int(steps) for steps in rng.integers(1, config.episode_steps + 1, size=config.lanes)]
     return SetterReplayActor(
         runner=AgentRunner(policy, vocabulary, config.lanes),
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
         episodes=EpisodeSampler(snapshot, ids, seed, rank=share.index, world_size=share.of),
         config=config,
         setters=learned_setters(run, run.config.reinforce.setter, config.learned_lanes, (STAGE, split, *share.names)),
+        first_steps=first_steps,
     )
 
 

@@ -173,6 +173,7 @@ def dataset_actor(
             cache_bytes=cache,
             rank=share.index,
             world_size=share.of,
+            stagger=config.stagger,
         )
     return DatasetActor(
         reader=reader,

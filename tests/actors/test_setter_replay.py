@@ -56,7 +56,11 @@ def snapshot(tmp_path: Path) -> Snapshot:
 
 
 def actor_of(
-    snapshot: Snapshot, config: SetterReplayConfig = CONFIG, agent: Agent | None = None, **world: Any
+    snapshot: Snapshot,
+    config: SetterReplayConfig = CONFIG,
+    agent: Agent | None = None,
+    first_steps: Sequence[int] | None = None,
+    **world: Any,
 ) -> SetterReplayActor:
     worlds = [LineWorld(**world) for _ in range(config.lanes)]
     return SetterReplayActor(
@@ -64,6 +68,7 @@ def actor_of(
         worlds=worlds,
         episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
         config=config,
+        first_steps=first_steps,
     )
 
 
@@ -90,6 +95,17 @@ def test_rows_are_counted_and_the_last_row_opens_the_next_unroll(snapshot: Snaps
     for before, after in pairwise(unrolls):
         for key in seen:
             np.testing.assert_array_equal(before.arrays[key][-1], after.arrays[key][0], err_msg=key)
+
+
+def test_staggered_lanes_are_in_different_phases_for_ever(snapshot: Snapshot) -> None:
+    first_steps = [1, 4, 7]
+    rows = stream(actor_of(snapshot, first_steps=first_steps), 6)
+    for lane, steps in enumerate(first_steps):
+        expected = [*range(steps + 1), *(np.arange(100) % (CONFIG.episode_steps + 1))]
+        np.testing.assert_array_equal(rows["row"][:, lane], expected[: len(rows["row"])])
+        (ends,) = np.nonzero(rows["last"][:, lane])
+        np.testing.assert_array_equal(rows["truncated"][:, lane], rows["last"][:, lane])  # by their time limit
+        assert ends[0] == steps and set(np.diff(ends)) == {CONFIG.episode_steps + 1}
 
 
 def test_episodes_start_as_recorded_and_their_setters_are_heard_on_time(snapshot: Snapshot) -> None:
@@ -178,7 +194,7 @@ def through_a_file(state: Any) -> Any:
 
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int) -> None:
-    straight, resumed = actor_of(snapshot), actor_of(snapshot)
+    straight, resumed = (actor_of(snapshot, first_steps=[2, 6, 3]) for _ in range(2))
     straight.load_weights(export_weights(tiny_agent(LineWorld())), version=3)
     for _ in range(before):
         straight.unroll()
@@ -415,6 +431,7 @@ def test_an_episode_that_the_world_ends_is_shorter(snapshot: Snapshot) -> None:
     rows = stream(actor_of(snapshot, ends_at=4), 4)
     np.testing.assert_array_equal(rows["row"][:, 0], np.tile(np.arange(5), 4))
     np.testing.assert_array_equal(rows["last"], rows["row"] == 4)
+    assert not rows["truncated"].any()  # the world ended them
     assert (rows["env_reward"][rows["last"]] == 0).all()
     inside = ~rows["first"][1:]
     paid, place = rows["env_reward"][:-1][inside], rows["vector"][1:, :, 0][inside]

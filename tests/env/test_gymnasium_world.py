@@ -141,7 +141,7 @@ def test_a_time_limit_ends_the_episode_and_says_so() -> None:
     assert not world.step({}).done
     outcome = world.step({})
     assert outcome.done
-    assert outcome.info == {"truncated": True}
+    assert outcome.truncated
 
 
 def test_a_state_of_other_settings_is_refused() -> None:

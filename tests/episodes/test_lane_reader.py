@@ -69,19 +69,41 @@ def test_a_lane_reads_complete_episodes_in_order(snapshot: Snapshot) -> None:
     assert delivered == expected
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(2, 9)), min_size=1, max_size=12), st.integers(0, 11))
+def test_staggered_lanes_start_at_different_rows_marked_as_cut(snapshot: Snapshot) -> None:
+    plain, staggered = (
+        [LaneReader(snapshot, lanes=8, seed=2, world=Corridor(), stagger=flag).next(lane, 12) for lane in range(8)]
+        for flag in (False, True)
+    )
+    starts = [windows[0].start for windows in staggered]
+    assert len(set(starts)) > 2
+    for ours, theirs in zip(staggered, plain, strict=True):
+        assert ours[0].position == theirs[0].position
+        assert ours[0].start <= ours[0].episode.rows - 2
+        assert [window.cut for window in ours] == [ours[0].start > 0] + [False] * (len(ours) - 1)
+        assert all(window.start == 0 for window in ours[1:])
+    reader = LaneReader(snapshot, lanes=2, seed=2, world=Corridor(), stagger=True)
+    cuts = [window.cut for _ in range(9) for lane in range(2) for window in reader.next(lane, 2)]
+    assert any(cuts[:2]) and not any(cuts[2:])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(2, 9)), min_size=1, max_size=12),
+    st.integers(0, 11),
+    st.booleans(),
+)
 def test_resumed_lanes_go_on_bit_identically(
-    tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[int, int]], stop: int
+    tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[int, int]], stop: int, stagger: bool
 ) -> None:
     opened = shared_snapshot(tmp_path_factory)
-    whole = LaneReader(opened, lanes=3, seed=5, world=Corridor())
+    whole = LaneReader(opened, lanes=3, seed=5, world=Corridor(), stagger=stagger)
     wanted = [whole.next(lane, size) for lane, size in calls]
-    first = LaneReader(opened, lanes=3, seed=5, world=Corridor())
+    first = LaneReader(opened, lanes=3, seed=5, world=Corridor(), stagger=stagger)
     got = [first.next(lane, size) for lane, size in calls[:stop]]
-    second = LaneReader(opened, lanes=3, seed=5, world=Corridor())
+    second = LaneReader(opened, lanes=3, seed=5, world=Corridor(), stagger=stagger)
     second.load_state(json.loads(json.dumps(first.state())))
     got += [second.next(lane, size) for lane, size in calls[stop:]]
     assert [rows(pieces) for pieces in got] == [rows(pieces) for pieces in wanted]
+    assert [[piece.cut for piece in pieces] for pieces in got] == [[piece.cut for piece in pieces] for pieces in wanted]
     for one, other in zip(got, wanted, strict=True):
         for a, b in zip(one, other, strict=True):
             assert a.episode.images is not None and b.episode.images is not None

@@ -12,6 +12,10 @@ def test_the_picture_in_the_docstring() -> None:
     assert valid_steps(last=last)[:, 0].tolist() == [True, True, True, False, True]
     torch.testing.assert_close(discounts(last=last, gamma=0.5)[:, 0], torch.tensor([0.5, 0.5, 0, 0, 0.5]))
 
+    limit = torch.tensor([[False, False, False, True, False, False]]).T
+    limited = discounts(last=last, gamma=0.5, truncated=limit)[:, 0]
+    torch.testing.assert_close(limited, torch.tensor([0.5, 0.5, 0.5, 0, 0.5]))
+
 
 @given(rows=st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=2, max_size=8))
 @settings(max_examples=30, deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def slow_movement_policy(agent: Agent, unroll: Unroll, ratio: str) -> float:
     trace = vtrace(
         log_ratio=((ratios.mean(-1) if ratio == "action" else ratios.sum(-1)) + language)[:-1],
         reward=arrays["reward"],
-        discount=discounts(last=arrays["last"], gamma=0.96),
+        discount=discounts(last=arrays["last"], gamma=0.96, truncated=arrays["truncated"]),
         value=output.value[:-1],
         bootstrap=output.value[-1],
         mask=mask,
@@ -94,6 +95,38 @@ def test_effective_shares_replace_the_squares() -> None:
     found = effective_shares({"ratio": 0.5, "ratio_square": 1.0, "movement_ratio": 1.0, "movement_ratio_square": 2.0})
     assert found == {"ratio": 0.5, "effective_share": 0.25, "movement_ratio": 1.0, "movement_effective_share": 0.5}
     assert effective_shares({"ratio": 0.0, "ratio_square": 0.0})["effective_share"] == 0.0
+
+
+@pytest.mark.parametrize("reading", ["bootstrap", "terminal"])
+def test_at_a_time_limit_the_value_of_the_last_row_follows(reading: Literal["bootstrap", "terminal"]) -> None:
+    """With V = 1, no rewards and ratios of 1, the targets are powers of the discount; 0 before a true end."""
+    agent = tiny_agent(LineWorld())
+    with torch.no_grad():
+        for parameter in agent.value.parameters():
+            parameter.zero_()
+        agent.value.layers[2].bias.fill_(1.0)  # type: ignore[union-attr]
+    earned = rollout(agent)
+    earned.arrays["reward"][:] = 0
+    for key in ("movement_log_prob", "language_log_prob"):
+        earned.arrays[key][:] = -100.0  # ratios far above the clip
+    (row, lane), *others = (tuple(index) for index in np.argwhere(earned.arrays["last"]) if index[0] > 0)
+    assert others
+    earned.arrays["truncated"][row, lane] = True
+    last, truncated = earned.arrays["last"], earned.arrays["truncated"]
+    errors = []
+    for b in range(earned.lanes):
+        target = 1.0
+        for t in reversed(range(earned.steps)):
+            if last[t, b]:
+                target = 1.0  # a terminal row has no step; its value is 1
+                continue
+            ends = last[t + 1, b] and not (reading == "bootstrap" and truncated[t + 1, b])
+            target = 0.0 if ends else 0.5 * target
+            errors.append((target - 1.0) ** 2)
+    weights = LossWeights(**{**dict.fromkeys(vars(LossWeights()), 0.0), "value": 1.0})
+    config = LearnerConfig(ObjectiveConfig(weights, discount=0.5, time_limits=reading))
+    found = learner_of(agent, config).update(demonstrated=None, rollout=earned)
+    assert found["value"] == pytest.approx(0.5 * np.mean(errors), rel=1e-5)
 
 
 def test_an_unknown_ratio_is_refused() -> None:
