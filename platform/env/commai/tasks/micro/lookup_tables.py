@@ -25,7 +25,7 @@ NAME = re.compile(r"(?:(Func|Cat|Proc)Lookup(Test)?|Lookup)TaskR(\d+)D(\d+(?:_\d
 
 @cache
 def tables(length: int) -> tuple[tuple[int, ...], ...]:
-    """The bijections of the strings of a length: [table][input] -> output. The same in each process."""
+    """The bijections of the strings of a length: for each table, the output of each input. The same in each process."""
     rng = random.Random(f"lookup tables of {length} bits")
     strings = range(2**length)
     if length == 2:
