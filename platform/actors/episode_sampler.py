@@ -9,23 +9,33 @@ from typing import Any
 
 import numpy as np
 
+from interplay.episodes.decoded_episode import EpisodeCache
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Episode
 from interplay.episodes.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
+DEFAULT_CACHE_BYTES = 256 * 2**20
+
 
 class EpisodeSampler:
     """Samples episodes without end, each once per epoch, in an order determined by the seed and the epoch.
 
     The samplers of ranks 0 to `world_size` - 1 with one seed together sample each episode once per epoch. What a replay
-    needs of an episode (initial state, setter's actions, metadata) stays in memory, so each file is read once. Files
-    that can't be read are logged and skipped.
+    needs of an episode (initial state, actions, metadata) stays in memory up to `cache_bytes`; the files of others are
+    read again. Files that can't be read are logged and skipped.
     """
 
     def __init__(
-        self, snapshot: Snapshot, ids: Sequence[str], seed: int, *, rank: int = 0, world_size: int = 1
+        self,
+        snapshot: Snapshot,
+        ids: Sequence[str],
+        seed: int,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
         if not ids:
             raise ValueError(f"snapshot {snapshot.path} has no episode to replay a setter from; record some first")
@@ -34,7 +44,7 @@ class EpisodeSampler:
         self._seed = seed
         self._rank, self._world_size = rank, world_size
         self._drawn = 0
-        self._known: dict[str, Episode] = {}
+        self._cache = EpisodeCache[Episode](cache_bytes)
         self._unreadable: set[str] = set()
         self._order = (-1, np.zeros(0, np.int64))  # epoch, permutation
 
@@ -56,10 +66,10 @@ class EpisodeSampler:
 
     def get(self, episode: str) -> Episode:
         """An episode by its id, without its pictures and poses."""
-        if episode not in self._known:
-            whole = self._snapshot.read(episode)
-            self._known[episode] = replace(whole, poses=None, images={}, vectors={})
-        return self._known[episode]
+        return self._cache.get(episode, self._read)
+
+    def _read(self, episode: str) -> Episode:
+        return replace(self._snapshot.read(episode), poses=None, images={}, vectors={})
 
     def state(self) -> dict[str, Any]:
         """The resumable state."""

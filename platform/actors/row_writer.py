@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.episodes.decoded_episode import DecodedEpisode
+from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.lane_reader import EpisodeWindow
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
@@ -31,6 +32,12 @@ class RowWriter:
         block = allocate_demonstration(self._layout, episode.rows - 1, 1)
         self.write(block, 0, 0, EpisodeWindow(episode, 0, episode.rows, passage))
         return block
+
+    def first_heard(self, episode: EpisodeMeta) -> NDArray[np.int16]:
+        """The first utterance that the layout's role heard in an episode [L]; zeros without one."""
+        heard = (self._encode(said.text) for said in episode.utterances if said.role != self._layout.role)
+        empty = np.zeros(self._layout.utterance_length, np.int16)
+        return next((tokens for tokens in heard if tokens.any()), empty)
 
     def write(self, block: Arrays, lane: int, at: int, window: EpisodeWindow) -> None:
         """Writes the rows of a window into a lane, starting at row `at`."""

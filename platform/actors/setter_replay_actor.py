@@ -49,9 +49,10 @@ class SetterReplayConfig:
     # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
     # runtime.overlap=false, or Ray.
     blocks: int = 2
+    cache_mb: int = 256  # of recorded setters; others are read again
 
     def __post_init__(self) -> None:
-        for name in ("lanes", "steps", "episode_steps", "blocks"):
+        for name in ("lanes", "steps", "episode_steps", "blocks", "cache_mb"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
         if self.until not in ("time", "done"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,26 +70,36 @@ def decode_for_role(
     )
 
 
-class DecodedCache:
-    """Least-recently-used cache of decoded episodes within a memory limit; it saves redrawing them."""
+class Sized(Protocol):
+    """What states the memory that it takes."""
+
+    @property
+    def bytes(self) -> int: ...
+
+
+CachedT = TypeVar("CachedT", bound=Sized)
+
+
+class EpisodeCache(Generic[CachedT]):
+    """Least-recently-used cache of episodes within a memory limit; it saves reading, decoding or drawing them again."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
-        self._held: OrderedDict[str, DecodedEpisode] = OrderedDict()
+        self._held: OrderedDict[str, CachedT] = OrderedDict()
         self._bytes = 0
 
-    def get(self, episode: str, decode: Callable[[str], DecodedEpisode]) -> DecodedEpisode:
-        """Returns the episode from memory, or else from `decode`."""
+    def get(self, episode: str, make: Callable[[str], CachedT]) -> CachedT:
+        """Returns the episode with this id from memory, or else from `make`."""
         if episode in self._held:
             self._held.move_to_end(episode)
             return self._held[episode]
-        decoded = decode(episode)
-        self._held[episode] = decoded
-        self._bytes += decoded.bytes
+        made = make(episode)
+        self._held[episode] = made
+        self._bytes += made.bytes
         while self._bytes > self._limit:
             _, oldest = self._held.popitem(last=False)
             self._bytes -= oldest.bytes
-        return decoded
+        return made
 
 
 def _observations(

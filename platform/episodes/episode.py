@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT_VERSION = 1
+META_ENTRY_BYTES = 1_000  # of an utterance or a task, estimated
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,15 @@ class Episode:
     poses: NDArray[np.float32] | None = None  # [steps + 1, spec.poses]
     images: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)  # by role [steps + 1, H, W, 3]
     vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # by role [steps + 1, V]
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the arrays and the state, and an estimate for the metadata."""
+        by_role = (self.actions, self.images, self.vectors)
+        arrays = sum(array.nbytes for arrays in by_role for array in arrays.values()) + self.env_reward.nbytes
+        arrays += 0 if self.poses is None else self.poses.nbytes
+        entries = len(self.meta.utterances) + len(self.meta.tasks) + 1
+        return arrays + len(self.initial_state) + entries * META_ENTRY_BYTES
 
     def said(self, role: str) -> list[str | None]:
         """The utterance of a role in each step, None if silent; [steps]."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.decoded_episode import DecodedCache, DecodedEpisode, decode_for_role
+from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.snapshot import Snapshot
 
@@ -100,7 +100,7 @@ class EpisodeSource:
         self.snapshot = snapshot
         self.unreadable: set[str] = set()
         self._world, self._role = world, role
-        self._cache = DecodedCache(cache_bytes)
+        self._cache = EpisodeCache[DecodedEpisode](cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
         """Returns the episode with this id, or None if its file can't be read."""

@@ -32,27 +32,34 @@ class Agreement:
         return float(self.right.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
 
 
+def batches(rows: Sequence[int], *, at_once: int = 64, most_rows: int = 8192) -> Iterator[range]:
+    """Consecutive episodes to measure together, from their numbers of rows: at most `at_once` with `most_rows` in all,
+    so that memory does not grow with the number or the length of the episodes."""
+    start = total = 0
+    for index, each in enumerate(rows):
+        if index > start and (index - start == at_once or total + each > most_rows):
+            yield range(start, index)
+            start, total = index, 0
+        total += each
+    if start < len(rows):
+        yield range(start, len(rows))
+
+
 def utilities(
     model: Agent,
     episodes: Sequence[Arrays],
     *,
-    at_once: int = 64,
     rows: int = 16,
     beat: Callable[[str], None] = lambda what: None,
 ) -> list[Float32Array]:
     """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
 
     Args:
-        at_once, rows: number of episodes, and of rows of each, in one forward.
+        rows: number of rows of each episode in one forward.
         beat: called with the progress before each forward.
     """
-    found: list[Float32Array] = []
-    for start in range(0, len(episodes), at_once):
-        batch = episodes[start : start + at_once]
-        where = f"of episodes {start + 1} to {start + len(batch)} of {len(episodes)}"
-        utility = _forward(model, batch, rows, beat, where)
-        found += [utility[: len(arrays["first"]), lane].numpy() for lane, arrays in enumerate(batch)]
-    return found
+    utility = _forward(model, episodes, rows, beat)
+    return [utility[: len(arrays["first"]), lane].numpy() for lane, arrays in enumerate(episodes)]
 
 
 def agreement(utility: Sequence[Float32Array], episodes: Sequence[Arrays]) -> Agreement:
@@ -93,24 +100,19 @@ def instruction(arrays: Arrays) -> NDArray[np.int16]:
     return heard
 
 
-def swapped(episodes: Sequence[Arrays]) -> list[Arrays]:
-    """Each episode with the next different instruction of the list, unchanged if there is no other."""
-    heard = [instruction(arrays) for arrays in episodes]
-    return [with_instruction(arrays, other) for arrays, other in zip(episodes, _others(heard), strict=True)]
-
-
-def _others(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[np.int16]]:
+def other_instructions(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[np.int16]]:
+    """For each instruction [L] the next different one of the list, or itself if there is no other."""
     for index, own in enumerate(heard):
         following = (heard[(index + step) % len(heard)] for step in range(1, len(heard)))
         yield next((other for other in following if not np.array_equal(other, own)), own)
 
 
-def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None], where: str) -> Tensor:
+def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
     """Utilities [longest, episodes] of a batch of episodes, `rows` rows per forward."""
     longest = max(len(arrays["first"]) for arrays in batch)
     found, state = [], model.eval().initial_state(len(batch))
     for start in range(0, longest, rows):
-        beat(f"measures row {start} {where}")
+        beat(f"row {start}")
         with torch.inference_mode():
             output, state = model(_joined(model, batch, start, min(start + rows, longest)), state)
             found.append(output.utility.cpu())

@@ -1,9 +1,11 @@
-"""Held-out episodes, decoded once, for measuring a reward model during and after training."""
+"""Held-out episodes for measuring a reward model during and after training, in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,38 +14,85 @@ from interplay.actors.row_writer import RowWriter
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
-from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role
+from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
 from interplay.episodes.encoding import iter_readable
-from interplay.episodes.episode import Episode
+from interplay.episodes.episode import Episode, EpisodeMeta
 from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import dialogue
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.reward.diagnostics import Agreement, agreement, returns, swapped, utilities
+from interplay.reward.diagnostics import (
+    Agreement,
+    agreement,
+    batches,
+    other_instructions,
+    returns,
+    utilities,
+    with_instruction,
+)
 from interplay.stages.run import ReportActivity, ignore_activity
+
+CACHE_BYTES = 2**30
+
+
+class Measured(NamedTuple):
+    """Measurements of a reward model on held-out episodes."""
+
+    returns: NDArray[np.float64]  # [episodes], modeled
+    agreement: Agreement  # of the model's order of moments with that of the raters
 
 
 @dataclass(frozen=True)
 class HeldOutEpisodes:
-    """Whole episodes as arrays [N + 1, 1, ...], and their true outcomes."""
+    """Whole episodes, and their true outcomes. Decoded ones stay in memory within the budget of `cache` only."""
 
-    decoded: Sequence[DecodedEpisode]
-    arrays: Sequence[Arrays]
+    episodes: Sequence[EpisodeMeta]
+    marks: Sequence[int]  # [episodes]
     success: NDArray[np.bool_]  # [episodes]: see `succeeded`
+    read: Callable[[str], DecodedEpisode]
+    writer: RowWriter
+    cache: EpisodeCache[DecodedEpisode]
 
-    def agreement(self, model: Agent) -> Agreement:
-        """Agreement of the model's order of moments with that of the raters."""
-        return agreement(utilities(model, self.arrays), self.arrays)
+    def __len__(self) -> int:
+        return len(self.episodes)
 
-    def returns(self, model: Agent, *, swap: bool = False) -> NDArray[np.float64]:
-        """Modeled returns [episodes]; with `swap`, under the instruction of another episode."""
-        return returns(utilities(model, swapped(self.arrays) if swap else self.arrays))
+    def decoded(self, index: int) -> DecodedEpisode:
+        """An episode with its observations."""
+        return self.cache.get(self.episodes[index].id, self.read)
+
+    def arrays(self, index: int) -> Arrays:
+        """An episode as arrays [N + 1, 1, ...], with the marks of one of its raters."""
+        return self.writer.encode_episode(self.decoded(index), index)
+
+    def measure(self, model: Agent, *, swap: bool = False, beat: ReportActivity = ignore_activity) -> Measured:
+        """Measures a reward model some episodes at a time; calls `beat` with the progress.
+
+        With `swap`, each episode has the instruction of another.
+        """
+        heard = list(other_instructions(self._instructions())) if swap else []
+        gains, agreed = list[NDArray[np.float64]](), list[Agreement]()
+        for batch in batches([episode.steps + 1 for episode in self.episodes]):
+            where = f"of episodes {batch.start + 1} to {batch.stop} of {len(self)}"
+            arrays = [self.arrays(index) for index in batch]
+            if swap:
+                arrays = [with_instruction(own, heard[index]) for own, index in zip(arrays, batch, strict=True)]
+            utility = utilities(model, arrays, beat=lambda row, where=where: beat(f"measures {row} {where}"))  # type: ignore[misc]
+            gains.append(returns(utility))
+            agreed.append(agreement(utility, arrays))
+        return Measured(
+            np.concatenate(gains),
+            Agreement(np.concatenate([each.pairs for each in agreed]), np.concatenate([each.right for each in agreed])),
+        )
 
     def metrics(self, model: Agent, beat: ReportActivity = ignore_activity) -> Mapping[str, float]:
         """Metrics logged during training; calls `beat` with the progress of the measurement."""
-        utility = utilities(model, self.arrays, beat=beat)
+        agreed = self.measure(model, beat=beat).agreement
         model.train()
-        return {"heldout_pair_accuracy": agreement(utility, self.arrays).accuracy}
+        return {"heldout_pair_accuracy": agreed.accuracy}
+
+    def _instructions(self) -> list[NDArray[np.int16]]:
+        """The first utterance of each episode that its solver heard, [L]; zeros without one."""
+        return [self.writer.first_heard(episode) for episode in self.episodes]
 
 
 def read_heldout(
@@ -53,16 +102,27 @@ def read_heldout(
     agent: Agent,
     vocabulary: Vocabulary,
     beat: ReportActivity = ignore_activity,
+    cache_bytes: int = CACHE_BYTES,
 ) -> HeldOutEpisodes:
-    """Decodes the readable ones of these episodes; calls `beat` before each."""
-    writer, role = RowWriter(agent.layout, vocabulary), world.spec.solver
-    decoded, success = [], []
+    """Reads the readable ones of these episodes; calls `beat` before each."""
+    role, clicks = world.spec.solver, Counter(mark.episode for mark in snapshot.marks(ids))
+    metas, success = list[EpisodeMeta](), list[bool]()
+
+    def read(episode: str) -> DecodedEpisode:
+        return decode_for_role(snapshot.read(episode), role, marks=snapshot.marks([episode]), world=world)
+
     for number, episode in enumerate(iter_readable(snapshot, ids), 1):
         beat(f"reads held-out episode {number} of {len(ids)}")
-        decoded.append(decode_for_role(episode, role, marks=snapshot.marks([episode.meta.id]), world=world))
+        metas.append(episode.meta)
         success.append(succeeded(world, episode))
-    arrays = [writer.encode_episode(episode, passage) for passage, episode in enumerate(decoded)]
-    return HeldOutEpisodes(decoded, arrays, np.array(success, bool))
+    return HeldOutEpisodes(
+        episodes=metas,
+        marks=[clicks[meta.id] for meta in metas],
+        success=np.array(success, bool),
+        read=read,
+        writer=RowWriter(agent.layout, vocabulary),
+        cache=EpisodeCache(cache_bytes),
+    )
 
 
 def succeeded(world: World, episode: Episode) -> bool:

@@ -47,19 +47,21 @@ def examine(run: Run) -> Examination | None:
     model, vocabulary = load_agent(folder.checkpoints)
     world = run.make_world()
     ids = snapshot.select(EpisodeFilter(split="heldout"))
-    heldout = read_heldout(snapshot, ids, world, model, vocabulary)
-    if not heldout.decoded:
+    cache = run.config.reward.dataset.cache_mb * 2**20
+    heldout = read_heldout(snapshot, ids, world, model, vocabulary, cache_bytes=cache)
+    if not len(heldout):
         return None
-    agreed = heldout.agreement(model)
+    measured = heldout.measure(model)
+    agreed = measured.agreement
     answers = _answers(run, world, snapshot, model, vocabulary, heldout)
     results = None
     if agreed.pairs.sum():
         results = RewardModelResults(
             pairs_right=agreed.right,
             pairs=agreed.pairs,
-            returns=heldout.returns(model),
+            returns=measured.returns,
             success=heldout.success,
-            swapped_returns=heldout.returns(model, swap=True),
+            swapped_returns=heldout.measure(model, swap=True).returns,
         )
     return Examination(results, _traces(world, model, heldout), answers)
 
@@ -69,12 +71,12 @@ def _traces(world: World, model: Agent, heldout: HeldOutEpisodes) -> list[Utilit
     traces = []
     seconds = world.spec.frames_per_step / world.spec.frames_per_second
     for solved, title in ((True, "A solved episode"), (False, "A failed episode")):
-        fitting = [index for index in range(len(heldout.decoded)) if heldout.success[index] == solved]
+        fitting = [index for index in range(len(heldout)) if heldout.success[index] == solved]
         if not fitting:
             continue
-        index = max(fitting, key=lambda i: sum(len(clicks) for clicks in heldout.decoded[i].marks.values()))
-        episode = heldout.decoded[index]
-        (utility,) = utilities(model, [heldout.arrays[index]])
+        index = max(fitting, key=lambda i: heldout.marks[i])
+        episode = heldout.decoded(index)
+        (utility,) = utilities(model, [heldout.arrays(index)])
         traces.append(
             UtilityTrace(
                 title=title,
@@ -111,7 +113,7 @@ class _Question:
     """An answered question at a step of an episode."""
 
     kind: str
-    episode: DecodedEpisode
+    episode: int  # its number among the held-out ones
     step: int
     right: str
     wrong: str
@@ -125,16 +127,18 @@ def _answers(
     rng = numpy_generator(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
     questions: list[_Question] = []
-    for episode in heldout.decoded:
-        if not episode.meta.tasks or not episode.rows > 2:
+    for index, meta in enumerate(heldout.episodes):
+        if not meta.tasks or not meta.steps > 1:
             continue
-        world.reset(Start(state=snapshot.read(episode.meta.id).initial_state), observers=())
-        for entry in dialogue(episode.meta):
+        episode = snapshot.read(meta.id)
+        spoke = episode.said(world.spec.solver)
+        world.reset(Start(state=episode.initial_state), observers=())
+        for entry in dialogue(meta):
             task = world.tasks().load(entry.fields)
-            step = _answer_step(episode, entry) if task.answer is not None else None
+            step = _answer_step(spoke, entry) if task.answer is not None else None
             if task.answer is not None and step is not None:
                 wrong = task.misread(world, rng).answer or ""
-                questions.append(_Question(task.kind, episode, step, task.answer, wrong))
+                questions.append(_Question(task.kind, index, step, task.answer, wrong))
     everything = sorted({answer for one in questions for answer in (one.right, one.wrong)})
     found: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}
     for one in questions:
@@ -143,16 +147,16 @@ def _answers(
         if not strange:
             continue
         incoherent = strange[int(rng.integers(len(strange)))]
-        arrays = writer.encode_episode(one.episode)
+        arrays = writer.encode_episode(heldout.decoded(one.episode))
         for name, text in ((CORRECT, one.right), (PLAUSIBLE, one.wrong), (INCOHERENT, incoherent)):
             (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)])
             found[name].append(float(utility[one.step + 1] - utility[one.step]))
     return found if found[CORRECT] else {}
 
 
-def _answer_step(episode: DecodedEpisode, question: DialogueTask) -> int | None:
+def _answer_step(spoke: Sequence[str | None], question: DialogueTask) -> int | None:
     """The step of the solver's first utterance after the question; None without one."""
-    return next((step for step in range(question.step + 1, question.judged) if episode.spoke[step] is not None), None)
+    return next((step for step in range(question.step + 1, question.judged) if spoke[step] is not None), None)
 
 
 def _as_if_said(arrays: Arrays, step: int, vocabulary: Vocabulary, text: str) -> Arrays:

@@ -47,7 +47,8 @@ def train_reward(run: Run) -> None:
         )
     ids = snapshot.select(EpisodeFilter(split="heldout", marked=True))[: config.heldout_episodes]
     with run.busy("reads held-out episodes") as beat:
-        heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat)
+        cache = config.dataset.cache_mb * 2**20
+        heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat, cache)
     trainee = ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
@@ -62,7 +63,7 @@ def train_reward(run: Run) -> None:
         ),
         ledger=folder.ledger,
         beat=run.beat,
-        measure=partial(_measured, run, heldout, agent) if heldout.decoded else None,
+        measure=partial(_measured, run, heldout, agent) if len(heldout) else None,
         measure_every=config.measure_every,
     )
     show = {"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"}

@@ -91,7 +91,9 @@ def replay_actor(
     return SetterReplayActor(
         runner=AgentRunner(policy, vocabulary, config.lanes),
         worlds=worlds or [run.make_world() for _ in range(config.lanes)],
-        episodes=EpisodeSampler(snapshot, ids, seed, rank=share.index, world_size=share.of),
+        episodes=EpisodeSampler(
+            snapshot, ids, seed, rank=share.index, world_size=share.of, cache_bytes=config.cache_mb * 2**20
+        ),
         config=config,
         setters=learned_setters(run, run.config.reinforce.setter, config.learned_lanes, (STAGE, split, *share.names)),
         first_steps=first_steps,

@@ -517,3 +517,21 @@ def test_a_house_resumes_bit_for_bit_and_on_policy(tmp_path: Path) -> None:
         assert_same_arrays(one.state._asdict(), other.state._asdict())
         assert_on_policy(agent, one)
         assert not np.isnan(one.arrays["progress"]).any()
+
+
+def test_recorded_setters_stay_in_memory_within_a_budget(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [EpisodeSampler(snapshot, snapshot.ids, seed=5).get(name) for name in snapshot.ids]
+    read, reads = Snapshot.read, list[str]()
+    monkeypatch.setattr(Snapshot, "read", lambda self, name: reads.append(name) or read(self, name))
+    for budget, expected in (
+        (sum(each.bytes for each in whole), len(whole)),
+        (max(each.bytes for each in whole), None),
+    ):
+        reads.clear()
+        plain = EpisodeSampler(snapshot, snapshot.ids, seed=5)
+        bounded = EpisodeSampler(snapshot, snapshot.ids, seed=5, cache_bytes=budget)
+        drawn = [bounded.sample() for _ in range(3 * len(whole))]
+        assert len(reads) == (expected or 3 * len(whole))
+        for each in drawn:
+            assert_same_arrays(each.actions, plain.sample().actions)
+        assert bounded._cache._bytes <= budget

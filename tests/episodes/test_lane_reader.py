@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.decoded_episode import DecodedCache, DecodedEpisode, decode_for_role
+from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Mark
 from interplay.episodes.lane_reader import EpisodeOrder, EpisodeWindow, LaneReader
@@ -205,7 +205,7 @@ def test_the_cache_keeps_the_most_recently_used_within_its_budget() -> None:
         asked.append(name)
         return episodes[name]
 
-    cache = DecodedCache(2 * episodes["0"].bytes)
+    cache = EpisodeCache[DecodedEpisode](2 * episodes["0"].bytes)
     for name in ["0", "1", "0", "2", "0", "1", "3", "0"]:
         assert cache.get(name, decode) is episodes[name]
     assert asked == ["0", "1", "2", "1", "3", "0"]

@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 import torch
 from fake_world import TINY, LineWorld, tiny_agent
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
-from interplay.reward.diagnostics import agreement, instruction, returns, swapped, utilities, with_instruction
+from interplay.reward.diagnostics import (
+    agreement,
+    batches,
+    instruction,
+    other_instructions,
+    returns,
+    utilities,
+    with_instruction,
+)
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 
@@ -28,7 +38,7 @@ def test_utilities_are_those_of_each_episode_alone() -> None:
     """Padded batches of two give the same results as single episodes."""
     model = tiny_agent(LineWorld(), utility=True)
     episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
-    found = utilities(model, episodes, at_once=2)
+    found = [*utilities(model, episodes[:2]), *utilities(model, episodes[2:])]
     assert [len(utility) for utility in found] == [7, 4, 10, 5, 5]
     for arrays, utility in zip(episodes, found, strict=True):
         observations = {key: torch.from_numpy(arrays[key]) for key in LAYOUT.observations(0, 0)}
@@ -45,9 +55,9 @@ def test_utilities_in_pieces_are_those_in_one(rows: int) -> None:
     episodes = [episode(steps, steps) for steps in (6, 3, 9, 4, 4)]
     expected = utilities(model, episodes, rows=100)
     model.register_forward_pre_hook(lambda _, given: seen.append(len(given[0]["first"])))
-    found = utilities(model, episodes, at_once=3, rows=rows, beat=told.append)
-    assert max(seen) <= rows and sum(seen) == 10 + 5
-    assert len(told) == len(seen) and told[0] == "measures row 0 of episodes 1 to 3 of 5"
+    found = utilities(model, episodes, rows=rows, beat=told.append)
+    assert max(seen) <= rows and sum(seen) == 10
+    assert len(told) == len(seen) and told[0] == "row 0"
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
@@ -103,6 +113,15 @@ def test_a_swapped_instruction_is_heard_in_the_same_rows() -> None:
 
 def test_swapping_gives_each_episode_the_next_different_instruction() -> None:
     episodes = [episode(4, heard=word) for word in (4, 4, 5, 6)]
-    assert [int(instruction(arrays)[0]) for arrays in swapped(episodes)] == [5, 5, 6, 4]
+    heard = [instruction(arrays) for arrays in episodes]
+    assert [int(other[0]) for other in other_instructions(heard)] == [5, 5, 6, 4]
     alike = [episode(4, heard=4) for _ in range(3)]
-    assert [int(instruction(arrays)[0]) for arrays in swapped(alike)] == [4, 4, 4]
+    assert [int(other[0]) for other in other_instructions([instruction(arrays) for arrays in alike])] == [4, 4, 4]
+
+
+@given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 8), st.integers(1, 100))
+def test_batches_hold_every_episode_once_within_the_limits(rows: list[int], at_once: int, most: int) -> None:
+    found = list(batches(rows, at_once=at_once, most_rows=most))
+    assert [index for batch in found for index in batch] == list(range(len(rows)))
+    for batch in found:
+        assert len(batch) == 1 or (len(batch) <= at_once and sum(rows[i] for i in batch) <= most)

@@ -177,12 +177,27 @@ def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path)
     ]
 
 
+def test_a_measurement_does_not_depend_on_the_memory_for_episodes(rewarded: Path, tmp_path: Path) -> None:
+    run, snapshot = begun(copied(rewarded, tmp_path))
+    agent, vocabulary = start_from(run, "reward", utility=True)
+    ids = snapshot.select(EpisodeFilter())
+    whole, bounded = (
+        read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, cache_bytes=limit) for limit in (2**30, 0)
+    )
+    for swap in (False, True):
+        expected, found = whole.measure(agent, swap=swap), bounded.measure(agent, swap=swap)
+        np.testing.assert_array_equal(found.returns, expected.returns)
+        np.testing.assert_array_equal(found.agreement.right, expected.agreement.right)
+    assert expected.agreement.pairs.sum() > 0 and not np.array_equal(whole.measure(agent).returns, expected.returns)
+    assert whole.cache._bytes > 0 == bounded.cache._bytes
+
+
 def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_path: Path) -> None:
     plain, snapshot = begun(copied(cloned, tmp_path))
     fresh = replace(plain, root=tmp_path / "fresh")  # which has no checkpoint to take the vocabulary from
     run, heartbeat = watched(fresh, "starts")
-    vocabulary = _vocabulary(run, snapshot)
-    assert isinstance(vocabulary, Vocabulary) and vocabulary == _vocabulary(fresh, snapshot)
+    vocabulary = _vocabulary(run, snapshot, "clone")
+    assert isinstance(vocabulary, Vocabulary) and vocabulary == _vocabulary(fresh, snapshot, "clone")
     numbered_episodes = [
         f"builds the vocabulary: episode {number} of {len(snapshot)}" for number in range(1, len(snapshot) + 1)
     ]
@@ -200,7 +215,8 @@ def test_every_pass_and_every_save_is_a_reported_activity(rewarded: Path, tmp_pa
     trainee._beat = told.append
     trainee.step(ahead=False)
     assert told == ["learns", "learns"]
-    cloning = clone_of(run, freeze_once(run, "clone", EpisodeFilter(split="train"), "interplay collect"))
+    demonstrations = freeze_once(run, "clone", EpisodeFilter(split="train"), "interplay collect")
+    cloning = clone_of(run, demonstrations, "clone", "solver")
     cloning._beat = told.append
     for each in (trainee, cloning):
         each.weights()
