@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interplay.actors.lane_loop import play_in_lanes
 from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.seats import SolverSeat
 from interplay.env.world import Action, Start, View, World
@@ -75,20 +76,19 @@ class EpisodeCollector:
         `stopped` is called before every step; once it returns True, unfinished episodes are dropped.
         """
         waiting = iter(requests)
-        active = {index for index in range(len(self._lanes)) if self._start(index, waiting)}
-        while active and not stopped():
-            # Lanes without a request stay in the batch; their actions are ignored.
-            actions = self._seat.decide(self._worlds)
-            asked = self._setters.runner.decide()[0] if self._setters is not None else [None] * len(actions)
-            for index in sorted(active):
-                lane = self._lanes[index]
-                self._step(index, actions[index], asked[index])
-                if lane.end_step is not None and lane.step >= lane.end_step:
-                    assert lane.request is not None
-                    assert lane.recorder is not None
-                    yield lane.request, lane.recorder.finish()
-                    if not self._start(index, waiting):
-                        active.discard(index)
+        return play_in_lanes(
+            len(self._lanes),
+            begin=lambda index: self._start(index, waiting),
+            decide=self._decide,
+            step=self._step,
+            stopped=stopped,
+        )
+
+    def _decide(self) -> list[tuple[Action, Action | None]]:
+        """The next action of the solver of each lane, and that of a learned setter."""
+        actions = self._seat.decide(self._worlds)
+        asked = self._setters.runner.decide()[0] if self._setters is not None else [None] * len(actions)
+        return list(zip(actions, asked, strict=True))
 
     def _start(self, index: int, waiting: Iterator[EpisodeRequest]) -> bool:
         request = next(waiting, None)
@@ -125,8 +125,9 @@ class EpisodeCollector:
         assert self._setters is not None, "an episode without a scripted setter needs learned ones"
         return {"kind": "agent", "checkpoint": self._setters.checkpoint}
 
-    def _step(self, index: int, action: Action, asked: Action | None) -> None:
-        """One step of a lane; `asked` is the action of a learned setter."""
+    def _step(self, index: int, decided: tuple[Action, Action | None]) -> tuple[EpisodeRequest, Episode] | None:
+        """One step of one lane; the request and its episode if it was the last."""
+        action, asked = decided
         lane = self._lanes[index]
         assert lane.request is not None
         assert lane.recorder is not None
@@ -149,6 +150,9 @@ class EpisodeCollector:
             lane.end_step = min(lane.step + self._config.grace_steps, self._config.steps)
         if outcome.done or lane.step >= self._config.steps:
             lane.end_step = lane.step
+        if lane.end_step is None or lane.step < lane.end_step:
+            return None
+        return lane.request, lane.recorder.finish()
 
     def _ask(self, recorder: EpisodeRecorder, setter: ScriptedSetter, world: World) -> Action:
         """The action of a scripted setter; records the tasks that it ends and asks."""

@@ -59,6 +59,16 @@ class Task(ABC):
         """A plausible misinterpretation of the task (another object, a wrong answer), or the task itself if there is
         none. `instruction` is unchanged."""
 
+    def differs_from(self, other: Task) -> bool:
+        """Whether `other`, a task of this kind in the same state of the world, asks for something else.
+
+        An instruction does if its words differ; override this where one goal has several wordings. A question does if,
+        in addition, its answer is wrong here.
+        """
+        if same_words(self.instruction, other.instruction):
+            return False
+        return self.answer is None or (other.answer is not None and self.rate_answer(other.answer) < 0)
+
     def expert(self, world: World) -> Expert:
         """A competent policy for this task, which acts through the action interface only."""
         return world.tasks().expert(self, world)

@@ -17,7 +17,8 @@ from interplay.actors.seats import CurrentTask, SolverSeat
 from interplay.env.task import Task
 from interplay.env.world import Action, Movement, View, World
 from interplay.evaluation.estimates import repeated_share
-from interplay.evaluation.probes import Probe, ProbePlayer
+from interplay.evaluation.probe_player import ProbePlayer
+from interplay.evaluation.probes import Probe
 from interplay.evaluation.report_data import ChanceLevel
 
 CHANCE_BOOTSTRAP_SEED = 20221122  # fixed, so that the same draws always have the same interval
@@ -81,7 +82,13 @@ def measure_chance(
         if stopped():
             break
         rate = repeated_share(moving, draws, np.random.default_rng(CHANCE_BOOTSTRAP_SEED))
-        found[kind] = ChanceLevel(float(resting.mean()), rate.value, draws=draws, interval=(rate.low, rate.high))
+        found[kind] = ChanceLevel(
+            resting=float(resting.mean()),
+            random=rate.value,
+            draws=draws,
+            interval=(rate.low, rate.high),
+            hold=drawn[0].hold,
+        )
     return found
 
 

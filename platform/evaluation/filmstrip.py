@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from interplay.evaluation.probes import Film
+from interplay.evaluation.probe_player import Film
 from interplay.evaluation.report_data import Filmstrip
 
 

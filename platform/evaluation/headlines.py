@@ -16,6 +16,7 @@ from interplay.evaluation.findings import (
     joint_comparison,
     reward_model_figures,
 )
+from interplay.evaluation.listening import joint_listening
 from interplay.evaluation.report_data import ProbeResults, ReportData, RewardModelResults, RewardPoint
 
 
@@ -33,6 +34,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
     return (
         _success(data.probes),
         _sooner(data.probes),
+        _listening(data.probes),
         _modeled_reward(data.reward_points),
         _reward_model(data.reward_model),
         _answers(answer_rewards(data), answer_margins(data.answer_rewards)),
@@ -105,6 +107,23 @@ def _sooner(probes: ProbeResults | None) -> Headline:
         f"Within {seconds} s, half of the time limit, {candidate} has solved "
         f"{early} and {baseline} {others}: {verdict} (difference {100 * found.difference.value:+.0f} points, "
         f"95% interval {span(found.difference, points=True)}).",
+    )
+
+
+def _listening(probes: ProbeResults | None) -> Headline:
+    label = "Success depends on the words"
+    agents = (probes.candidate, probes.baseline) if probes is not None else ()
+    played = [(agent, found) for agent in agents if probes and (found := joint_listening(probes, agent)) is not None]
+    if probes is None or not played:
+        return Headline(label, None, "No agent has been measured under other words.")
+    agent, found = played[0]
+    listens = "it listens" if found.difference.low > 0 else "no sign that it listens"
+    return Headline(
+        label,
+        f"{percent(found.other.value)} → {percent(found.own.value)}",
+        f"Under the words of another task {probes.name(agent)} solves {percent(found.other.value)} of "
+        f"{found.own.n} probes, under their own words {percent(found.own.value)}: {listens} (difference "
+        f"{100 * found.difference.value:+.0f} points, 95% interval {span(found.difference, points=True)}).",
     )
 
 

@@ -1,24 +1,27 @@
 """Probe tasks: procedurally generated tasks with a programmed success test, in houses not used for training.
 
-Every agent plays the same episodes (house, task, wording), so comparisons between agents are paired. A probe ends when
-the task is done, when a question has been answered, or at its time limit.
+Every agent plays the same episodes (house, task, wording), so comparisons between agents are paired. Success at a probe
+doesn't show that an agent listens: in a small room a wanderer comes past everything. Each probe may therefore have a
+counterfactual: the same house and start, in which the setter utters the words of another task of the kind, while
+success is still judged by the probe's own task. An agent that understands the words succeeds less under the other ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.actors.seats import SolverSeat
-from interplay.env.arrays import Image
-from interplay.env.task import InfeasibleTask, Task
-from interplay.env.world import Action, Start, View, World
+from interplay.env.task import InfeasibleTask
+from interplay.env.world import Start, World
+from interplay.evaluation.success_judge import one_second
 
 MAX_HOUSES_DRAWN = 100  # for one probe, until the task is feasible in one
+MAX_WORDS_DRAWN = 20  # for one counterfactual, until a task differs from the probe's own
+OTHER_WORDS_STREAM = 1  # keeps the random numbers of other words apart from those of the probes
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class ProbesConfig:
     expert: bool = True  # also evaluate the scripted solver without mistakes, as an upper bound
     chance: bool = True  # also measure the chance level: resting, moving at random, guessing answers
     chance_draws: int = 5  # times that the random mover plays each probe
+    hold_steps: int | None = None  # steps for which an instruction must stay done; None: a second of the world
+    counterfactuals: int | None = None  # probes of each kind also played under other words; None: all, 0: none
 
     def __post_init__(self) -> None:
         for name in ("episodes", "steps", "lanes", "chance_draws"):
@@ -42,8 +47,22 @@ class ProbesConfig:
                 raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:
             raise ValueError(f"evaluate.limits are at least 1 step, got {wrong}")
+        for name in ("hold_steps", "counterfactuals"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"evaluate.{name} is at least 0, or null for its default, got {value}")
         if self.seed < 0:
             raise ValueError(f"evaluate.seed is at least 0, got {self.seed}")
+
+
+@dataclass(frozen=True)
+class OtherWords:
+    """The task whose instruction a setter utters in place of the own one, as its JSON fields."""
+
+    task: Mapping[str, Any]
+    possible_here: (
+        bool  # a task of the probe's own house; otherwise of another probe, and only its words mean something
+    )
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,14 @@ class Probe:
     seed: int
     task: Mapping[str, Any]
     limit: int  # time limit in steps
+    hold: int = 0  # steps for which success must last; see `SuccessJudge`
+    other_words: OtherWords | None = None  # makes it a counterfactual
+
+    @property
+    def instruction(self) -> str:
+        """What the setter utters."""
+        task = self.task if self.other_words is None else self.other_words.task
+        return str(task["instruction"])
 
 
 @dataclass(frozen=True)
@@ -69,15 +96,8 @@ class ProbeResult:
     said: tuple[str, ...]
     steps: int
     limit: int = 0  # time limit of the probe; 0 in files of older versions, which had one limit for all
-
-
-@dataclass
-class Film:
-    """The solver's views in a filmed probe."""
-
-    probe: Probe
-    pictures: list[Image] = field(default_factory=list)
-    result: ProbeResult | None = None
+    hold: int = 0  # steps for which success had to last; 0 in files of older versions
+    answer: str | None = None  # the right answer of a question; None for instructions, and in files of older versions
 
 
 def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
@@ -96,122 +116,68 @@ def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
         if unknown := sorted(set(given) - set(offered)):
             raise ValueError(f"evaluate.{name} names {', '.join(unknown)}; {world.spec.name} has {', '.join(offered)}")
     limits = {kind: config.limits.get(kind, max(config.steps, tasks.step_limits.get(kind, 0))) for kind in kinds}
+    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
     return [
-        _draw(world, config.seed, number, kind, index, limits[kind])
+        _draw(world, [config.seed, number, index], Probe(kind, index, 0, {}, limits[kind], hold))
         for number, kind in enumerate(kinds)
         for index in range(config.episodes)
     ]
 
 
-def _draw(world: World, seed: int, number: int, kind: str, index: int, limit: int) -> Probe:
+def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesConfig) -> list[Probe]:
+    """The same probes under other words: the first `config.counterfactuals` of each kind, as far as there are others.
+
+    The words are those of a task that is possible in the same house and asks for something else. A house without one,
+    as in worlds with one mission a house, takes the words of the next probe of the kind that differ.
+    """
+    return [
+        replace(probe, other_words=words)
+        for probe in probes
+        if config.counterfactuals is None or probe.index < config.counterfactuals
+        if (words := _words_from_here(world, probe, config.seed) or _words_from_elsewhere(world, probe, probes))
+    ]
+
+
+def _draw(world: World, seeds: Sequence[int], probe: Probe) -> Probe:
+    """The probe with a house that allows its kind, and its task."""
     refusal = ""
     for attempt in range(MAX_HOUSES_DRAWN):
-        rng = np.random.default_rng([seed, number, index, attempt])
-        house = world.seed_for(kind, rng)
+        rng = np.random.default_rng([*seeds, attempt])
+        house = world.seed_for(probe.kind, rng)
         world.reset(Start(seed=house), observers=())
         try:
-            task = world.tasks().sample(kind, rng)
+            task = world.tasks().sample(probe.kind, rng)
         except InfeasibleTask as error:
             refusal = str(error)
             continue
-        return Probe(kind, index, house, dict(task.to_json()), limit)
-    raise ValueError(f"none of {MAX_HOUSES_DRAWN} houses allows the probe {kind!r}; the last one: {refusal}")
+        return replace(probe, seed=house, task=dict(task.to_json()))
+    raise ValueError(f"none of {MAX_HOUSES_DRAWN} houses allows the probe {probe.kind!r}; the last one: {refusal}")
 
 
-@dataclass
-class _Lane:
-    world: World
-    probe: Probe | None = None
-    task: Task | None = None
-    said: list[str] = field(default_factory=list)
-    step: int = 0
-    film: Film | None = None
+def _words_from_here(world: World, probe: Probe, seed: int) -> OtherWords | None:
+    """The words of another task in the probe's own house; leaves the world at the probe's start."""
+    world.reset(Start(seed=probe.seed), observers=())
+    tasks, rng = world.tasks(), np.random.default_rng([seed, probe.seed, OTHER_WORDS_STREAM])
+    own = tasks.load(probe.task)
+    for _ in range(MAX_WORDS_DRAWN):
+        try:
+            other = tasks.sample(probe.kind, rng)
+        except InfeasibleTask:
+            continue
+        if own.differs_from(other):
+            return OtherWords(dict(other.to_json()), possible_here=True)
+    return None
 
 
-class ProbePlayer:
-    """Plays probes in several worlds side by side."""
-
-    def __init__(self, *, worlds: Sequence[World], seat: SolverSeat) -> None:
-        self._lanes = [_Lane(world) for world in worlds]
-        self._worlds = worlds
-        self._seat = seat
-        spec = worlds[0].spec
-        self._solver, self._setter = spec.solver, spec.roles[0]
-        self._see = (self._solver,) if seat.needs_pictures else ()
-
-    def play(
-        self,
-        probes: Sequence[Probe],
-        filmed: Callable[[Probe], bool] = lambda _: False,
-        stopped: Callable[[], bool] = lambda: False,
-    ) -> Iterator[tuple[ProbeResult, Film | None]]:
-        """Yields results as probes end, with what was seen in those that `filmed` picks.
-
-        `stopped` is asked before every step: once it says so, probes under way are dropped.
-        """
-        waiting = iter(probes)
-        active = {index for index in range(len(self._lanes)) if self._begin(index, waiting, filmed)}
-        while active and not stopped():
-            actions = self._seat.decide(self._worlds)
-            for index in sorted(active):
-                result = self._step(index, actions[index])
-                if result is None:
-                    continue
-                film = self._lanes[index].film
-                if film is not None:
-                    film.result = result
-                yield result, film
-                if not self._begin(index, waiting, filmed):
-                    active.discard(index)
-
-    def _begin(self, index: int, waiting: Iterator[Probe], filmed: Callable[[Probe], bool]) -> bool:
-        probe = next(waiting, None)
-        if probe is None:
-            return False
-        lane = self._lanes[index]
-        views = lane.world.reset(Start(seed=probe.seed), observers=self._see)
-        task = lane.world.tasks().load(probe.task)
-        lane.probe, lane.task, lane.step, lane.said = probe, task, 0, []
-        pictured = bool(self._see) and lane.world.spec.image is not None
-        lane.film = Film(probe) if pictured and filmed(probe) else None
-        view = views.get(self._solver, View())
-        self._keep(lane, view)
-        self._seat.reset(index, lane.world, view, lambda: task)
-        return True
-
-    def _step(self, index: int, action: Action) -> ProbeResult | None:
-        """One step of one lane; the result where it was the last."""
-        lane = self._lanes[index]
-        assert lane.probe is not None
-        assert lane.task is not None
-        actions = {self._solver: action}
-        if self._setter != self._solver and lane.step == 0:
-            actions[self._setter] = Action(lane.world.spec.rest(), lane.task.instruction)
-        elif action.utterance is not None:
-            lane.said.append(action.utterance)
-        outcome = lane.world.step(actions, observers=self._see)
-        lane.step += 1
-        view = outcome.views.get(self._solver, View(heard=lane.task.instruction))
-        self._keep(lane, view)
-        self._seat.observe(index, view)
-        success = lane.task.success(lane.world.facts(), lane.said)
-        answered = lane.task.answer is not None and bool(lane.said)
-        if not (success or answered or outcome.done or lane.step >= lane.probe.limit):
-            return None
-        return ProbeResult(
-            kind=lane.probe.kind,
-            index=lane.probe.index,
-            seed=lane.probe.seed,
-            instruction=lane.task.instruction,
-            success_step=lane.step if success else None,
-            said=tuple(lane.said),
-            steps=lane.step,
-            limit=lane.probe.limit,
-        )
-
-    def _keep(self, lane: _Lane, view: View) -> None:
-        if lane.film is not None and view.image is not None:
-            lane.film.pictures.append(view.image.copy())
+def _words_from_elsewhere(world: World, probe: Probe, probes: Sequence[Probe]) -> OtherWords | None:
+    """The words of the next probe of the kind that differs; the world is at the start of `probe`."""
+    tasks = world.tasks()
+    own = tasks.load(probe.task)
+    kin = sorted((each for each in probes if each.kind == probe.kind), key=lambda each: each.index <= probe.index)
+    for each in kin:
+        if own.differs_from(tasks.load(each.task)):
+            return OtherWords(each.task, possible_here=False)
+    return None
 
 
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:

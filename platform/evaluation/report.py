@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from interplay.core.files import write_whole
-from interplay.evaluation import findings, orderings
+from interplay.evaluation import findings, listening, orderings
 from interplay.evaluation.headlines import headlines
 from interplay.evaluation.report_data import ReportData
 from interplay.evaluation.report_page import render_page
@@ -46,6 +46,8 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "orderings": orderings.orderings(data),
         "probes": findings.shares(probes) if probes else None,
         "chance": probes.chance if probes else None,
+        "listening": listening.listening(probes) if probes else None,
+        "answered": listening.answer_shares(probes) if probes else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "kinds": data.kinds,

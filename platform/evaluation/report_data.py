@@ -69,6 +69,7 @@ class ChanceLevel:
     answers: Mapping[str, float] = field(default_factory=dict)  # for a question: how often each answer is right
     draws: int = 1  # random movers that played each probe; `random` is their mean
     interval: tuple[float, float] | None = None  # of `random`; None: computed exactly, or one draw of an old version
+    hold: int = 0  # steps for which success had to last; 0 in files of older versions
 
     @property
     def best_guess(self) -> float:
@@ -82,6 +83,28 @@ class ChanceLevel:
 
 
 @dataclass(frozen=True)
+class PairedOutcomes:
+    """Success on the same probes under their own words and under those of another task."""
+
+    own: NDArray[np.bool_]  # [n]
+    other: NDArray[np.bool_]  # [n]
+
+    def __post_init__(self) -> None:
+        if self.own.shape != self.other.shape:
+            raise ValueError(f"own and other words need the same probes, got {self.own.shape} and {self.other.shape}")
+
+
+@dataclass(frozen=True)
+class AnswerCounts:
+    """Answers of an agent to the questions of a kind."""
+
+    right: int
+    wrong: int
+    silent: int  # questions without an answer within the time limit
+    by_answer: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # right answer -> (answered so, asked)
+
+
+@dataclass(frozen=True)
 class ProbeResults:
     """The step at which each agent succeeded on each probe. Entry i of a task is the same episode for every agent."""
 
@@ -92,6 +115,9 @@ class ProbeResults:
         default_factory=dict
     )  # task -> time limit, for tasks whose limit differs from `steps`
     chance: Mapping[str, ChanceLevel] = field(default_factory=dict)  # task -> chance level
+    hold: int = 0  # steps for which success at an instruction had to last
+    pairs: Mapping[str, Mapping[str, PairedOutcomes]] = field(default_factory=dict)  # agent -> task -> outcomes
+    answers: Mapping[str, Mapping[str, AnswerCounts]] = field(default_factory=dict)  # agent -> question -> counts
     baseline: str = "BC"
     candidate: str = "BC+RL"
     joint: tuple[str, ...] = ("go", "lift")  # the movement tasks that are compared as one

@@ -17,6 +17,7 @@ from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import SvgFigure
 from interplay.evaluation.headlines import headlines, percent, span, times
+from interplay.evaluation.listening_tables import answer_rows, listening_rows
 from interplay.evaluation.report_data import (
     ChanceLevel,
     KindTraining,
@@ -97,6 +98,8 @@ def _probes(probes: ProbeResults) -> dict[str, Any]:
         ),
         "share_rows": _share_rows(probes),
         "comparison_rows": _comparison_rows(probes),
+        "listening_rows": listening_rows(probes),
+        "answer_rows": answer_rows(probes),
     }  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def _success_bars(probes: ProbeResults) -> SvgFigure:
         },
         {probes.name(task): level.best_guess for task, level in probes.chance.items()},
         "Success by task",
-        f"Share of probe episodes solved within {_limits(probes)}; whiskers: Wilson's "
+        f"Share of probe episodes solved within {_limits(probes)}{_held(probes)}; whiskers: Wilson's "
         f"95% interval; dashed: guessing; n = {_range(counts)} episodes a task, the same for every agent.",
     )
 
@@ -182,6 +185,10 @@ def _limits(probes: ProbeResults) -> str:
         if probes.limit(task) != probes.steps
     )
     return f"{probes.steps * probes.seconds_per_step:.1f} s{f' ({others})' if others else ''}"
+
+
+def _held(probes: ProbeResults) -> str:
+    return f", and held for {probes.hold * probes.seconds_per_step:.1f} s unless a question" if probes.hold else ""
 
 
 def _reward_curve(data: ReportData) -> SvgFigure | None:

@@ -13,7 +13,8 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
 from interplay.env.world import World
 from interplay.evaluation.chance import measure_chance
-from interplay.evaluation.probes import Film, Probe, ProbePlayer, ProbeResult, ProbesConfig, draw_probes
+from interplay.evaluation.probe_player import Film, ProbePlayer
+from interplay.evaluation.probes import Probe, ProbeResult, ProbesConfig, draw_counterfactuals, draw_probes
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
@@ -38,7 +39,11 @@ STAGE = "evaluate"
 AGENTS = {"bc": "clone", "bc_rl": "reinforce"}  # name in summary.json: stage of the checkpoint
 BEFORE_RL = "before_rl"
 EXPERT = "expert"  # the scripted solver without mistakes
-CHANGEABLE = ("chance_draws",)  # the results state them; what was measured with others is measured again
+CHANGEABLE = (
+    "chance_draws",
+    "hold_steps",
+    "counterfactuals",
+)  # the results state them; what was measured with others is measured again
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
 
@@ -66,20 +71,25 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     clock = folder.begin({"evaluate": fixed, "seed": run.seed})
     worlds = [run.make_world() for _ in range(config.lanes)]
     probes = draw_probes(worlds[0], config)
+    counterfactuals = draw_counterfactuals(worlds[0], probes, config)
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     with StopRequest() as stop:
         for name in players:
             checkpoint = checkpoints.get(name, {})
-            if has_results(folder, name, checkpoint, len(probes)):
+            others = [each for each in counterfactuals if name != EXPERT or _is_possible(each)]
+            if has_results(folder, name, checkpoint, probes, others):
                 continue
-            seat = _seat(run, name, worlds, config)
-            results, films = _play(worlds, seat, probes, config, name, stop)
+            player = ProbePlayer(worlds=worlds, seat=_seat(run, name, worlds, config))
+            results, films = _play(player, probes, name, stop)
+            under_other_words = _play(player, others, f"{name}, other words", stop)[0] if others else []
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             clock.claim()
             write_films(folder, name, films)
-            write_results(folder, name, checkpoint, results)  # last: from now on it counts as finished
-        if config.chance and not has_chance(folder, config.chance_draws):
+            write_results(
+                folder, name, checkpoint, results, under_other_words
+            )  # last: from now on it counts as finished
+        if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
             _measure_chance(folder, worlds, probes, config, stop)
     rates = {name: _share(read_results(folder, name)) for name in players}
     clock.finish(episodes=len(probes) * len(players), **{f"success_{name}": rate for name, rate in rates.items()})
@@ -106,20 +116,21 @@ def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) ->
     return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
 
 
+def _is_possible(probe: Probe) -> bool:
+    """Whether a scripted solver could do what the setter says; agents may hear words that fit nothing in the house."""
+    return probe.other_words is None or probe.other_words.possible_here
+
+
 def _play(
-    worlds: Sequence[World],
-    seat: SolverSeat,
-    probes: Sequence[Probe],
-    config: ProbesConfig,
-    name: str,
-    stop: StopRequest,
+    player: ProbePlayer, probes: Sequence[Probe], name: str, stop: StopRequest
 ) -> tuple[list[ProbeResult], list[Film]]:
-    player = ProbePlayer(worlds=worlds, seat=seat)
     progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
     results: list[ProbeResult] = []
     films: list[Film] = []
     for result, film in player.play(
-        probes, filmed=lambda probe: probe.index < FILMED_PROBES_PER_KIND, stopped=lambda: stop.requested
+        probes,
+        filmed=lambda probe: probe.other_words is None and probe.index < FILMED_PROBES_PER_KIND,
+        stopped=lambda: stop.requested,
     ):
         results.append(result)
         if film is not None:

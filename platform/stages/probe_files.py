@@ -1,7 +1,7 @@
 """Results of the evaluate stage on disk.
 
 evaluate/
-    <agent>.json     the agent's checkpoint, and the result of every probe
+    <agent>.json     the agent's checkpoint, and the result of every probe and every counterfactual
     <agent>.npz      pictures of some probes, by "kind/index"
     chance.json      success rates without understanding of the instructions
 """
@@ -20,24 +20,33 @@ import numpy as np
 
 from interplay.core.files import replacing, write_whole
 from interplay.core.settings_validation import build_config
-from interplay.evaluation.probes import Film, Probe, ProbeResult
+from interplay.evaluation.probe_player import Film
+from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report_data import ChanceLevel
 from interplay.stages.stage_folder import StageFolder, damaged, read_json
 
 CHANCE = "chance.json"
+OWN_WORDS, OTHER_WORDS = "results", "counterfactuals"
 
 
 def write_results(
-    folder: StageFolder, agent: str, checkpoint: Mapping[str, Any], results: Sequence[ProbeResult]
+    folder: StageFolder,
+    agent: str,
+    checkpoint: Mapping[str, Any],
+    results: Sequence[ProbeResult],
+    counterfactuals: Sequence[ProbeResult] = (),
 ) -> None:
-    """Writes an agent's probe results; `checkpoint` holds its stage and update."""
-    ordered = sorted(results, key=lambda result: (result.kind, result.index))
-    rows = [asdict(result) for result in ordered]
-    write_whole(_file(folder, agent), json.dumps({"agent": checkpoint, "results": rows}), durable=False)
+    """Writes an agent's results; `checkpoint` holds its stage and update, `counterfactuals` are under other words."""
+    document: dict[str, Any] = {"agent": checkpoint}
+    for name, played in ((OWN_WORDS, results), (OTHER_WORDS, counterfactuals)):
+        document[name] = [asdict(result) for result in sorted(played, key=lambda each: (each.kind, each.index))]
+    write_whole(_file(folder, agent), json.dumps(document), durable=False)
 
 
-def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
-    """The results of an agent on the probes; empty if it has not played.
+def read_results(folder: StageFolder, agent: str, words: str = OWN_WORDS) -> list[ProbeResult]:
+    """The results of an agent on the probes, or with `words=OTHER_WORDS` on their counterfactuals.
+
+    Empty if it has not played them; files of older versions have no counterfactuals.
 
     Raises:
         ValueError: the file is damaged.
@@ -46,17 +55,32 @@ def read_results(folder: StageFolder, agent: str) -> list[ProbeResult]:
     if not file.exists():
         return []
     try:
-        return [build_config(ProbeResult, row) for row in read_json(file)["results"]]
+        document = read_json(file)
+        rows = document[OWN_WORDS] if words == OWN_WORDS else document.get(words, [])
+        return [build_config(ProbeResult, row) for row in rows]
     except (KeyError, TypeError) as error:
         raise damaged(file, f"no list of results: {error!r}") from error
     except ValueError as error:
         raise error if str(file) in str(error) else damaged(file, error) from error
 
 
-def has_results(folder: StageFolder, agent: str, checkpoint: Mapping[str, Any], probes: int) -> bool:
-    """Whether the agent of this checkpoint has played all probes."""
+def has_results(
+    folder: StageFolder,
+    agent: str,
+    checkpoint: Mapping[str, Any],
+    probes: Sequence[Probe],
+    counterfactuals: Sequence[Probe] = (),
+) -> bool:
+    """Whether the agent of this checkpoint has played all of these, and success had to last as long."""
     file = _file(folder, agent)
-    return file.exists() and read_json(file).get("agent") == checkpoint and len(read_results(folder, agent)) == probes
+    if not file.exists() or read_json(file).get("agent") != checkpoint:
+        return False
+    own, other = (
+        {(each.kind, each.index, each.hold) for each in read_results(folder, agent, words)}
+        for words in (OWN_WORDS, OTHER_WORDS)
+    )
+    wanted = ({(each.kind, each.index, each.hold) for each in drawn} for drawn in (probes, counterfactuals))
+    return own == next(wanted) and other >= next(wanted)
 
 
 def write_chance(folder: StageFolder, chance: Mapping[str, ChanceLevel]) -> None:
@@ -81,10 +105,12 @@ def read_chance(folder: StageFolder) -> dict[str, ChanceLevel]:
         raise damaged(file, error) from error
 
 
-def has_chance(folder: StageFolder, draws: int) -> bool:
-    """Whether chance has been measured with this number of random draws per probe."""
+def has_chance(folder: StageFolder, draws: int, hold: int) -> bool:
+    """Whether chance has been measured with this number of random draws, and success had to last as long."""
     levels = read_chance(folder)
-    return bool(levels) and all(level.draws == draws for level in levels.values() if not level.answers)
+    return bool(levels) and all(
+        (each.draws, each.hold) == (draws, hold) for each in levels.values() if not each.answers
+    )
 
 
 def write_films(folder: StageFolder, agent: str, films: Sequence[Film]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform as machine
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -16,12 +16,14 @@ import numpy as np
 from interplay.env.world import WorldSpec
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
+from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
-from interplay.evaluation.probes import success_steps
+from interplay.evaluation.probes import ProbeResult, success_steps
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
     Filmstrip,
     MetricCurve,
+    PairedOutcomes,
     ProbeResults,
     ReportData,
     RewardPoint,
@@ -29,10 +31,11 @@ from interplay.evaluation.report_data import (
     StageThroughput,
 )
 from interplay.stages import evaluate_stage
-from interplay.stages.probe_files import read_chance, read_films, read_results
+from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_evaluation import Examination, examine
 from interplay.stages.run import Run
+from interplay.stages.stage_folder import StageFolder
 
 RECORDED_STAGES = ("collect", "clone", "clone-setter", "collect-agent", "mark", "reward", "reinforce", "evaluate")
 COUNT_FIELDS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
@@ -74,7 +77,6 @@ def report(run: Run) -> Path:
 def _summary(
     run: Run, material: ReportData, examined: Examination | None, records: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    names = {printed: key for key, printed in AGENT_LABELS.items()}
     shares = findings.shares(material.probes) if material.probes is not None else {}
     figures = findings.reward_model_figures(examined.results) if examined and examined.results else None
     return {
@@ -83,10 +85,9 @@ def _summary(
         "config": asdict(run.config),
         "versions": material.versions,
         "machine": material.machine,
-        "probes": {
-            task: {names[agent]: asdict(share) for agent, share in by_agent.items()}
-            for task, by_agent in shares.items()
-        },
+        "probes": _by_name(shares),
+        "listening": _by_name(listening(material.probes)) if material.probes else {},
+        "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {
             "pair_accuracy_heldout": figures.pair_accuracy.value,
@@ -102,6 +103,12 @@ def _summary(
         "throughput": _rates(records),
         "seconds": {name: record["seconds"] for name, record in records.items() if record},
     }
+
+
+def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Results by task and printed agent as JSON values by task and agent's name."""
+    names = {printed: key for key, printed in AGENT_LABELS.items()}
+    return {task: {names[agent]: asdict(each) for agent, each in found.items()} for task, found in results.items()}
 
 
 def _stage(name: str, record: Mapping[str, Any]) -> StageRecord:
@@ -131,7 +138,16 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
         seconds_per_step=spec.frames_per_step / spec.frames_per_second,
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
         chance=read_chance(folder),
+        hold=max(row.hold for row in rows),
+        pairs={
+            AGENT_LABELS[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))
+        },
+        answers={AGENT_LABELS[name]: count_answers(results) for name, results in found.items() if results},
     )
+
+
+def _pairs(folder: StageFolder, name: str, results: Sequence[ProbeResult]) -> dict[str, PairedOutcomes]:
+    return pair_outcomes(results, read_results(folder, name, OTHER_WORDS))
 
 
 def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:

@@ -74,7 +74,7 @@ def test_several_draws_of_the_random_mover_are_averaged_with_their_interval(worl
     assert len(set(single)) > 1, "one draw says little"
     several = measure_chance(worlds, probes, np.random.default_rng(1), draws=4)["go"]
     assert (several.draws, several.random) == (4, pytest.approx(np.mean(single)))
-    assert several.interval is not None and 0 < several.interval[0] < several.random < several.interval[1] < 1
+    assert several.interval is not None and 0 <= several.interval[0] < several.random < several.interval[1] < 1
 
 
 def test_a_rate_without_any_success_still_has_an_interval() -> None:

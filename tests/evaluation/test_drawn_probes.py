@@ -13,7 +13,8 @@ from interplay.env import registry
 from interplay.env.task import InfeasibleTask, Task, TaskSource
 from interplay.env.world import Start, View, World
 from interplay.evaluation.chance import RestingSeat
-from interplay.evaluation.probes import ProbePlayer, ProbesConfig, draw_probes
+from interplay.evaluation.probe_player import ProbePlayer
+from interplay.evaluation.probes import ProbesConfig, draw_probes
 
 
 def playhouse() -> World:

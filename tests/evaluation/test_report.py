@@ -15,14 +15,17 @@ from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.headlines import headlines
 from interplay.evaluation.metric_curves import read_curves, smoothed, tasks_by_kind
-from interplay.evaluation.probes import Film, Probe, ProbeResult
+from interplay.evaluation.probe_player import Film
+from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report import computed_results as results_of
 from interplay.evaluation.report import to_json, write_report
 from interplay.evaluation.report_data import (
+    AnswerCounts,
     ChanceLevel,
     Filmstrip,
     KindTraining,
     MetricCurve,
+    PairedOutcomes,
     ProbeResults,
     ReportData,
     RewardModelResults,
@@ -53,6 +56,11 @@ def probes(bc: float, rl: float, n: int = 100) -> ProbeResults:
         steps=10,
         seconds_per_step=0.5,
         chance={"go": ChanceLevel(0.05, 0.1)},
+        pairs={
+            agent: {task: PairedOutcomes(np.isfinite(steps(share)), np.zeros(n, bool)) for task in ("go", "lift")}
+            for agent, share in played.items()
+        },
+        answers={"BC": {"exist": AnswerCounts(5, 3, 2, {"yes": (4, 5), "no": (1, 5)})}},
     )
 
 
@@ -170,8 +178,8 @@ def test_figures_take_their_ink_from_the_page(whole: str) -> None:
 
 def test_every_section_of_an_empty_report_says_so() -> None:
     empty = render_page(ReportData())
-    assert empty.count("Not run.") == 9
-    assert empty.count('class="card missing"') == 5
+    assert empty.count("Not run.") == 10
+    assert empty.count('class="card missing"') == 6
     assert all(found.verdict is None for found in orderings.orderings(ReportData()))
 
 
@@ -274,13 +282,13 @@ def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, ver
     noise = np.array([-0.1, 0.1, -0.1, 0.1])
     points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise + end)]
     results = ReportData(reward_points=points)
-    assert words in headlines(results)[2].sentence
+    assert words in headlines(results)[3].sentence
     assert orderings.orderings(results)[0].verdict == verdict
 
 
 def test_answers_out_of_order_are_called_so() -> None:
     results = ReportData(answer_rewards={"correct": [-1.0, -1.1], "plausible": [0.5, 0.6]})
-    assert "not as expected" in headlines(results)[4].sentence
+    assert "not as expected" in headlines(results)[5].sentence
     assert orderings.orderings(results)[4].verdict == -1
 
 
@@ -378,7 +386,7 @@ def test_the_report_shows_each_tasks_score_without_listening() -> None:
     written = to_json(results_of(ReportData(probes=results)))
     assert written["chance"]["lift"]["answers"] == {"yes": 0.55, "no": 0.45}
     assert written["chance"]["go"] == {
-        "resting": 0.02, "random": 0.31, "answers": {}, "draws": 5, "interval": [0.25, 0.37]
+        "resting": 0.02, "random": 0.31, "answers": {}, "draws": 5, "interval": [0.25, 0.37], "hold": 0
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tiny_runs import copied, interplay, tiny
 
-KINDS = "evaluate.kinds=[go,exist]"
+PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
 
 
 def content(root: Path, name: str) -> Any:
@@ -21,7 +21,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of a run whose clone has been evaluated."""
     root = tmp_path_factory.mktemp("evaluated")
     for verb in ("collect", "clone", "evaluate"):
-        interplay(verb, tiny(root, KINDS))
+        interplay(verb, tiny(root, *PROBES))
     return root
 
 
@@ -30,9 +30,9 @@ def test_chance_is_measured_again_with_another_number_of_draws(evaluated: Path, 
     first = content(root, "chance.json")
     assert first["go"]["draws"] == 5 and first["exist"]["interval"] is None
     clone = (root / "run" / "evaluate" / "bc.json").stat().st_mtime_ns
-    interplay("evaluate", tiny(root, KINDS))
+    interplay("evaluate", tiny(root, *PROBES))
     assert content(root, "chance.json") == first, "the same draws are not repeated"
-    interplay("evaluate", tiny(root, KINDS, "evaluate.chance_draws=2"))
+    interplay("evaluate", tiny(root, *PROBES, "evaluate.chance_draws=2"))
     assert content(root, "chance.json")["go"]["draws"] == 2
     assert (root / "run" / "evaluate" / "bc.json").stat().st_mtime_ns == clone, "the agent did not play again"
 
@@ -44,7 +44,49 @@ def test_chance_of_an_older_version_is_measured_again(evaluated: Path, tmp_path:
         for kind, level in content(root, "chance.json").items()
     }
     (root / "run" / "evaluate" / "chance.json").write_text(json.dumps(old))
-    interplay("report", tiny(root, KINDS))  # reads it as one draw without an interval
+    interplay("report", tiny(root, *PROBES))  # reads it as one draw without an interval
     assert json.loads((root / "run" / "summary.json").read_text())["chance"]["go"]["draws"] == 1
-    interplay("evaluate", tiny(root, KINDS))
+    interplay("evaluate", tiny(root, *PROBES))
     assert content(root, "chance.json")["go"]["draws"] == 5
+
+
+def test_every_agent_plays_its_probes_under_other_words_too(evaluated: Path, tmp_path: Path) -> None:
+    found = content(evaluated, "bc.json")
+    for own, other in zip(found["results"], found["counterfactuals"], strict=True):
+        assert (own["kind"], own["seed"]) == (other["kind"], other["seed"]) and own["instruction"] != other[
+            "instruction"
+        ]
+        assert own["answer"] == other["answer"], "success is judged by the own task"
+    root = copied(evaluated, tmp_path)
+    interplay("report", tiny(root, *PROBES))
+    summary = json.loads((root / "run" / "summary.json").read_text())
+    assert set(summary["listening"]) == {"go", "exist"}
+    for by_agent in summary["listening"].values():
+        own, other = by_agent["bc"]["own"]["value"], by_agent["bc"]["other"]["value"]
+        assert by_agent["bc"]["difference"]["value"] == pytest.approx(own - other)
+    shares = summary["answers"]["exist"]["bc"]
+    assert sum(shares[what]["value"] for what in ("right", "wrong", "silent")) == pytest.approx(1)
+    assert "Do the agents listen?" in (root / "run" / "report.html").read_text()
+
+
+def test_probes_are_played_again_where_success_has_to_last_longer(evaluated: Path, tmp_path: Path) -> None:
+    root = copied(evaluated, tmp_path)
+    assert {row["hold"] for row in content(root, "bc.json")["results"]} == {4}
+    interplay("evaluate", tiny(root, *PROBES, "evaluate.hold_steps=1", "evaluate.counterfactuals=0"))
+    again = content(root, "bc.json")
+    assert {row["hold"] for row in again["results"]} == {1} and again["counterfactuals"] == []
+    assert content(root, "chance.json")["go"]["hold"] == 1
+    interplay("evaluate", tiny(root, *PROBES, "evaluate.hold_steps=1"))
+    assert len(content(root, "bc.json")["counterfactuals"]) == 6
+
+
+def test_results_of_an_older_version_are_reported_as_they_are(evaluated: Path, tmp_path: Path) -> None:
+    root = copied(evaluated, tmp_path)
+    for file in (root / "run" / "evaluate").glob("[be]*.json"):
+        found = json.loads(file.read_text())
+        newer = ("hold", "answer")
+        rows = [{key: row[key] for key in row if key not in newer} for row in found["results"]]
+        file.write_text(json.dumps({"agent": found["agent"], "results": rows}))
+    interplay("report", tiny(root, *PROBES))
+    summary = json.loads((root / "run" / "summary.json").read_text())
+    assert set(summary["probes"]) == {"go", "exist"} and summary["listening"] == summary["answers"] == {}

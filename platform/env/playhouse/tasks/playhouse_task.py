@@ -44,6 +44,10 @@ class PlayhouseTask(Task):
         fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
         return cls(**fields)
 
+    def differs_from(self, other: Task) -> bool:
+        same_goal = self.answer is None and isinstance(other, PlayhouseTask) and self._goal() == other._goal()
+        return not same_goal and super().differs_from(other)
+
     def is_done(self, facts: HouseFacts) -> bool:
         """Tests whether an instruction is carried out at this moment; False for questions."""
         return False
@@ -77,6 +81,13 @@ class PlayhouseTask(Task):
     def misreading(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask | None:
         """Draws a misinterpretation, still without a baseline; None if the task cannot be misinterpreted."""
         return None
+
+    def _goal(self) -> list[str]:
+        """The values of the fields apart from the wording. Sorted, as "x next to y" is the same as "y next to x"."""
+        wording = ("instruction", "cue", "modifier", "baseline")
+        values = [value for name, value in self._stored_fields() if name not in wording]
+        parts = [value._goal() if isinstance(value, PlayhouseTask) else [repr(value)] for value in values]
+        return sorted(chain.from_iterable(parts))
 
     def _stored_fields(self) -> Iterator[tuple[str, Any]]:
         for each in fields(self):

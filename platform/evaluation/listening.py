@@ -1,0 +1,104 @@
+"""Listening: how much success depends on the words, and what agents answer to questions.
+
+An agent listens if it succeeds more often under a probe's own words than under those of another task, in the same house
+and from the same start. The difference is 1 for an agent that always follows the words, and 0 for one that ignores
+them, however often it succeeds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interplay.evaluation.estimates import Estimate, paired_bootstrap, success_share, wilson
+from interplay.evaluation.probes import ProbeResult
+from interplay.evaluation.report_data import AnswerCounts, PairedOutcomes, ProbeResults
+
+LISTENING_BOOTSTRAP_SEED = 20221123  # fixed, so that reports of the same results have the same numbers
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Success under own words and under other words, and what the own words add."""
+
+    own: Estimate
+    other: Estimate
+    difference: Estimate  # paired, with a bootstrap interval over the probes
+
+
+@dataclass(frozen=True)
+class AnswerShares:
+    """Shares of the questions of a kind that were answered right, wrong, or not at all."""
+
+    right: Estimate
+    wrong: Estimate
+    silent: Estimate
+    by_answer: dict[str, Estimate]  # right answer -> share of these questions that were answered right
+
+
+def pair_outcomes(own: Sequence[ProbeResult], other: Sequence[ProbeResult]) -> dict[str, PairedOutcomes]:
+    """Pairs the results of probes and of their counterfactuals by kind; probes without one are left out."""
+    told = {(result.kind, result.index): result.success_step is not None for result in other}
+    paired = [result for result in own if (result.kind, result.index) in told]
+    return {
+        kind: PairedOutcomes(
+            own=np.array([result.success_step is not None for result in paired if result.kind == kind]),
+            other=np.array([told[kind, result.index] for result in paired if result.kind == kind]),
+        )
+        for kind in dict.fromkeys(result.kind for result in paired)
+    }
+
+
+def count_answers(results: Sequence[ProbeResult]) -> dict[str, AnswerCounts]:
+    """Counts the answers to questions by kind; results of older versions don't say which probes are questions."""
+    questions = [result for result in results if result.answer is not None]
+    counts = {}
+    for kind in dict.fromkeys(result.kind for result in questions):
+        asked = [result for result in questions if result.kind == kind]
+        right = [result for result in asked if result.success_step is not None]
+        silent = sum(not result.said for result in asked)
+        times_asked, times_right = (Counter(str(each.answer) for each in some) for some in (asked, right))
+        by_answer = {answer: (times_right[answer], times) for answer, times in times_asked.most_common()}
+        counts[kind] = AnswerCounts(len(right), len(asked) - len(right) - silent, silent, by_answer)
+    return counts
+
+
+def listening(probes: ProbeResults) -> dict[str, dict[str, Listening]]:
+    """How much each agent listens, by task, then by agent."""
+    return {
+        task: {agent: _compare([pairs[task]]) for agent, pairs in probes.pairs.items() if task in pairs}
+        for task in probes.tasks
+        if any(task in pairs for pairs in probes.pairs.values())
+    }
+
+
+def joint_listening(probes: ProbeResults, agent: str) -> Listening | None:
+    """How much an agent listens over the joint movement tasks, or over all if it played none of those."""
+    pairs = probes.pairs.get(agent, {})
+    chosen = [pairs[task] for task in probes.joint if task in pairs] or list(pairs.values())
+    return _compare(chosen) if chosen else None
+
+
+def answer_shares(probes: ProbeResults) -> dict[str, dict[str, AnswerShares]]:
+    """Shares of right and wrong answers and of silence by kind of question, then by agent."""
+    return {
+        task: {agent: _shares(counts[task]) for agent, counts in probes.answers.items() if task in counts}
+        for task in probes.tasks
+        if any(task in counts for counts in probes.answers.values())
+    }
+
+
+def _compare(pairs: Sequence[PairedOutcomes]) -> Listening:
+    own, other = (np.concatenate([getattr(pair, words) for pair in pairs]) for words in ("own", "other"))
+    strata = np.repeat(np.arange(len(pairs)), [len(pair.own) for pair in pairs])
+    rng = np.random.default_rng(LISTENING_BOOTSTRAP_SEED)
+    return Listening(success_share(own), success_share(other), paired_bootstrap(own, other, rng, strata=strata))
+
+
+def _shares(counts: AnswerCounts) -> AnswerShares:
+    total = counts.right + counts.wrong + counts.silent
+    right, wrong, silent = (wilson(count, total) for count in (counts.right, counts.wrong, counts.silent))
+    return AnswerShares(right, wrong, silent, {answer: wilson(*each) for answer, each in counts.by_answer.items()})

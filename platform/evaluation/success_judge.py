@@ -1,0 +1,48 @@
+"""Judge of one play of a task: whether it succeeded, and when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from interplay.env.task import Task
+from interplay.env.world import WorldSpec
+
+
+class SuccessJudge:
+    """Judges a task step by step. An instruction succeeds once it has stayed done for `hold` steps.
+
+    Passing by a place, or bumping into what was to be moved, is thus no success. The success counts from the step at
+    which the task was done, which must lie within `limit`; a play in which it is done at the limit continues until it
+    has been held, or no longer is. A world that ends the episode while the task is done leaves no time to undo it, so
+    that counts as held. A question is answered once, by the first utterance.
+    """
+
+    def __init__(self, task: Task, *, limit: int, hold: int) -> None:
+        self._task = task
+        self._limit = limit
+        self._hold = 0 if task.answer is not None else hold
+        self._done_since: int | None = None
+        self.success_step: int | None = None  # step at which the task was done; None: no success so far
+
+    def is_over(self, step: int, facts: Any, said: Sequence[str], *, world_done: bool) -> bool:
+        """Judges the moment after `step` steps; returns whether the play is over.
+
+        Args:
+            said: the solver's utterances since it heard the task, oldest first.
+            world_done: the world has ended the episode.
+        """
+        if not self._task.success(facts, said):
+            self._done_since = None
+        elif self._done_since is None:
+            self._done_since = step
+        if self._done_since is not None and (world_done or step - self._done_since >= self._hold):
+            self.success_step = self._done_since
+        answered = self._task.answer is not None and bool(said)
+        out_of_time = step >= self._limit and self._done_since is None
+        return self.success_step is not None or answered or world_done or out_of_time
+
+
+def one_second(spec: WorldSpec) -> int:
+    """The number of steps that come nearest to a second in this world, at least 1."""
+    return max(1, round(spec.frames_per_second / spec.frames_per_step))
