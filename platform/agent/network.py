@@ -19,6 +19,7 @@ from torch.nn import functional
 from interplay.agent.encoder import Encoded, Encoder
 from interplay.agent.heads import MovementHead, ScalarHead
 from interplay.agent.language import LanguageHead
+from interplay.agent.mark_head import MarkHead
 from interplay.agent.observation import Layout
 from interplay.agent.recurrent import RecurrentCore, RecurrentState, Step, lstm_step
 from interplay.agent.sizes import AgentConfig
@@ -32,7 +33,7 @@ class AgentOutput(NamedTuple):
     movement: Tensor | None  # logits [T, B, A, K, M]: see `MovementHead`
     gate: Tensor | None  # [T, B], logit of speaking
     value: Tensor  # [T, B]
-    utility: Tensor | None  # [T, B]; only of a reward model
+    utility: Tensor | None  # [T, B]; only of a reward model with utility
     vision: Tensor | None  # [T, B, 2 C], image features before text conditioning; only for CSS
     language: Tensor | None  # [T, B, W], text features alone
 
@@ -121,9 +122,11 @@ class CSSDiscriminator(nn.Module):
 
 
 class Agent(nn.Module):
-    """Policy and value network; with `utility`, a reward model."""
+    """Policy and value network; with `utility` or `marks`, a reward model."""
 
-    def __init__(self, config: AgentConfig, layout: Layout, vocabulary_size: int, utility: bool = False) -> None:
+    def __init__(
+        self, config: AgentConfig, layout: Layout, vocabulary_size: int, utility: bool = False, marks: bool = False
+    ) -> None:
         super().__init__()
         self.config = config
         self.layout = layout
@@ -146,6 +149,7 @@ class Agent(nn.Module):
         self.value = ScalarHead(core, config.value_hidden)
         utility_inputs = core if config.utility_remembers else config.lstm
         self.utility = ScalarHead(utility_inputs, config.value_hidden) if utility else None
+        self.marks = MarkHead(core, config.lstm) if marks else None  # has its own memory; see `MarkHead`
         tower = self.encoder.tower
         self.css = (
             CSSDiscriminator(2 * tower.channels, config.width, config.contrast_hidden)

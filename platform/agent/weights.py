@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from interplay.agent.network import Agent
 
 Weights = dict[str, NDArray[np.generic]]
-UTILITY_PREFIX = "utility."
+UTILITY_PREFIX, MARK_PREFIX = "utility.", "marks."
+REWARD_HEADS = (UTILITY_PREFIX, MARK_PREFIX)  # which a policy lacks
 
 
 def export_weights(agent: Agent) -> Weights:
@@ -20,13 +21,13 @@ def export_weights(agent: Agent) -> Weights:
 
 
 def load_weights(agent: Agent, weights: Mapping[str, NDArray[np.generic]]) -> None:
-    """Copy weights into the agent. A reward model accepts a policy's weights and keeps its own utility head.
+    """Copy weights into the agent. A reward model accepts a policy's weights and keeps its own head.
 
     Raises:
         ValueError: other weights are missing, unknown or of another shape.
     """
     own = agent.state_dict()
-    missing = sorted(name for name in own if name not in weights and not name.startswith(UTILITY_PREFIX))
+    missing = sorted(name for name in own if name not in weights and not name.startswith(REWARD_HEADS))
     unknown = sorted(name for name in weights if name not in own)
     shapes = [
         f"{name} {weights[name].shape} into {tuple(own[name].shape)}"

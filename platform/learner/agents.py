@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
@@ -25,6 +25,7 @@ def describe_agent(agent: Agent, vocabulary: Vocabulary) -> dict[str, Any]:
         "world": asdict(agent.layout.world),
         "vocabulary": vocabulary.to_json(),
         "utility": agent.utility is not None,
+        "marks": agent.marks is not None,
         "role": agent.layout.role,
     }
     plain: dict[str, Any] = json.loads(json.dumps(description))  # tuples become lists, as they will when read back
@@ -50,6 +51,8 @@ def check_same_agent(checkpoint: Checkpoint, wanted: Mapping[str, Any]) -> None:
         ]
     if checkpoint.description["utility"] != wanted["utility"]:
         different.append("only one of them has a utility head")
+    if checkpoint.description.get("marks", False) != wanted.get("marks", False):
+        different.append("only one of them predicts marks")
     if there.role != here.role:
         different.append(f"it plays the {there.role} there, the {here.role} here")
     if their_words != our_words:
@@ -93,11 +96,13 @@ def check_description(checkpoint: Checkpoint) -> Checkpoint:
     return checkpoint
 
 
-def build_agent(description: Mapping[str, Any], utility: bool | None = None) -> tuple[Agent, Vocabulary]:
-    """Build the agent that a checkpoint describes, with random weights; `utility` overrides if it has that head."""
+def build_agent(
+    description: Mapping[str, Any], head: Literal["utility", "marks", "none"] | None = None
+) -> tuple[Agent, Vocabulary]:
+    """Build the agent that a checkpoint describes, with random weights; `head` overrides its head of a reward model."""
     config, layout, vocabulary = read_description(description)
-    head = description["utility"] if utility is None else utility
-    return Agent(config, layout, len(vocabulary), utility=head), vocabulary
+    has = {each: description.get(each, False) if head is None else head == each for each in ("utility", "marks")}
+    return Agent(config, layout, len(vocabulary), **has), vocabulary
 
 
 def load_agent(path: Path) -> tuple[Agent, Vocabulary]:

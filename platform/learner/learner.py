@@ -7,19 +7,20 @@ It is independent of processes and files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from interplay.agent.mark_head import MarkState, mark_classes
 from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
-from interplay.learner.batch import LearnerBatch, Tensors, to_tensors
+from interplay.learner.batch import LearnerBatch, Tensors, UnrollTensors, to_tensors
 from interplay.learner.config import LearnerConfig
 from interplay.learner.forward import Forward
 from interplay.learner.losses import shuffled_lanes
@@ -52,6 +53,7 @@ class Learner:
         self._ranks_checked = False
         self._generator = generator
         self._dataset_state = agent.initial_state(dataset_lanes)
+        self._mark_state = None if agent.marks is None else agent.marks.initial_state(dataset_lanes)
         # A fused kernel on GPUs; None is torch's default on the CPU.
         self._fused = True if self.device.type == "cuda" else None
         self._optimizer = torch.optim.Adam(
@@ -121,8 +123,12 @@ class Learner:
             "optimizer": self._optimizer.state_dict(),
             "updates": self.updates,
             "generator": self._generator.get_state(),
-            "dataset_state": [self.group.gather(part[None])[0].cpu() for part in self._dataset_state],
+            "dataset_state": self._all_lanes(self._dataset_state),
+            **({} if self._mark_state is None else {"mark_state": self._all_lanes(self._mark_state)}),
         }
+
+    def _all_lanes(self, state: Iterable[Tensor]) -> list[Tensor]:
+        return [self.group.gather(part[None])[0].cpu() for part in state]
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restore a result of `state`, on any device and with any number of ranks.
@@ -141,6 +147,8 @@ class Learner:
             raise ValueError(f"the saved state is of {found} dataset lanes, here are {self.group.size} x {lanes}")
         own = slice(self.group.rank * lanes, (self.group.rank + 1) * lanes)
         self._dataset_state = RecurrentState(*(part[own].to(self.device) for part in state["dataset_state"]))
+        if self._mark_state is not None:
+            self._mark_state = MarkState(*(part[own].to(self.device) for part in state["mark_state"]))
         self._ranks_checked = False
 
     def _check_ranks(self) -> None:
@@ -183,8 +191,18 @@ class Learner:
             permutation,
             objective,
             self.group.gather,
+            self._mark_logits(output.core[:, lanes:], batch.demonstrated),
         )
         return terms
+
+    def _mark_logits(self, core: Tensor, rows: UnrollTensors) -> Tensor | None:
+        """The logits of the marks, given the true ones before them; None unless the agent predicts marks."""
+        if self.agent.marks is None or self._mark_state is None:
+            return None
+        marks = mark_classes(rows.host["positive"], rows.host["negative"]).to(core.device, non_blocking=True)
+        logits, after = self.agent.marks(core, marks, rows.device["first"], self._mark_state)
+        self._mark_state = MarkState(*(part.detach() for part in after))
+        return cast(Tensor, logits)
 
     def _merge_terms(self, terms: list[Term]) -> tuple[Tensor, dict[str, Tensor]]:
         """This rank's share of the loss over all lanes, and the metrics over all lanes: scalars by name."""

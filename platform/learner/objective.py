@@ -1,7 +1,7 @@
 """The weighted loss terms of one update: which losses apply to which lanes, and their metrics.
 
 Rollout lanes (an agent acted) get the terms of `interplay.learner.rollout_terms`. Demonstrated lanes (people or scripts
-acted) get behavioral cloning and CSS, and in a reward model the marks' IBT loss.
+acted) get behavioral cloning and CSS, and in a reward model the IBT loss of the marks, or their likelihood.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import torch
 from torch import Tensor
 
 from interplay.agent.heads import movement_log_probs
+from interplay.agent.mark_head import mark_classes
 from interplay.agent.network import Agent, AgentOutput
 from interplay.learner import losses
 from interplay.learner.averages import Mean
 from interplay.learner.batch import UnrollTensors
 from interplay.learner.ibt import ibt_loss
+from interplay.learner.mark_loss import mark_loss
 
 Ratio = Literal["joint", "head", "action"]
 
@@ -35,6 +37,7 @@ class LossWeights:
     value: float = 1.0
     gate_kl: float = 1e-3
     ibt: float = 1.0
+    marks: float = 1.0  # of an autoregressive reward model
     entropy: float = 0.0  # of the movement and the gate; the paper has no such term
 
     def __post_init__(self) -> None:
@@ -106,12 +109,14 @@ def demonstration_terms(
     permutation: Tensor,
     config: ObjectiveConfig,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
+    mark_logits: Tensor | None = None,
 ) -> Iterator[Term]:
-    """Yields the cloning and CSS terms, and the IBT term if the agent has a utility head.
+    """Yields the cloning and CSS terms, and the term of the marks if the agent is a reward model.
 
     Args:
         output: the agent's output for all T + 1 rows of the demonstrated lanes. Dataset unrolls do not overlap, so
             every row counts.
+        mark_logits: of a reward model that predicts marks, [T + 1, b, 3].
         rows: a dataset unroll.
         permutation: int64 [b], index of the lane whose language is paired with each lane's vision.
         gather: see `interplay.learner.losses.css`.
@@ -147,6 +152,12 @@ def demonstration_terms(
         )
         averages = each_mean({"ibt_accuracy": ibt.accuracy, "ibt_margin": ibt.margin}, ibt.pairs)
         yield Term("ibt", (Mean(ibt.loss, ibt.pairs),), weights.ibt, averages, {"ibt_pairs": ibt.pairs})
+    if mark_logits is not None:
+        marks = mark_classes(host["positive"], host["negative"]).to(mark_logits.device, non_blocking=True)
+        found = mark_loss(logits=mark_logits, marks=marks)
+        averages = {"marks_predicted": (Mean(found.predicted, found.rows),)}
+        averages["marks_sign_accuracy"] = (Mean(found.sign_accuracy, found.marked),)
+        yield Term("marks", (Mean(found.loss, found.rows),), weights.marks, averages, {"marks_seen": found.marked})
 
 
 def _language_cloning(

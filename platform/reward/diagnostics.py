@@ -14,6 +14,8 @@ from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.arrays import Float32Array
 from interplay.learner.ibt import pair_signs
+from interplay.reward.mark_reward import MarkReward
+from interplay.reward.reward_functions import LaneState
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ def utilities(
     beat: Callable[[str], None] = lambda what: None,
 ) -> list[Float32Array]:
     """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
+
+    Of a model that predicts marks, the sum of the marks that it draws up to the row: what its rewards sum to.
 
     Args:
         rows: number of rows of each episode in one forward.
@@ -110,7 +114,9 @@ def other_instructions(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[n
 def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
     """Utilities [longest, episodes] of a batch of episodes, `rows` rows per forward."""
     longest = max(len(arrays["first"]) for arrays in batch)
-    found, state = [], model.eval().initial_state(len(batch))
+    if model.eval().marks is not None:
+        return _summed_marks(model, batch, rows, beat)
+    found, state = [], model.initial_state(len(batch))
     for start in range(0, longest, rows):
         beat(f"row {start}")
         with torch.inference_mode():
@@ -130,3 +136,17 @@ def _joined(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> dic
             block[: len(piece), lane] = piece
         joined[key] = torch.from_numpy(block).to(model.device)
     return joined
+
+
+def _summed_marks(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
+    """The sums of drawn marks [longest, episodes]; each episode is a lane with draws of its own."""
+    function, state, longest = MarkReward(model, 0), LaneState(), max(len(arrays["first"]) for arrays in batch)
+    rewards = []
+    for start in range(0, longest - 1, rows):
+        beat(f"row {start}")
+        stop = min(start + rows + 1, longest)
+        arrays = {key: value.cpu().numpy() for key, value in _joined(model, batch, start, stop).items()}
+        scored = function.score({**arrays, "last": np.zeros((stop - start, len(batch)), bool)}, state)
+        state = scored.lane_state
+        rewards.append(torch.from_numpy(scored.reward))
+    return torch.cat([torch.zeros(1, len(batch)), *rewards]).cumsum(0)

@@ -13,7 +13,7 @@ text. The response holds
 | key | shape | meaning |
 |---|---|---|
 | reward | float32 [T, b] | the reward of the step between two rows; 0 across an episode boundary |
-| utility | float32 [T + 1, b] | the utility of each row |
+| utility | float32 [T + 1, b] | the utility of each row; missing for a model that predicts marks |
 | hidden, cell | float32 [b, D] | the state of the lanes before row T, which is row 0 of the next request |
 
 and the header X-Reward-Version. Errors are JSON {"error": ...}: 400 for an invalid request, 404 and 405 for unknown
@@ -181,11 +181,11 @@ def _utterances(arrays: Arrays, theirs: NDArray[Any] | None, ours: Vocabulary) -
 
 def write_answer(scored: ScoredUnroll) -> bytes:
     """The body of a score response."""
-    assert scored.utility is not None and scored.lane_state.reward is not None
+    assert scored.lane_state.reward is not None
     file = io.BytesIO()
     arrays: dict[str, Any] = {
         "reward": scored.reward,
-        "utility": scored.utility,
+        **({} if scored.utility is None else {"utility": scored.utility}),
         **scored.lane_state.reward._asdict(),
     }
     np.savez(file, **arrays)

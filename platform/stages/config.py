@@ -20,6 +20,8 @@ from interplay.runtime.config import ActorsConfig, RuntimeConfig
 from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig
 
+LEARNED_REWARDS = ("ibt", "ar")  # values of reinforce.reward
+
 
 @dataclass(frozen=True)
 class RunConfig:
@@ -107,6 +109,9 @@ class MarkConfig:
 class RewardConfig(TrainingStageConfig):
     """Training of the reward model."""
 
+    # `ibt`: a utility that orders moments as raters do, whose change is the reward. `ar`: predicts the raters' marks
+    # one after another; the reward is a mark drawn from it (A.5 of the paper).
+    model: Literal["ibt", "ar"] = "ibt"
     augmentation: AugmentationConfig = field(default_factory=AugmentationConfig)
     heldout_episodes: int = 200  # episodes on which pair accuracy is measured during training
     measure_every: int = 100  # updates between measurements
@@ -124,7 +129,8 @@ class ReinforceConfig(TrainingStageConfig):
 
     actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
     updates_per_batch: int = 1
-    reward: Literal["ibt", "scripted", "world"] = "ibt"  # the learned model, true progress, or the world's own reward
+    # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `world`: its own reward.
+    reward: Literal["ibt", "ar", "scripted", "world"] = "ibt"
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement
     start: str = "clone"  # stage or path of the checkpoint that gives the first weights and the KL's reference gate
@@ -183,6 +189,11 @@ class Config:
         if self.runtime.kind == "in_process" and self.actors.inference == "service":
             problems.append("actors.inference=service is a separate process, of use under Ray only; add runtime=ray")
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
+        if self.reward.model == "ar" and self.reward.dataset.windows == "marked":
+            problems.append(
+                "reward.dataset.windows=marked reads windows around marks, from which reward.model=ar would learn to "
+                "mark far too often: set reward.dataset.windows=stream"
+            )
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
         if self.reinforce.actor.learned_setters and self.reinforce.reward == "scripted":
@@ -192,7 +203,7 @@ class Config:
                 "reward model with reinforce.reward=ibt, or replay recorded setters with "
                 "reinforce.actor.learned_setters=0"
             )
-        if self.runtime.reward.follow and self.reinforce.reward != "ibt":
+        if self.runtime.reward.follow and self.reinforce.reward not in LEARNED_REWARDS:
             problems.append(
                 "runtime.reward.follow=true takes up newer reward models, and reinforce.reward="
                 f"{self.reinforce.reward} uses none: leave runtime.reward.follow out, or use the model with "

@@ -30,6 +30,7 @@ from interplay.reward.diagnostics import (
     utilities,
     with_instruction,
 )
+from interplay.reward.mark_prediction import mark_prediction
 from interplay.stages.run import ReportActivity, ignore_activity
 
 CACHE_BYTES = 2**30
@@ -86,9 +87,13 @@ class HeldOutEpisodes:
 
     def metrics(self, model: Agent, beat: ReportActivity = ignore_activity) -> Mapping[str, float]:
         """Metrics logged during training; calls `beat` with the progress of the measurement."""
-        agreed = self.measure(model, beat=beat).agreement
+        metrics = {"heldout_pair_accuracy": self.measure(model, beat=beat).agreement.accuracy}
+        if model.marks is not None:
+            found = mark_prediction(model, (self.arrays(index) for index in range(len(self))))
+            metrics |= {"heldout_mark_auc": found.auc, "heldout_mark_likelihood": found.likelihood}
+            metrics["heldout_mark_sign_accuracy"] = found.sign_accuracy
         model.train()
-        return {"heldout_pair_accuracy": agreed.accuracy}
+        return metrics
 
     def _instructions(self) -> list[NDArray[np.int16]]:
         """The first utterance of each episode that its solver heard, [L]; zeros without one."""

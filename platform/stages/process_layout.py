@@ -24,6 +24,7 @@ from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.inline import InlineDemonstrations
 from interplay.runtime.messages import DatasetWorker
 from interplay.runtime.seeding import torch_generator
+from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import ALONE, Share, dataset_actor
 
@@ -68,7 +69,7 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
     plays = name == "reinforce"
     reinforce = run.config.reinforce
     weights, deciding = reinforce.learner.objective.weights, run.config.actors
-    judged = reinforce.reward == "ibt" or weights.gate_kl > 0
+    judged = reinforce.reward in LEARNED_REWARDS or weights.gate_kl > 0
     work = SupervisedStage(
         name=name,
         folder=run.stage(name).path,

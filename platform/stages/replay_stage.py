@@ -99,7 +99,7 @@ def _utility(run: Run, world: World, episode: Episode) -> NDArray[np.float32] | 
         wanted = "reward"
     path = checkpoint_of(run, wanted).path
     model, vocabulary = load_agent(path)
-    if model.utility is None:
+    if model.utility is None and model.marks is None:
         raise ValueError(
             f"{path} is a policy without utility; give replay.reward=reward, the path of a reward model, or none"
         )

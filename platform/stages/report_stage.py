@@ -43,7 +43,16 @@ AGENT_LABELS = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN_METRICS = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
-    "reward": ("ibt", "ibt_accuracy", "heldout_pair_accuracy", "css_accuracy"),
+    "reward": (
+        "ibt",
+        "ibt_accuracy",
+        "marks",
+        "marks_sign_accuracy",
+        "heldout_mark_auc",
+        "heldout_mark_sign_accuracy",
+        "heldout_pair_accuracy",
+        "css_accuracy",
+    ),
     "reinforce": ("return", "success", "value", "rho", "effective_share", "gate_kl"),
 }
 

@@ -16,9 +16,10 @@ from interplay.learner import checkpoint
 from interplay.learner.agents import build_agent, check_same_agent, read_description
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.learner.device import find_device
-from interplay.reward.learned_reward import LearnedReward
+from interplay.reward.mark_reward import learned_reward
 from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction
 from interplay.reward.translated_reward import TranslatedReward
+from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 
@@ -48,7 +49,7 @@ def build_reward_function(run: Run, model: RewardModel | None, device: torch.dev
         return ProgressReward() if run.config.reinforce.reward == "scripted" else EnvironmentReward()
     agent, _ = build_agent(model.description)
     load_weights(agent, model.weights)
-    learned = LearnedReward(agent.to(device), model.version)
+    learned = learned_reward(agent.to(device), model.version)
     return learned if model.translation is None else TranslatedReward(learned, model.translation)
 
 
@@ -88,11 +89,18 @@ def reward_source(run: Run) -> RewardSource:
     Raises:
         CheckpointError: the reward is learned, and the run has no reward model, or one of another size of step.
     """
-    if run.config.reinforce.reward != "ibt":
+    kind = run.config.reinforce.reward
+    if kind not in LEARNED_REWARDS:
         return RewardSource(run, None, _no_newer_model)
     # The order matters: a model saved between the two reads is then reported as newer, rather than missed.
     newer = newer_reward_models(run) if run.config.runtime.reward.follow else _no_newer_model
     found = checkpoint_of(run, "reward")
+    trained = "ar" if found.description.get("marks") else "ibt"
+    if trained != kind:
+        raise CheckpointError(
+            f"the reward model of {found.path} is of reward.model={trained}, and reinforce.reward={kind} needs one of "
+            f"{kind}: set reinforce.reward={trained}, or train the other one in a run of its own"
+        )
     weights = {name: tensor.numpy() for name, tensor in found.weights().items()}
     translation = _translation(checkpoint_of(run, run.config.reinforce.start), found)
     return RewardSource(run, RewardModel(found.description, weights, found.step, translation), newer)

@@ -1,4 +1,4 @@
-"""The reward stage: trains a model of the raters' marks, from the agent's weights, by IBT, cloning and CSS."""
+"""The reward stage: trains a model of the raters' marks (IBT or AR), from the agent's weights, with cloning and CSS."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from interplay.stages.training_loop import train_stage
 from interplay.stages.word_coverage import check_start_coverage
 
 STAGE = "reward"
+SHOWN = {  # on the progress line, by kind of model
+    "ibt": {"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"},
+    "ar": {"marks": "marks", "signs right": "marks_sign_accuracy", "held-out": "heldout_mark_auc"},
+}
 
 
 def train_reward(run: Run) -> None:
@@ -38,7 +42,9 @@ def train_reward(run: Run) -> None:
     snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "mark")
     check_start_coverage(run, config.start, snapshot)
     train_on = EpisodeFilter(split="train", marked=True)
-    agent, vocabulary = start_from(run, config.start, utility=True, from_scratch=config.from_scratch)
+    agent, vocabulary = start_from(
+        run, config.start, head="utility" if config.model == "ibt" else "marks", from_scratch=config.from_scratch
+    )
     if config.augmentation.mirror and agent.previous is not None:
         raise ValueError(
             f"{STAGE}.augmentation.mirror={config.augmentation.mirror:g} mirrors pictures but not actions, "
@@ -66,7 +72,7 @@ def train_reward(run: Run) -> None:
         measure=partial(_measured, run, heldout, agent) if len(heldout) else None,
         measure_every=config.measure_every,
     )
-    show = {"ibt": "ibt", "pairs right": "ibt_accuracy", "held-out": "heldout_pair_accuracy"}
+    show = SHOWN[config.model]
     start_shown = None if config.from_scratch else start
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))

@@ -192,7 +192,7 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
             f"actors.service.gpus={resources.gpus:g}: a GPU is set aside, and torch {torch.__version__} sees none; see "
             "CUDA or CPU torch in CONTRIBUTING.md, or decide on the CPU with actors.service.gpus=0"
         )
-    agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, utility=False)
+    agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, head="none")
     model = InferenceModel(agent.to(find_device("cuda" if resources.gpus else "cpu")))
     for version, each in zip(versions, weights, strict=True):
         model.publish(version, each, versions)

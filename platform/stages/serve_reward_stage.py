@@ -14,8 +14,9 @@ from interplay.agent.weights import Weights, export_weights, load_weights
 from interplay.learner.agents import build_agent, check_same_agent, describe_agent, load_agent
 from interplay.learner.checkpoint import Checkpoint, read
 from interplay.learner.device import find_device
-from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.local_scorer import LocalScorer, ReadVersion
+from interplay.reward.mark_reward import learned_reward, state_width
+from interplay.reward.reward_functions import RewardFunction
 from interplay.reward.reward_server import Scorer, serve
 from interplay.runtime.cluster_token import set_cluster_token
 from interplay.runtime.crashes import WorkerFailed
@@ -44,7 +45,7 @@ def serve_reward(run: Run, on_listening: Callable[[str, int], None]) -> None:
         return {name: tensor.numpy() for name, tensor in newer.weights().items()}, newer.step
 
     with _scorer(run, found, model, read_version) as scorer, StopRequest() as stop:
-        server = serve(scorer, vocabulary, model.layout, model.config.lstm, run.config.serve)
+        server = serve(scorer, vocabulary, model.layout, state_width(model), run.config.serve)
         thread = threading.Thread(target=server.serve_forever, name="reward-service", daemon=True)
         thread.start()
         try:
@@ -70,8 +71,8 @@ def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion
     return replicated(make, found.step, read_version, run.config.runtime, run.crashes)
 
 
-def _learned_reward(model: Agent, version: int) -> LearnedReward:
-    return LearnedReward(model.to(find_device("auto")), version)
+def _learned_reward(model: Agent, version: int) -> RewardFunction:
+    return learned_reward(model.to(find_device("auto")), version)
 
 
 def _scoring_replica(

@@ -17,6 +17,7 @@ from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
+from interplay.agent.weights import REWARD_HEADS
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
@@ -75,23 +76,25 @@ def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
     return found
 
 
-def start_from(run: Run, name: str, *, utility: bool = False, from_scratch: bool = False) -> tuple[Agent, Vocabulary]:
-    """A new agent with the weights of another stage; with `utility`, a reward model with an untrained utility head.
+def start_from(
+    run: Run, name: str, *, head: Literal["utility", "marks", "none"] = "none", from_scratch: bool = False
+) -> tuple[Agent, Vocabulary]:
+    """A new agent with the weights of another stage; with a `head`, a reward model whose head is untrained.
 
     With `from_scratch`, only the architecture and the vocabulary come from the other stage; the weights are new.
     """
     found = checkpoint_of(run, name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(run.seed, "start", name))  # for weights that the checkpoint lacks: the new head
-        agent, vocabulary = build_agent(found.description, utility=utility)
+        agent, vocabulary = build_agent(found.description, head)
     if from_scratch:
         return agent, vocabulary
     try:
         missing = agent.load_state_dict(found.weights(), strict=False)
     except RuntimeError as error:
         raise CheckpointError(f"{found.path / 'agent.pt'} does not fit its description: {error}") from error
-    lost, spare = (  # utility heads may differ: a clone has none, and a policy started from a reward model needs none
-        [key for key in keys if not key.startswith("utility.")]
+    lost, spare = (  # these heads may differ: a clone has none, and a policy started from a reward model needs none
+        [key for key in keys if not key.startswith(REWARD_HEADS)]
         for keys in (missing.missing_keys, missing.unexpected_keys)
     )
     if lost or spare:

@@ -36,7 +36,7 @@ def test_a_restored_agent_equals_the_saved_one(tmp_path: Path, utility: bool) ->
 
 def test_a_reward_model_is_built_from_a_policys_checkpoint() -> None:
     described = describe_agent(tiny_agent(LineWorld()), WORDS)
-    assert build_agent(described, utility=True)[0].utility is not None
+    assert build_agent(described, "utility")[0].utility is not None
     assert build_agent(described)[0].utility is None
 
 

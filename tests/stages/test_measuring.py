@@ -164,7 +164,7 @@ def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path:
 def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path) -> None:
     run, snapshot = begun(copied(rewarded, tmp_path))
     run, heartbeat = watched(run, "learns")
-    agent, vocabulary = start_from(run, "reward", utility=True)
+    agent, vocabulary = start_from(run, "reward", head="utility")
     ids, told = snapshot.select(EpisodeFilter(split="heldout")), list[str]()
     heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, told.append)
     assert told == [f"reads held-out episode {number} of {len(ids)}" for number in range(1, len(ids) + 1)]
@@ -179,7 +179,7 @@ def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path)
 
 def test_a_measurement_does_not_depend_on_the_memory_for_episodes(rewarded: Path, tmp_path: Path) -> None:
     run, snapshot = begun(copied(rewarded, tmp_path))
-    agent, vocabulary = start_from(run, "reward", utility=True)
+    agent, vocabulary = start_from(run, "reward", head="utility")
     ids = snapshot.select(EpisodeFilter())
     whole, bounded = (
         read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, cache_bytes=limit) for limit in (2**30, 0)

@@ -67,6 +67,8 @@ def test_the_metrics_page_lists_exactly_the_logged_metrics(demo: Path, tmp_path:
     interplay("reinforce", tiny(tmp_path, *WITHOUT_WEIGHT))
     told = {stage: set[str]() for stage in ("clone", "reward", "reinforce")}
     for names, stages in METRICS.findall(PAGE.read_text()):
+        if "model=ar" in stages:
+            continue  # see test_mark_model.py
         for stage in told if stages.startswith("all") else [stages.partition(",")[0]]:
             told[stage] |= set(re.findall(r"`([\w/]+)`", names))
     for stage, expected in told.items():
@@ -119,7 +121,7 @@ def test_a_fresh_start_takes_the_words_and_not_the_weights(demo: Path) -> None:
     run = opened(["experiment=demo", *tiny(demo)])
     clone, words = start_from(run, "clone")
     (model, same), (from_scratch, others) = (
-        start_from(run, "clone", utility=True, from_scratch=new) for new in (False, True)
+        start_from(run, "clone", head="utility", from_scratch=new) for new in (False, True)
     )
     assert words.to_json() == same.to_json() == others.to_json()
     weights = clone.state_dict()
