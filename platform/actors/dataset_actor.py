@@ -8,7 +8,7 @@ raters, each pass through an episode carries the marks of one of them, so that r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augm
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.episodes.episode_order import check_mix
 from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
 from interplay.episodes.vocabulary import Vocabulary
 
@@ -30,6 +31,10 @@ class DatasetConfig:
     windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
     stagger: bool = True  # start the first episode of each lane at a random row, so that lanes are out of phase
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
+    # Shares of the episodes read (with `windows=marked`, of the windows), by players: human-human, human-agent,
+    # shared-control, agent-human, agent-agent (the setter first; scripted players count as people), also of one round,
+    # as human-agent@2. Others are not read. Empty: all episodes alike.
+    mix: Mapping[str, float] = field(default_factory=dict)
     cache_mb: int = 2048  # of decoded episodes; others are read and drawn again
     # Chance that a word is read as unknown throughout an episode: people and held-out episodes use words that training
     # lacks, and otherwise their embedding would stay as it was drawn.
@@ -43,6 +48,7 @@ class DatasetConfig:
             raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
         if self.windows not in ("stream", "marked"):
             raise ValueError(f"windows is one of stream, marked; got {self.windows!r}")
+        check_mix(self.mix)
         if self.lanes < 2:
             raise ValueError(
                 f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"

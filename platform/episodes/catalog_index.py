@@ -110,6 +110,22 @@ class CatalogEntry:
     seats: tuple[tuple[str, str], ...]  # (role, kind) of each player that steered it
 
 
+SEATINGS = ("human-human", "human-agent", "shared-control", "agent-human", "agent-agent")
+
+
+def seating(entry: CatalogEntry) -> str:
+    """The kinds of setter and solver, as "human-agent"; scripted players count as people.
+
+    "shared-control": the solver was steered by an agent and by a person, in turn.
+    """
+    by_role = {role: {kind for seat, kind in entry.seats if seat == role} for role, _ in entry.seats}
+    solver = by_role.get("solver", set())
+    if "agent" in solver and len(solver) > 1:
+        return "shared-control"
+    setter = "agent" if "agent" in by_role.get("setter", ()) else "human"
+    return f"{setter}-{'agent' if 'agent' in solver else 'human'}"
+
+
 def entry_of(meta: EpisodeMeta, path: str, sha256: str) -> CatalogEntry:
     """Builds the entry of an episode."""
     seats = {(role, player["kind"]) for role, player in meta.players.items() if "kind" in player}

@@ -24,40 +24,12 @@ from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.episode_order import order_of
 from interplay.episodes.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
 
 CACHE_BYTES = 512 * 2**20
-
-
-class EpisodeOrder:
-    """An endless order of `count` episodes: one permutation per epoch, drawn from the seed.
-
-    Position p lies in epoch p // count. The k-th episode of a rank is at position rank + k * world_size, so that all
-    ranks together read every epoch exactly once.
-    """
-
-    def __init__(self, count: int, seed: int, *, rank: int = 0, world_size: int = 1) -> None:
-        if count < 1:
-            raise ValueError("there is no episode to stream; collect some, or widen the condition of the snapshot")
-        if not 0 <= rank < world_size:
-            raise ValueError(f"rank={rank} is not within world_size={world_size}")
-        self._count, self._seed = count, seed
-        self._rank, self._world_size = rank, world_size
-        self._epoch, self._permutation = -1, np.empty(0, np.int64)
-
-    def position(self, k: int) -> int:
-        """The position of this rank's k-th episode in the order."""
-        return self._rank + k * self._world_size
-
-    def at(self, position: int) -> int:
-        """The index of the episode at a position, 0 <= index < count."""
-        epoch, place = divmod(position, self._count)
-        if epoch != self._epoch:
-            self._epoch = epoch
-            self._permutation = np.random.default_rng([self._seed, epoch]).permutation(self._count)
-        return int(self._permutation[place])
 
 
 @dataclass(frozen=True)
@@ -141,13 +113,14 @@ class LaneReader:
         world: World | None = None,
         role: str = "solver",
         where: EpisodeFilter | None = None,
+        mix: Mapping[str, float] | None = None,
         cache_bytes: int = CACHE_BYTES,
         stagger: bool = False,
     ) -> None:
         self._source = EpisodeSource(snapshot, world, role, cache_bytes)
         self._stagger = stagger
         self._ids = snapshot.select(where or EpisodeFilter())
-        self._order = EpisodeOrder(len(self._ids), seed, rank=rank, world_size=world_size)
+        self._order = order_of(snapshot, self._ids, mix or {}, seed, rank=rank, world_size=world_size)
         self._start = Cursor(snapshot.hash, len(self._ids), seed, rank, world_size, 0, (None,) * lanes)
         self._taken = 0
         self._lanes: list[LaneCursor | None] = [None] * lanes
@@ -246,6 +219,7 @@ class MarkedWindowReader:
         world: World | None = None,
         role: str = "solver",
         where: EpisodeFilter | None = None,
+        mix: Mapping[str, float] | None = None,
         cache_bytes: int = CACHE_BYTES,
         rank: int = 0,
         world_size: int = 1,
@@ -258,7 +232,8 @@ class MarkedWindowReader:
                 f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark"
             )
         self._seed = seed
-        self._order = EpisodeOrder(len(self._marks), seed, rank=rank, world_size=world_size)
+        marked = [episode for episode, _, _ in self._marks]
+        self._order = order_of(snapshot, marked, mix or {}, seed, rank=rank, world_size=world_size)
         self._share = {"rank": rank, "world_size": world_size}
         self._taken = 0
 

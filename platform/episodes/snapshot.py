@@ -10,7 +10,8 @@ import dataclasses
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,7 @@ from interplay.episodes.catalog_index import (
     insert_marks,
     read_entries,
     read_marks,
+    seating,
     sql_condition,
 )
 from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
@@ -89,6 +91,17 @@ class Snapshot:
         with self._reading() as database:
             return read_entries(database, wanted)
 
+    def composition(self) -> dict[str, int]:
+        """The number of its episodes of each kind and round, as "human-agent@1"; see `seating`."""
+        counts = Counter(f"{seating(entry)}@{entry.round}" for entry in self.entries())
+        return dict(sorted(counts.items()))
+
+    def condition(self) -> dict[str, Any]:
+        """The filter that its episodes satisfy; also the shares in which they are read (`mix`), if it states any."""
+        with self._reading() as database:
+            found: dict[str, Any] = json.loads(database.execute("SELECT condition FROM chosen").fetchone()[0])
+        return found
+
     def marks(self, episodes: Collection[str] | None = None, rater: str | None = None) -> list[Mark]:
         """The marks at the time of the snapshot, by episode, rater and frame."""
         with self._reading() as database:
@@ -133,14 +146,20 @@ class Snapshot:
             yield self._database
 
 
-def freeze(path: Path, entries: Sequence[CatalogEntry], marks: Sequence[Mark], where: EpisodeFilter) -> None:
-    """Writes a snapshot. Raises FileExistsError if the name is taken."""
+def freeze(
+    path: Path,
+    entries: Sequence[CatalogEntry],
+    marks: Sequence[Mark],
+    where: EpisodeFilter,
+    mix: Mapping[str, float] | None = None,
+) -> None:
+    """Writes a snapshot that states `where` and `mix`. Raises FileExistsError if the name is taken."""
     if path.exists():
         raise FileExistsError(f"{path} exists already; a snapshot never changes, choose another name")
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         database.executescript(f"{INDEX_TABLES} {MARK_TABLE} CREATE TABLE chosen (condition TEXT NOT NULL);")
         database.execute("BEGIN")
-        database.execute("INSERT INTO chosen VALUES (?)", [_as_json(where)])
+        database.execute("INSERT INTO chosen VALUES (?)", [_as_json(where, mix or {})])
         for entry in entries:
             insert_entry(database, entry)
         insert_marks(database, marks)
@@ -150,10 +169,10 @@ def freeze(path: Path, entries: Sequence[CatalogEntry], marks: Sequence[Mark], w
     path.chmod(0o444)
 
 
-def _as_json(where: EpisodeFilter) -> str:
+def _as_json(where: EpisodeFilter, mix: Mapping[str, float]) -> str:
     fields: dict[str, Any] = dataclasses.asdict(where)
     fields["kinds"] = {
         role: [kinds] if isinstance(kinds, str) else sorted(kinds) for role, kinds in where.kinds.items()
     }
     fields["tasks"] = sorted(where.tasks)
-    return json.dumps(fields)
+    return json.dumps(fields | ({"mix": dict(mix)} if mix else {}))

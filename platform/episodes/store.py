@@ -207,8 +207,10 @@ class EpisodeStore:
         """Hides a mark; existing snapshots keep it. Raises KeyError for an unknown id."""
         self._catalog.undo_mark(mark)
 
-    def snapshot(self, name: str, where: EpisodeFilter | None = None) -> Snapshot:
-        """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db.
+    def snapshot(
+        self, name: str, where: EpisodeFilter | None = None, mix: Mapping[str, float] | None = None
+    ) -> Snapshot:
+        """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.
@@ -217,7 +219,7 @@ class EpisodeStore:
         entries = self._catalog.entries(chosen)
         marks = self._catalog.marks([entry.id for entry in entries])
         path = self.root / "snapshots" / f"{name}.db"
-        freeze(path, entries, marks, chosen)
+        freeze(path, entries, marks, chosen, mix)
         return Snapshot(path)
 
     def close(self) -> None:

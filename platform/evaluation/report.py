@@ -14,7 +14,7 @@ import numpy as np
 from interplay.core.files import write_whole
 from interplay.evaluation import findings, listening, orderings
 from interplay.evaluation.headlines import headlines
-from interplay.evaluation.report_data import ReportData
+from interplay.evaluation.report_data import ProbeResults, ReportData
 from interplay.evaluation.report_page import render_page
 
 REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
@@ -51,6 +51,7 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "kinds": data.kinds,
+        "rounds": _rounds(data.rounds) if data.rounds else None,
         "reward_model": findings.reward_model_figures(model) if model else None,
         "answers": findings.answer_rewards(data) or None,
         "modeled_return": [
@@ -58,6 +59,17 @@ def computed_results(data: ReportData) -> dict[str, Any]:
             for point in data.reward_points
             if len(point.training) and len(point.heldout)
         ],
+    }
+
+
+def _rounds(rounds: ProbeResults) -> dict[str, Any]:
+    """Success by round, and the newest round against the one before."""
+    return {
+        "success": findings.shares(rounds),
+        "newest": rounds.candidate,
+        "before": rounds.baseline,
+        "all_tasks": findings.compare(rounds, rounds.compared),
+        "by_task": {task: findings.compare(rounds, (task,)) for task in rounds.compared},
     }
 
 

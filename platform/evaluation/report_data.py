@@ -225,6 +225,7 @@ class ReportData:
     reward_points: Sequence[RewardPoint] = ()
     kinds: Sequence[KindTraining] = ()
     probes: ProbeResults | None = None
+    rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     reward_model: RewardModelResults | None = None
     throughput: Sequence[StageThroughput] = ()
     curves: Mapping[str, Mapping[str, MetricCurve]] = field(default_factory=dict)  # stage -> metric -> curve

@@ -42,6 +42,7 @@ def render_page(data: ReportData) -> str:
         headlines=headlines(data),
         orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
         probes=_probes(probes) if probes is not None and probes.tasks else None,
+        rounds=_probes(data.rounds) if data.rounds is not None else None,
         reward_curve=_reward_curve(data),
         kind_rows=[_kind_row(each) for each in data.kinds],
         traces=[_trace(trace) for trace in data.traces],

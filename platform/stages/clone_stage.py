@@ -61,7 +61,9 @@ def _clone(run: Run, stage: str, role: str) -> None:
     clock = folder.begin({"agent": run.config.agent, "clone": config, "seed": run.seed})
     if folder.finished_at(config.training.updates):
         return
-    snapshot = freeze_once(run, stage, EpisodeFilter(split="train", kinds={role: PEOPLE_KINDS}), "collect")
+    snapshot = freeze_once(
+        run, stage, EpisodeFilter(split="train", kinds={role: PEOPLE_KINDS}), "collect", config.dataset.mix
+    )
     trainee = build(run, snapshot, stage, role)
     show = {"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"}
     train_stage(run, stage, clock, config.training, trainee, snapshot=snapshot, show=show)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -9,11 +10,14 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.stages.run import Run
 
 
-def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snapshot:
+def freeze_once(
+    run: Run, name: str, where: EpisodeFilter, remedy: str, mix: Mapping[str, float] | None = None
+) -> Snapshot:
     """The snapshot of the stage `name`, without episodes of later rounds; frozen now, unless results learned from an
     earlier one are stored.
 
-    `remedy` is the verb to type if there are no episodes.
+    `remedy` is the verb to type if there are no episodes; `mix` are the shares in which the stage reads them, which the
+    snapshot states.
 
     Raises:
         ValueError: no episode satisfies `where`.
@@ -26,4 +30,4 @@ def freeze_once(run: Run, name: str, where: EpisodeFilter, remedy: str) -> Snaps
     with run.store() as store:
         if not store.entries(where):
             raise ValueError(f"{store.root} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
-        return store.snapshot(path.stem, where)
+        return store.snapshot(path.stem, where, mix)

@@ -35,7 +35,7 @@ def reinforce(run: Run) -> None:
         return
     check_newest(run.root, run.round)
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect")
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(), "collect", config.dataset.mix)
     check_start_coverage(run, config.start, snapshot)
     rewards = reward_source(run)
     if rewards.model is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import platform as machine
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from interplay.env.world import WorldSpec
+from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
@@ -34,8 +36,11 @@ from interplay.stages import evaluate_stage
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_evaluation import Examination, examine
+from interplay.stages.rounds import newest_round
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageFolder
+
+logger = logging.getLogger(__name__)
 
 RECORDED_STAGES = ("collect", "clone", "clone-setter", "collect-agent", "mark", "reward", "reinforce", "evaluate")
 COUNT_FIELDS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
@@ -65,7 +70,7 @@ def report(run: Run) -> Path:
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
-        stages=[_stage(name, record) for name, record in records.items() if record],
+        stages=[_stage(run, name, record) for name, record in records.items() if record],
         seeds={"run": run.seed, "evaluation": run.config.evaluate.seed},
         config=json.dumps(asdict(run.config), indent=1),
         versions={name: version(name) for name in ("interplay", *PACKAGES)} | {"python": machine.python_version()},
@@ -76,6 +81,7 @@ def report(run: Run) -> Path:
         reward_points=_reward_points(run),
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
+        rounds=_rounds(run, spec),
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
@@ -120,8 +126,12 @@ def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, An
     return {task: {names[agent]: asdict(each) for agent, each in found.items()} for task, found in results.items()}
 
 
-def _stage(name: str, record: Mapping[str, Any]) -> StageRecord:
-    return StageRecord(name, record["seconds"], {key: record[key] for key in COUNT_FIELDS if key in record})
+def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
+    numbers: dict[str, float | int | str] = {key: record[key] for key in COUNT_FIELDS if key in record}
+    snapshot = run.snapshot_path(name)
+    if snapshot.exists():
+        numbers["from"] = ", ".join(f"{count:,} {kind}" for kind, count in Snapshot(snapshot).composition().items())
+    return StageRecord(name, record["seconds"], numbers)
 
 
 def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -157,6 +167,29 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
 
 def _pairs(folder: StageFolder, name: str, results: Sequence[ProbeResult]) -> dict[str, PairedOutcomes]:
     return pair_outcomes(results, read_results(folder, name, OTHER_WORDS))
+
+
+def _rounds(run: Run, spec: WorldSpec) -> ProbeResults | None:
+    """The newest agent of each round on the probes that all rounds played; None unless two rounds have played."""
+    found = {"clone": read_results(run.stage("round-1/evaluate"), "bc")}
+    for number in range(1, newest_round(run.root) + 1):
+        found[f"round {number}"] = read_results(run.stage(f"round-{number}/evaluate"), "bc_rl")
+    found = {name: results for name, results in found.items() if results}
+    played = {name: {(row.kind, row.index, row.seed) for row in results} for name, results in found.items()}
+    for name in played:
+        if played[name] != next(iter(played.values())):
+            logger.warning("%s played other probes than the clone, so the report does not compare it", name)
+            del found[name]
+    if sum(name != "clone" for name in found) < 2:
+        return None
+    before, newest = list(found)[-2:]
+    return ProbeResults(
+        success_step={name: success_steps(results) for name, results in found.items()},
+        steps=run.config.evaluate.steps,
+        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        baseline=before,
+        candidate=newest,
+    )
 
 
 def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:

@@ -39,7 +39,7 @@ def train_reward(run: Run) -> None:
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "mark")
+    snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "mark", config.dataset.mix)
     check_start_coverage(run, config.start, snapshot)
     train_on = EpisodeFilter(split="train", marked=True)
     agent, vocabulary = start_from(

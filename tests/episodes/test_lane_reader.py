@@ -14,7 +14,8 @@ from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Mark
-from interplay.episodes.lane_reader import EpisodeOrder, EpisodeWindow, LaneReader
+from interplay.episodes.episode_order import EpisodeOrder
+from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,43 @@ def test_a_later_round_improves_the_agent_of_the_round_before(second: Path) -> N
     results = json.loads((run / "round-2" / "evaluate" / "before_rl.json").read_text())
     assert results["agent"] == {"stage": "round-1/reinforce", "update": 4}
     assert not (run / "round-2" / "clone").exists() and not (run / "round-2" / "store").exists()
+
+
+def test_the_report_compares_the_rounds(second: Path) -> None:
+    found = json.loads((second / "run" / "round-2" / "summary.json").read_text())["results"]["rounds"]
+    assert (found["before"], found["newest"]) == ("round 1", "round 2")
+    assert set(found["success"]["go"]) == {"clone", "round 1", "round 2"}
+    for share in found["success"]["go"].values():
+        assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1 and share["n"] == 4
+    assert found["all_tasks"]["difference"]["n"] == 4
+    page = (second / "run" / "round-2" / "report.html").read_text()
+    assert "<h2>Success by round</h2>" in page and "round 2 against round 1" in page
+    assert "6 human-agent@2" in page  # what its reward model has learned from
+    assert "Success by round" not in (second / "run" / "report.html").read_text()
+
+
+def test_rounds_of_other_probes_are_not_compared(
+    second: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = copied(second, tmp_path)
+    file = root / "run" / "round-2" / "evaluate" / "bc_rl.json"
+    file.write_text(file.read_text().replace('"seed": ', '"seed": 1'))
+    interplay("report", settings(root, "run.round=2"))
+    found = json.loads((root / "run" / "round-2" / "summary.json").read_text())["results"]
+    assert found["rounds"] is None
+    assert "round 2 played other probes" in caplog.text
+
+
+def test_a_mix_by_round_is_read_and_stated(second: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = copied(second, tmp_path)
+    shutil.rmtree(root / "run" / "round-2" / "reward")
+    mixed = settings(root, "run.round=2", "reward.dataset.mix={human-human:0.5,human-agent@2:0.5}")
+    interplay("reward", mixed)
+    snapshot = Snapshot(root / "run" / "store" / "snapshots" / "round-2-reward.db")
+    assert snapshot.condition()["mix"] == {"human-human": 0.5, "human-agent@2": 0.5}
+    assert snapshot.condition()["rounds_before"] == 3
+    other = settings(root, "run.round=2", "reward.dataset.mix={human-human:1.0}")
+    assert "reward.dataset.mix" in refused("reward", other, capsys)
 
 
 def test_a_finished_round_is_not_repeated_and_the_one_before_stays_as_it_was(second: Path, tmp_path: Path) -> None:
