@@ -1,6 +1,6 @@
 """Inter-temporal Bradley-Terry (IBT): a utility learned from marks on moments, and the reward derived from it.
 
-After section 3.2 of "Improving Multimodal Interactive Agents with Reinforcement Learning from Human Feedback"
+After section 4 of "Improving Multimodal Interactive Agents with Reinforcement Learning from Human Feedback"
 (arXiv 2211.11602): a rater who marks progress somewhere in an interval prefers its end to its beginning.
 """
 
