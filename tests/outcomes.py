@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from interplay.core.files import JsonLines
 from interplay.learner import checkpoint
-from interplay.runtime.ledger import ConsumedUnroll, LedgerRow, read_ledger
+from interplay.runtime.ledger import ConsumedUnroll
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One row of a ledger."""
+
+    update: int
+    played: tuple[ConsumedUnroll, ...]
+    demonstrated: tuple[ConsumedUnroll, ...]
+
+
+def read_ledger(path: Path) -> list[LedgerRow]:
+    """Reads the rows of a ledger; empty if there is no file. A last line cut short by a kill is left out."""
+    return [
+        LedgerRow(
+            row["update"],
+            tuple(ConsumedUnroll(*each) for each in row["played"]),
+            tuple(ConsumedUnroll(*each) for each in row["demonstrated"]),
+        )
+        for row in JsonLines(path, key="update").read()
+    ]
 
 
 def assert_equal_nested(first: Any, second: Any, where: str = "") -> None:

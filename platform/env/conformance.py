@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, suppress
 from functools import partial
 from typing import Any
 
@@ -34,16 +34,8 @@ class WorldConformance(ABC):
     def make_world(self) -> World:
         """Creates a world, with the same settings on every call."""
 
-    @contextmanager
-    def _world(self) -> Iterator[World]:
-        world = self.make_world()
-        try:
-            yield world
-        finally:
-            world.close()
-
     def test_spec_makes_sense(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             spec = world.spec
             assert spec.name, "a world has a name"
             assert 1 <= len(spec.roles) <= 2, f"one or two roles, not {spec.roles}"
@@ -58,7 +50,7 @@ class WorldConformance(ABC):
                 assert 0 <= component.rest < component.bins, f"the rest of {component} is one of its bins"
 
     def test_views_have_the_parts_that_the_spec_declares(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             views = world.reset(Start(seed=self.seeds[0]))
             _check_views(world.spec, views, world.spec.roles)
             for outcome in _play(world, self.steps, rng=np.random.default_rng(0)):
@@ -66,7 +58,7 @@ class WorldConformance(ABC):
                 assert np.isfinite(outcome.env_reward), f"a reward is a number: {outcome.env_reward}"
 
     def test_a_seed_decides_everything(self) -> None:
-        with self._world() as one, self._world() as other:
+        with closing(self.make_world()) as one, closing(self.make_world()) as other:
             for seed in self.seeds:
                 other.reset(Start(seed=seed + 1))  # what came before must leave no trace
                 _check_same(one.reset(Start(seed=seed)), other.reset(Start(seed=seed)), f"after reset to seed {seed}")
@@ -74,7 +66,7 @@ class WorldConformance(ABC):
 
     def test_a_saved_state_goes_on_bit_identically(self) -> None:
         for seed in self.seeds:
-            with self._world() as lived, self._world() as restored:
+            with closing(self.make_world()) as lived, closing(self.make_world()) as restored:
                 self._play_to_middle(lived, seed)
                 state = lived.state()
                 assert isinstance(state, bytes), "a state is bytes"
@@ -89,7 +81,7 @@ class WorldConformance(ABC):
                 assert lived.state() == restored.state(), "after a restore, states part"
 
     def test_a_restore_leaves_nothing_of_the_episode_before(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             world.reset(Start(seed=self.seeds[0]))
             state = world.state()
             first = _last(_play(world, self.steps, np.random.default_rng(3)))
@@ -98,7 +90,7 @@ class WorldConformance(ABC):
             _check_same(first.views, again.views, "played twice from one state")
 
     def test_a_recorded_moment_is_redrawn(self) -> None:
-        with self._world() as lived, self._world() as shown:
+        with closing(self.make_world()) as lived, closing(self.make_world()) as shown:
             if not lived.spec.poses:
                 return
             lived.reset(Start(seed=self.seeds[0]))
@@ -112,7 +104,7 @@ class WorldConformance(ABC):
                     _check_same_array(outcome.views[role].image, shown.view(role).image, f"{role}'s redrawn picture")
 
     def test_an_utterance_is_heard_in_the_same_step(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             roles = world.spec.roles
             if not world.spec.utterances:
                 return
@@ -128,7 +120,7 @@ class WorldConformance(ABC):
                 assert views[role].said == f"this is the {role}", "silence keeps the last utterance in view"
 
     def test_a_new_episode_begins_in_silence(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             world.reset(Start(seed=self.seeds[0]))
             if world.spec.utterances:
                 world.step({role: Action(world.spec.rest(), "hello") for role in world.spec.roles})
@@ -137,7 +129,7 @@ class WorldConformance(ABC):
                 assert view.said == "", f"{role} has said nothing yet"
 
     def test_wrong_actions_are_refused(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             spec = world.spec
             world.reset(Start(seed=self.seeds[0]))
             before = world.state()
@@ -154,14 +146,14 @@ class WorldConformance(ABC):
             assert world.state() == before, "a refused action changes nothing"
 
     def test_a_missing_action_is_a_rest(self) -> None:
-        with self._world() as world, self._world() as other:
+        with closing(self.make_world()) as world, closing(self.make_world()) as other:
             for one in (world, other):
                 one.reset(Start(seed=self.seeds[0]))
             explicit = world.step({role: Action(world.spec.rest()) for role in world.spec.roles})
             _check_same(explicit.views, other.step({}).views, "resting in silence")
 
     def test_only_wanted_views_are_made(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             solver = world.spec.solver
             assert set(world.reset(Start(seed=self.seeds[0]), observers=(solver,))) == {solver}, (
                 "reset makes what `observers` says"
@@ -170,7 +162,7 @@ class WorldConformance(ABC):
             assert set(world.step({}, observers=()).views) == set(), "nobody looks"
 
     def test_looking_changes_nothing(self) -> None:
-        with self._world() as seen, self._world() as unseen:
+        with closing(self.make_world()) as seen, closing(self.make_world()) as unseen:
             rngs = np.random.default_rng(4), np.random.default_rng(4)
             for world, observers, rng in ((seen, None, rngs[0]), (unseen, (), rngs[1])):
                 world.reset(Start(seed=self.seeds[0]), observers=observers)
@@ -178,12 +170,12 @@ class WorldConformance(ABC):
             assert seen.state() == unseen.state(), "a world goes the same way whether it is looked at or not"
 
     def test_a_foreign_state_is_refused(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             for state in (b"", b"not a state of this world", b"{}", bytes(64)):
                 _refused(partial(world.reset, Start(state=state)), f"the state {state!r}")
 
     def test_every_task_can_be_asked_stored_and_begun(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             for kind in self._kinds(world):
                 task = self._sample(world, kind)
                 facts = world.facts()
@@ -195,7 +187,7 @@ class WorldConformance(ABC):
                 self._check_expert(world, task.expert(world), kind)
 
     def test_a_misunderstanding_keeps_what_was_asked(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             for kind in self._kinds(world):
                 task = self._sample(world, kind)
                 misread = task.misread(world, np.random.default_rng(0))
@@ -203,11 +195,11 @@ class WorldConformance(ABC):
                 self._check_expert(world, misread.expert(world), f"{kind}, misunderstood")
 
     def test_every_cue_leads_to_tasks_that_say_so(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             world.reset(Start(seed=self.seeds[0]))
             source = world.tasks()
             _refused(partial(source.sample_by_cue, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
-            tasks = [self._sample_by_cue(world, cue) for cue in source.cues]
+            tasks = [_first_feasible(world, 5, partial(world.tasks().sample_by_cue, cue, None)) for cue in source.cues]
             assert any(tasks) or not source.cues, "no cue leads to anything"
             for cue, task in zip(source.cues, tasks, strict=True):
                 if task is None:
@@ -217,7 +209,7 @@ class WorldConformance(ABC):
                 assert world.tasks().load(json.loads(json.dumps(task.to_json()))).to_json() == task.to_json()
 
     def test_what_is_ruled_out_is_refused_as_infeasible(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             for kind in self.ruled_out:
                 world.reset(Start(seed=self.seeds[0]))
                 try:
@@ -227,7 +219,7 @@ class WorldConformance(ABC):
                 raise AssertionError(f"{kind}: ruled out here, but it could be asked")
 
     def test_an_unknown_kind_of_task_is_refused(self) -> None:
-        with self._world() as world:
+        with closing(self.make_world()) as world:
             world.reset(Start(seed=self.seeds[0]))
             source = world.tasks()
             assert set(source.probes) <= {*source.kinds, *source.probes}
@@ -251,23 +243,9 @@ class WorldConformance(ABC):
 
     def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
         """A task of this kind from the first seed in which it is feasible."""
-        for seed in range(tries):
-            world.reset(Start(seed=seed))
-            try:
-                return world.tasks().sample(kind, np.random.default_rng(seed))
-            except InfeasibleTask:
-                continue
-        raise AssertionError(f"{kind}: not feasible in any of {tries} episodes")
-
-    def _sample_by_cue(self, world: World, cue: str, tries: int = 5) -> Task | None:
-        """A task by this cue from the first of `tries` seeds in which it is feasible, or None."""
-        for seed in range(tries):
-            world.reset(Start(seed=seed))
-            try:
-                return world.tasks().sample_by_cue(cue, None, np.random.default_rng(seed))
-            except InfeasibleTask:
-                continue
-        return None
+        task = _first_feasible(world, tries, lambda rng: world.tasks().sample(kind, rng))
+        assert task is not None, f"{kind}: not feasible in any of {tries} episodes"
+        return task
 
     def _check_stored(self, world: World, task: Task) -> None:
         fields = task.to_json()
@@ -285,6 +263,15 @@ class WorldConformance(ABC):
             assert action.utterance is None or world.spec.utterances, f"{what}: the expert speaks in a mute world"
             if world.step({world.spec.solver: action}, observers=()).done or expert.finished:
                 return
+
+
+def _first_feasible(world: World, tries: int, sample: Callable[[np.random.Generator], Task]) -> Task | None:
+    """The sample from the first of `tries` seeds in which it is feasible, or None."""
+    for seed in range(tries):
+        world.reset(Start(seed=seed))
+        with suppress(InfeasibleTask):
+            return sample(np.random.default_rng(seed))
+    return None
 
 
 def _play(

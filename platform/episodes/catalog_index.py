@@ -154,17 +154,7 @@ def insert_entry(database: sqlite3.Connection, entry: CatalogEntry) -> None:
     """Adds one episode to the index tables, or replaces it there."""
     database.execute(
         "INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            entry.id,
-            entry.path,
-            entry.sha256,
-            entry.created,
-            entry.world,
-            entry.split,
-            entry.round,
-            entry.steps,
-            json.dumps(entry.task_kinds),
-        ],
+        [*(getattr(entry, column) for column in INDEX_COLUMNS), json.dumps(entry.task_kinds)],
     )
     database.execute("DELETE FROM seats WHERE episode = ?", [entry.id])
     database.executemany("INSERT INTO seats VALUES (?, ?, ?)", [(entry.id, *seat) for seat in entry.seats])

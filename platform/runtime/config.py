@@ -137,12 +137,11 @@ class RuntimeConfig:
 
     def _refuse_what_ray_needs(self) -> None:
         names = [each.name for each in fields(self)]
-        default = object.__new__(RuntimeConfig)  # without __init__, whose check would recurse
-        for each in fields(self):
-            value = each.default_factory() if callable(each.default_factory) else each.default
-            object.__setattr__(default, each.name, value)
-        others = names[names.index("overlap") + 1 :]
-        changed = [name for name in others if getattr(self, name) != getattr(default, name)]
+        defaults = {
+            each.name: each.default_factory() if callable(each.default_factory) else each.default
+            for each in fields(self)[names.index("overlap") + 1 :]
+        }
+        changed = [name for name, default in defaults.items() if getattr(self, name) != default]
         if changed:
             raise ValueError(
                 f"{', '.join(f'runtime.{name}' for name in changed)}: of use under Ray only; add runtime=ray"

@@ -42,24 +42,3 @@ class Ledger:
             "demonstrated": [[each.actor, each.number] for each in demonstrated],
         }
         self._rows.append(row)
-
-
-@dataclass(frozen=True)
-class LedgerRow:
-    """One row of a ledger."""
-
-    update: int
-    played: tuple[ConsumedUnroll, ...]
-    demonstrated: tuple[ConsumedUnroll, ...]
-
-
-def read_ledger(path: Path) -> list[LedgerRow]:
-    """Reads the rows of a ledger; empty if there is no file. A last line cut short by a kill is left out."""
-    return [
-        LedgerRow(
-            row["update"],
-            tuple(ConsumedUnroll(*each) for each in row["played"]),
-            tuple(ConsumedUnroll(*each) for each in row["demonstrated"]),
-        )
-        for row in JsonLines(path, key="update").read()
-    ]

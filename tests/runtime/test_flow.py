@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from outcomes import read_ledger
 
 from interplay.actors.episode_returns import EpisodeReturns, TaskReturn
 from interplay.actors.serialization import from_bytes, to_bytes
@@ -22,7 +23,7 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
-from interplay.runtime.ledger import ConsumedUnroll, Ledger, read_ledger
+from interplay.runtime.ledger import ConsumedUnroll, Ledger
 from interplay.stages.reinforcement_trainee import _means_by_kind
 from interplay.stages.training_loop import _Averages
 

@@ -16,7 +16,7 @@ import fake_workers
 import pytest
 import ray
 from clusters import small
-from outcomes import assert_each_unroll_once, assert_same_stage, unroll_numbers
+from outcomes import assert_each_unroll_once, assert_same_stage, read_ledger, unroll_numbers
 from tiny_runs import copied, interplay, tiny
 from worker_killer import TIMEOUT_SECONDS, await_worker_pid
 
@@ -26,7 +26,6 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.inference_model import VersionGone
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ledger import read_ledger
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources
 from interplay.runtime.ray.inference import InferenceClientWorker, InferenceServer, InferenceWorker, concurrency_groups

@@ -9,7 +9,7 @@ import pytest
 import torch
 from clusters import small
 from fake_world import LineWorld, tiny_agent
-from outcomes import assert_each_unroll_once
+from outcomes import assert_each_unroll_once, read_ledger
 from tiny_runs import copied, interplay, refused, rows, tiny
 from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
@@ -20,7 +20,6 @@ from interplay.learner.distributed import RankLost
 from interplay.learner.learner import Learner
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.ledger import read_ledger
 from interplay.runtime.ray.cluster_session import reserve_resources, resource_requests
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.rank_zero import create_rank_zero_learner

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import ray
 from clusters import small
-from outcomes import assert_each_unroll_once, assert_same_stage, unroll_numbers
+from outcomes import assert_each_unroll_once, assert_same_stage, read_ledger, unroll_numbers
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 from worker_killer import TIMEOUT_SECONDS, WorkerKiller
 
@@ -31,7 +31,6 @@ from interplay.reward.learned_reward import LearnedReward
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.crashes import MAX_LOG_BYTES
 from interplay.runtime.interruption import StopRequest
-from interplay.runtime.ledger import read_ledger
 from interplay.stages import serve_reward_stage
 from interplay.stages.reward_source import newer_reward_models
 from interplay.stages.serve_reward_stage import serve_reward

@@ -14,6 +14,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from outcomes import read_ledger
 from tiny_runs import copied, interplay, opened, rows, tiny
 
 from interplay.core.renamed_settings import with_current_names
@@ -27,7 +28,6 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.transcript import dialogue
 from interplay.learner import checkpoint
-from interplay.runtime.ledger import read_ledger
 
 STORED = Path(__file__).parent
 TRAINED = ("clone", "reward", "reinforce")
