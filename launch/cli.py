@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -38,7 +39,7 @@ from interplay.stages.report_stage import report
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, open_run
 from interplay.stages.serve_reward_stage import serve_reward
-from interplay.stages.stage_folder import StageConflict
+from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
 from interplay.stages.training_loop import Diverged
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
@@ -238,7 +239,10 @@ def _replay(config: Config) -> int:
 
 def _reindex(config: Config) -> int:
     root = Path(config.run.dir) / config.run.name  # opens no run: its settings are left as they are
-    sys.stdout.write("".join(f"{line}\n" for line in repair(root / "store").sentences()))
+    with ExitStack() as held:
+        for file in sorted(root.glob(f"*/{WORK_LOCK}")):  # of stages that record, mark or evaluate
+            held.enter_context(StageFolder(file.parent).locked(WORK_LOCK))
+        sys.stdout.write("".join(f"{line}\n" for line in repair(root / "store").sentences()))
     return 0
 
 

@@ -146,13 +146,14 @@ def test_long_episodes_under_way_do_not_hold_up_a_stop(
 
 
 @pytest.mark.parametrize("verb", ["collect", "mark"])
-def test_two_processes_cannot_record_or_mark_the_same_run(
+def test_two_processes_cannot_record_mark_or_reindex_the_same_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     settings = tiny(tmp_path)
     monkeypatch.setattr("interplay.stages.stage_folder.LOCK_SECONDS", 0.0)
     with opened(settings).stage(verb).locked(WORK_LOCK):
         assert f"run/{verb} is being worked on by process" in refused(verb, settings, capsys)
+        assert f"run/{verb} is being worked on by process" in refused("reindex", settings, capsys)
 
 
 def test_an_agent_has_not_been_evaluated_before_its_films_are_kept(tmp_path: Path) -> None:
