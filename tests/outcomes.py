@@ -12,7 +12,7 @@ import torch
 
 from interplay.core.files import JsonLines
 from interplay.learner import checkpoint
-from interplay.runtime.ledger import ConsumedUnroll
+from interplay.runtime.batch_sources import ConsumedUnroll
 
 
 @dataclass(frozen=True)

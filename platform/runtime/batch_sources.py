@@ -1,5 +1,10 @@
-"""Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations; the buffers
-of their batches, and the metrics of the data flow."""
+"""Data sources of the learner, the same for every runtime: rollouts with their reward, and demonstrations.
+
+With the buffers of their batches, the metrics of the data flow, and `ledger.jsonl`: which unrolls went into which
+update, the proof that none is lost and none is used twice. It has one line per update:
+{"update": 7, "played": [[actor, number, version], ...], "demonstrated": [[actor, number], ...]}.
+The unrolls of an actor are numbered from 0 without a gap, across its restarts and across resumes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +23,38 @@ from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.observation import Arrays
 from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
-from interplay.runtime.ledger import ConsumedUnroll
+from interplay.core.files import JsonLines
+
+
+@dataclass(frozen=True)
+class ConsumedUnroll:
+    """An unroll that an update learned from."""
+
+    actor: int
+    number: int  # of the actor's unrolls, from 0
+    version: int = 0  # of the weights that acted; 0 for a demonstration
+
+
+class Ledger:
+    """Appends to `path`. A run that resumes from the checkpoint of an update drops the rows after it."""
+
+    def __init__(self, path: Path) -> None:
+        self._rows = JsonLines(path, key="update")
+
+    def truncate_after(self, update: int) -> None:
+        """Drops the rows after an update, which will be repeated."""
+        self._rows.drop_after(update)
+
+    def write(
+        self, update: int, *, played: Sequence[ConsumedUnroll] = (), demonstrated: Sequence[ConsumedUnroll] = ()
+    ) -> None:
+        """Appends the unrolls that this update learned from."""
+        row = {
+            "update": update,
+            "played": [[each.actor, each.number, each.version] for each in played],
+            "demonstrated": [[each.actor, each.number] for each in demonstrated],
+        }
+        self._rows.append(row)
 
 
 @dataclass(frozen=True)

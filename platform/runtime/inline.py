@@ -14,10 +14,9 @@ from interplay.agent.unroll import Unroll
 from interplay.agent.weights import Weights
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState, RewardFunction
-from interplay.runtime.batch_sources import DemonstrationBatch, RolloutBatch, SourceStats
+from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, RolloutBatch, SourceStats
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
-from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.prefetcher import Lookahead
 
 

@@ -11,8 +11,7 @@ from interplay.agent.network import Agent
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import describe_agent
 from interplay.learner.learner import Learner
-from interplay.runtime.batch_sources import DemonstrationSource
-from interplay.runtime.ledger import Ledger
+from interplay.runtime.batch_sources import DemonstrationSource, Ledger
 from interplay.stages.run import ReportActivity
 
 LEARNS, SAVES = "learns", "saves"  # activities that the learner reports; it learns once a batch has been taken

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.resimulation import resimulate
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest

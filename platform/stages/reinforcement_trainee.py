@@ -18,8 +18,7 @@ from torch import Tensor
 
 from interplay.actors.episode_returns import FinishedEpisodes, TaskReturn
 from interplay.agent.weights import Weights
-from interplay.runtime.batch_sources import FlowMetrics, RolloutSource
-from interplay.runtime.ledger import ConsumedUnroll
+from interplay.runtime.batch_sources import ConsumedUnroll, FlowMetrics, RolloutSource
 from interplay.stages.base_trainee import LEARNS, BaseTrainee
 
 

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from interplay.core.files import write_whole
 from interplay.core.renamed_settings import with_current_names
-from interplay.runtime.ledger import Ledger
+from interplay.runtime.batch_sources import Ledger
 
 # Groups and fields that may differ when a stage is resumed: the length of training, how often it logs and saves, and
 # where and how its learner computes, because a run that was begun on a GPU may continue without one.

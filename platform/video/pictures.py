@@ -8,8 +8,8 @@ import numpy as np
 
 from interplay.env.arrays import Image
 from interplay.env.world import World
+from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.episode import Episode
-from interplay.episodes.resimulation import resimulate
 
 MAX_SIDE_VIEWS = 2
 MAP_TITLE = "map"  # by convention the title of a world's map

@@ -15,8 +15,8 @@ from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest,
 from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.env.world import World
+from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.episode import Episode
-from interplay.episodes.resimulation import resimulate
 from interplay.episodes.transcript import dialogue
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import SolverConfig

@@ -24,7 +24,7 @@ RUN = """
 import json, os, signal, subprocess, sys
 from dataclasses import asdict
 from pathlib import Path
-from interplay.runtime.ledger import ConsumedUnroll, Ledger
+from interplay.runtime.batch_sources import ConsumedUnroll, Ledger
 from interplay.runtime.heartbeat import WorkerStatus, RunStatus
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

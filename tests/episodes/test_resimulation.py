@@ -6,8 +6,8 @@ from fake_corridor import ROLES, Corridor, record_episode
 
 from interplay.env.world import Action, Start
 from interplay.episodes import transcript
+from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.recorder import EpisodeRecorder
-from interplay.episodes.resimulation import resimulate
 
 
 @pytest.mark.parametrize("poses", [True, False])

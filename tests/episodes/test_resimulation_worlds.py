@@ -10,10 +10,10 @@ import pytest
 
 from interplay.env import registry
 from interplay.env.world import Action, Start, World
+from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.encoding import decode, encode
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
-from interplay.episodes.resimulation import resimulate
 
 WORLDS: list[tuple[str, dict[str, Any]]] = [("playhouse", {}), ("gymnasium", {"id": "BabyAI-GoToObj-v0"})]
 

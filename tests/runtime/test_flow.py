@@ -17,13 +17,12 @@ from interplay.core.settings_validation import SettingsError
 from interplay.launch.compose import compose
 from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState
-from interplay.runtime.batch_sources import BatchBuffers, FlowMetrics, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, FlowMetrics, Ledger, SourceStats
 from interplay.runtime.config import Resources
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
-from interplay.runtime.ledger import ConsumedUnroll, Ledger
 from interplay.stages.reinforcement_trainee import _means_by_kind
 from interplay.stages.training_loop import _Averages
 

@@ -21,9 +21,8 @@ from interplay.core.renamed_settings import with_current_names
 from interplay.env import registry
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.decoded_episode import decode_for_role
+from interplay.episodes.decoded_episode import decode_for_role, resimulate
 from interplay.episodes.episode import Episode
-from interplay.episodes.resimulation import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 from interplay.episodes.transcript import dialogue

@@ -17,8 +17,7 @@ import numpy as np
 from interplay.env.playhouse.control.experts import build_expert, build_partner
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.language.referring.expressions import ByColor, ByOneProperty, Naming
-from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
-from interplay.env.playhouse.requests.cues import CUES, MODIFIERS
+from interplay.env.playhouse.requests.cues import CUES, MODIFIERS, sample_cued_task
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.kinds import KINDS, load_task, migrated, sample_task
 from interplay.env.playhouse.truth.facts import HouseFacts

@@ -12,8 +12,7 @@ from ray import ObjectRef
 from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.unroll import Unroll
 from interplay.learner.checkpoint import CheckpointError
-from interplay.runtime.batch_sources import BatchBuffers, DemonstrationBatch, SourceStats
-from interplay.runtime.ledger import ConsumedUnroll
+from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, DemonstrationBatch, SourceStats
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts

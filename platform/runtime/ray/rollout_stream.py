@@ -24,9 +24,8 @@ from interplay.agent.unroll import FinishedTask, Unroll
 from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import can_request, select_batch
-from interplay.runtime.batch_sources import BatchBuffers, RolloutBatch, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
-from interplay.runtime.ledger import ConsumedUnroll
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
 from interplay.runtime.ray.inference import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts

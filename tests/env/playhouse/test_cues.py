@@ -11,8 +11,7 @@ import pytest
 from house_scenes import StillHouse, house, tasks_of, thing
 
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.requests.cued_tasks import MAX_WORDS
-from interplay.env.playhouse.requests.cues import CUES, MODIFIERS
+from interplay.env.playhouse.requests.cues import CUES, MAX_WORDS, MODIFIERS
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.kinds import KINDS, is_question
 from interplay.env.playhouse.world import Playhouse

@@ -14,8 +14,7 @@ from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.house.rooms import WALL_HEIGHT_M
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
-from interplay.env.playhouse.render.camera import Camera
-from interplay.env.playhouse.render.scene import Scene, start_poses
+from interplay.env.playhouse.render.scene import Camera, Scene, start_poses
 
 CONFIG = PlayhouseConfig(rooms=(3, 3), furniture=(2, 3), objects=(8, 8))
 Rays = NDArray[np.float64]  # [3, H, W]

@@ -12,8 +12,7 @@ import pytest
 from house_scenes import StillHouse, house, tasks_of, thing
 
 from interplay.env.playhouse.language.templates import fill_template
-from interplay.env.playhouse.requests.cued_tasks import sample_cued_task
-from interplay.env.playhouse.requests.cues import Cue
+from interplay.env.playhouse.requests.cues import Cue, sample_cued_task
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.instructions.go_and_stand import StandAt
 from interplay.env.playhouse.tasks.kinds import KINDS

@@ -12,7 +12,7 @@ from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.planning.layouts import ArrangementPlan, is_steady, plan_gathering, plan_layout
 from interplay.env.playhouse.planning.stacks import Stack, is_stackable, plan_stack
 from interplay.env.playhouse.tasks.context import TaskContext, sample_one
-from interplay.env.playhouse.tasks.instructions.object_group import ObjectGroup, described_groups, listed_groups
+from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectGroup, described_groups, listed_groups
 from interplay.env.playhouse.tasks.playhouse_task import (
     PlayhouseTask,
     Potential,

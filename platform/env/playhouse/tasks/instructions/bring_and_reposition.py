@@ -20,8 +20,12 @@ from interplay.env.playhouse.planning.placement import (
     reachable_placements,
 )
 from interplay.env.playhouse.tasks.context import TaskContext, sample_one
-from interplay.env.playhouse.tasks.instructions.object_group import ANY_OBJECT, descriptions_shared, number_of
-from interplay.env.playhouse.tasks.instructions.object_instruction import PlaceObjects
+from interplay.env.playhouse.tasks.instructions.object_instruction import (
+    ANY_OBJECT,
+    PlaceObjects,
+    descriptions_shared,
+    number_of,
+)
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing

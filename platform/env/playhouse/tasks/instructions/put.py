@@ -22,8 +22,13 @@ from interplay.env.playhouse.planning.placement import (
     reachable_placements,
 )
 from interplay.env.playhouse.tasks.context import TaskContext, sample_one
-from interplay.env.playhouse.tasks.instructions.object_group import ANY_OBJECT, descriptions_shared, number_of
-from interplay.env.playhouse.tasks.instructions.object_instruction import ObjectInstruction, PlaceObjects
+from interplay.env.playhouse.tasks.instructions.object_instruction import (
+    ANY_OBJECT,
+    ObjectInstruction,
+    PlaceObjects,
+    descriptions_shared,
+    number_of,
+)
 from interplay.env.playhouse.tasks.playhouse_task import (
     CARRY_AND_RELEASE,
     PlayhouseTask,

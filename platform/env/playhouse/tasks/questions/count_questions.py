@@ -17,13 +17,17 @@ from interplay.env.playhouse.language.referring.post_modifiers import PostModifi
 from interplay.env.playhouse.language.templates import NUMBERS, choose, fill_template, plural
 from interplay.env.playhouse.tasks.context import TaskContext, objects_here, sample_one
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
-from interplay.env.playhouse.tasks.questions.described_sets import (
+from interplay.env.playhouse.tasks.questions.question import (
+    Answers,
     DescribedSet,
+    Question,
     is_plausible,
+    number_answers,
+    question,
     sample_described_set,
     sample_described_sets,
+    yes_or_no,
 )
-from interplay.env.playhouse.tasks.questions.question import Answers, Question, number_answers, question, yes_or_no
 
 COUNT_WORDINGS = ("how many {things} are there?", "count the {things}", "how many {things} do you see?")
 COUNT_IN_ROOM_WORDINGS = (
