@@ -20,6 +20,7 @@ from interplay.env.playhouse.house.rooms import (
     DoorPlan,
     RoomPlan,
     Wall,
+    are_closer,
     build_walls,
     plan_doors,
     plan_rooms,
@@ -143,8 +144,8 @@ class _LayoutSampler:
             middle, quarter = self._sample_furniture_pose(room, category)
             x, y = _footprint(category, quarter)
             low, high = (middle[0] - x, middle[1] - y), (middle[0] + x, middle[1] + y)
-            crowded = any(_are_closer(low, high, *other, WALKABLE_GAP_M) for other in self.footprints)
-            if not crowded and not any(_are_closer(low, high, *zone, 0.0) for zone in self.clear_zones):
+            crowded = any(are_closer(low, high, *other, WALKABLE_GAP_M) for other in self.footprints)
+            if not crowded and not any(are_closer(low, high, *zone, 0.0) for zone in self.clear_zones):
                 colors = _furniture_colors(category.name)
                 color = colors[self.rng.integers(len(colors))]
                 self._add(category, color, "medium", room, middle, category.half_extents[2], quarter * math.pi / 2)
@@ -271,9 +272,9 @@ class _LayoutSampler:
         raise ValueError("no free floor for the players to stand on: lower objects or furniture, or raise room_size")
 
     def _free(self, middle: XY, radius: float, apart: float, keep_doors: bool = True) -> bool:
-        if keep_doors and any(_are_closer(middle, middle, *zone, radius) for zone in self.clear_zones):
+        if keep_doors and any(are_closer(middle, middle, *zone, radius) for zone in self.clear_zones):
             return False
-        if any(_are_closer(middle, middle, *footprint, radius + apart) for footprint in self.footprints):
+        if any(are_closer(middle, middle, *footprint, radius + apart) for footprint in self.footprints):
             return False
         return all(math.dist(middle, other) >= radius + size + apart for other, size in self.object_footprints)
 
@@ -351,11 +352,6 @@ def _fits(category: Category, radius: float) -> bool:
 def _footprint(category: Category, quarter: int) -> tuple[float, float]:
     x, y, _ = category.half_extents
     return (y, x) if quarter % 2 else (x, y)
-
-
-def _are_closer(low: XY, high: XY, other_low: XY, other_high: XY, gap: float) -> bool:
-    """Whether two rectangles are closer than `gap` on both axes."""
-    return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
 
 
 def _clear_zone(door: DoorPlan) -> tuple[XY, XY]:

@@ -110,7 +110,7 @@ def plan_rooms(count: int, side: tuple[float, float], rng: np.random.Generator, 
         size = np.round(rng.uniform(*side, size=2), 2)
         low = _adjacent_corner(placed[rng.integers(len(placed))], size, rng) if placed else (0.0, 0.0)
         high = (low[0] + float(size[0]), low[1] + float(size[1]))
-        if not any(_overlap(low, high, *other) for other in placed):
+        if not any(are_closer(low, high, *other, 2 * WALL_THICKNESS_M - 1e-6) for other in placed):
             placed.append((low, high))
     return [
         _decorate(kind, low, high, rng if varied else None) for kind, (low, high) in zip(kinds, placed, strict=True)
@@ -130,8 +130,8 @@ def _adjacent_corner(neighbor: tuple[XY, XY], size: np.ndarray, rng: np.random.G
     return start[0], start[1]
 
 
-def _overlap(low: XY, high: XY, other_low: XY, other_high: XY) -> bool:
-    gap = 2 * WALL_THICKNESS_M - 1e-6
+def are_closer(low: XY, high: XY, other_low: XY, other_high: XY, gap: float) -> bool:
+    """Whether two rectangles are closer than `gap` on both axes."""
     return all(low[k] < other_high[k] + gap and other_low[k] < high[k] + gap for k in (0, 1))
 
 

@@ -146,7 +146,7 @@ class Hand:
             found = self._object_of_geom.get(geom)
             if found is not None and distance <= REACH_M and (found != other.holds or offered):
                 if found == other.holds:
-                    other.hand_over()
+                    other.lose_object()
                 self._hold(found)
                 center = self._qpos[found]
                 along = sum((float(center[k]) - eye[k]) * look[k] for k in range(3))
@@ -185,8 +185,7 @@ class Hand:
         dz = max(eye[2] + look[2] * away, MIN_HAND_HEIGHT_M) - z
         lag = math.sqrt(dx * dx + dy * dy + dz * dz)
         if lag > MAX_HAND_LAG_M:
-            self._let_go()
-            self.must_open = True
+            self.lose_object()
             return
         share = MAX_HAND_LEAD_M / lag if lag > MAX_HAND_LEAD_M else 1.0
         self._position[:] = (x + share * dx, y + share * dy, z + share * dz)
@@ -214,8 +213,7 @@ class Hand:
         assert self.holds is not None
         speed = (walk[0] + THROW_SPEED_MPS * look[0], walk[1] + THROW_SPEED_MPS * look[1], THROW_SPEED_MPS * look[2])
         self._qvel[self.holds, :3] = speed
-        self._let_go()
-        self.must_open = True
+        self.lose_object()
 
     def _let_go(self) -> None:
         """Releases the object, which ignores collisions with the avatar until the two no longer overlap."""
@@ -224,8 +222,8 @@ class Hand:
         self.data.xfrc_applied[self._bodies[self.holds], 2] = 0.0
         self.released, self.holds = self.holds, None
 
-    def hand_over(self) -> None:
-        """Releases the object to the other hand."""
+    def lose_object(self) -> None:
+        """Releases the object, thrown, lost or taken by the other hand; this one must open before it grasps again."""
         self._let_go()
         self.must_open = True
 

@@ -86,10 +86,6 @@ def are_near(things: Sequence[Thing]) -> bool:
     return all(predicates.near(a, b) for a, b in combinations(things, 2))
 
 
-def _is_extensible_tower(things: Sequence[Thing], count: int) -> bool:
-    return predicates.is_tower(things)
-
-
 def _is_extensible_row(things: Sequence[Thing], count: int) -> bool:
     if len(things) == 2:
         return _sides(things, math.inf) and predicates.gap(*things) <= ROW_GAP_M
@@ -98,10 +94,6 @@ def _is_extensible_row(things: Sequence[Thing], count: int) -> bool:
 
 def _is_extensible_ordered(things: Sequence[Thing], count: int) -> bool:
     return _is_extensible_row(things, count) if len(things) == 2 else predicates.is_ordered_row(things)
-
-
-def _is_extensible_triangle(things: Sequence[Thing], count: int) -> bool:
-    return _sides(things, MAX_SHAPE_SIDE_M)
 
 
 def _is_extensible_square(things: Sequence[Thing], count: int) -> bool:
@@ -131,15 +123,16 @@ def _is_extensible_circle(things: Sequence[Thing], count: int) -> bool:
     return needed <= count - len(things)
 
 
-def _is_extensible_group(things: Sequence[Thing], count: int) -> bool:
-    return are_near(things)
-
-
 SHAPES = {
-    "tower": Formation(predicates.is_tower, _is_extensible_tower),
+    "tower": Formation(predicates.is_tower, lambda things, count: predicates.is_tower(things)),
     "row": Formation(predicates.is_row, _is_extensible_row, level=LEVEL_TOLERANCE_M),
     "ordered row": Formation(predicates.is_ordered_row, _is_extensible_ordered, level=LEVEL_TOLERANCE_M),
-    "triangle": Formation(predicates.is_triangle, _is_extensible_triangle, MAX_SHAPE_SIDE_M, LEVEL_TOLERANCE_M),
+    "triangle": Formation(
+        predicates.is_triangle,
+        lambda things, count: _sides(things, MAX_SHAPE_SIDE_M),
+        MAX_SHAPE_SIDE_M,
+        LEVEL_TOLERANCE_M,
+    ),
     "square": Formation(
         predicates.is_square,
         _is_extensible_square,
@@ -149,7 +142,7 @@ SHAPES = {
     "circle": Formation(
         predicates.is_circle, _is_extensible_circle, 2 * (CIRCLE_RADII_M[1] + OUTLINE_OFFSET_M), LEVEL_TOLERANCE_M
     ),
-    "group": Formation(are_near, _is_extensible_group),
+    "group": Formation(are_near, lambda things, count: are_near(things)),
 }
 
 

@@ -115,11 +115,6 @@ THROW_WEIGHTS = Potential(look=0.1, approach=0.2, hold=0.6, carry=0.2)  # `carry
 class Throw(ObjectInstruction):
     """Take an object and throw it. Baseline `since`: world time in seconds from which throws count."""
 
-    @property
-    def since(self) -> float:
-        """World time in seconds from which throws count."""
-        return self.baseline["since"]
-
     def is_done(self, facts: HouseFacts) -> bool:
         return predicates.thrown(facts, self.target, self.solver, self.since)
 

@@ -40,6 +40,11 @@ class ObjectInstruction(PlayhouseTask):
     def is_done(self, facts: HouseFacts) -> bool:
         """Tests whether the instruction is carried out at this moment."""
 
+    @property
+    def since(self) -> float:
+        """World time in seconds from which contacts and throws count, of the kinds that measure it."""
+        return self.baseline["since"]
+
     def thing(self, facts: HouseFacts) -> Thing:
         """Returns the target."""
         return facts.things[self.target]

@@ -33,14 +33,14 @@ class Push(ObjectInstruction):
     """Walk into an object, so that it moves. Baseline `since`: world time in seconds from which pushes count."""
 
     def is_done(self, facts: HouseFacts) -> bool:
-        return predicates.pushed_by(facts, self.target, self.solver, self.baseline["since"])
+        return predicates.pushed_by(facts, self.target, self.solver, self.since)
 
     def partial_progress(self, facts: HouseFacts) -> float:
         """0.1 for turning to it, 0.4 for the way (the solver may have to walk round it, out of view); 0.5 for touching
         it, and up to 1 for how far it is pushed."""
         event = self.thing(facts).pushed
         pushed = 0.0
-        if event is not None and event.role == self.solver and event.time >= self.baseline["since"]:
+        if event is not None and event.role == self.solver and event.time >= self.since:
             pushed = min(predicates.pushed_distance(facts, self.target, event) / MIN_PUSH_DISTANCE_M, 0.99)
         near = LOOK_WEIGHT * self.looking(facts) + APPROACH_WEIGHT * self.nearness(facts, AT_OBJECT_M)
         return max(near, PUSH_WEIGHT + PUSH_WEIGHT * pushed if pushed else 0.0)
@@ -107,11 +107,6 @@ class UseTool(ObjectInstruction):
     """
 
     other: int  # index of the thing that the tool is used on
-
-    @property
-    def since(self) -> float:
-        """World time in seconds from which contacts count."""
-        return self.baseline["since"]
 
     @abstractmethod
     def is_plausible_object(self, thing: Thing, facts: HouseFacts) -> bool:

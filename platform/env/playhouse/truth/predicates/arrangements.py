@@ -75,16 +75,12 @@ def is_ordered_row(things: Sequence[Thing]) -> bool:
 
 def is_triangle(things: Sequence[Thing]) -> bool:
     """Whether three of the things are corners of a triangle, and all others are on its sides."""
-    return (
-        len(things) >= 3 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 3, _three_corners)
-    )
+    return _has_outline(things, 3, _three_corners)
 
 
 def is_square(things: Sequence[Thing]) -> bool:
     """Whether four of the things are corners of a square, and all others are on its sides."""
-    return (
-        len(things) >= 4 and _on_one_level(things) and _has_outline(_middles(_in_one_order(things)), 4, _four_corners)
-    )
+    return _has_outline(things, 4, _four_corners)
 
 
 def is_circle(things: Sequence[Thing]) -> bool:
@@ -137,8 +133,11 @@ def _line(points: Points) -> tuple[Points, Points]:
     return middle @ direction, middle @ np.array([-direction[1], direction[0]])
 
 
-def _has_outline(points: Points, count: int, well_formed: Callable[[Points], bool]) -> bool:
-    """Whether some `count` of the points form a well-formed polygon and all others are on its sides."""
+def _has_outline(things: Sequence[Thing], count: int, well_formed: Callable[[Points], bool]) -> bool:
+    """Whether some `count` of the things form a well-formed polygon and all others are on its sides."""
+    if len(things) < count or not _on_one_level(things):
+        return False
+    points = _middles(_in_one_order(things))
     for chosen in combinations(range(len(points)), count):
         polygon = _around(points[list(chosen)])
         others = [points[i] for i in range(len(points)) if i not in chosen]
