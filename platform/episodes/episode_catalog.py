@@ -1,7 +1,7 @@
 """The catalog of a store, in one SQLite file: a search index of the episodes, and their marks and deletions.
 
 The index is derived from the episode files and can be rebuilt from them. Marks and deletions are primary; each change
-of them is also appended to a journal (see `catalog_journal`), so that they survive the loss of the catalog.
+of them is also appended to a journal (see `catalog_index`), so that they survive the loss of the catalog.
 
 One process, on one host, opens a catalog (SQLite's write-ahead log does not work on network filesystems); its threads
 may share it. All other processes read a snapshot.
@@ -20,10 +20,15 @@ from typing import Any
 from interplay.episodes.catalog_index import (
     DELETED_TABLE,
     INDEX_TABLES,
+    JOURNAL,
     MARK_TABLE,
     CatalogEntry,
+    CatalogJournal,
+    Change,
     DamagedCatalog,
     EpisodeFilter,
+    apply_change,
+    changes_of,
     check_integrity,
     damage_reported,
     insert_entry,
@@ -31,7 +36,6 @@ from interplay.episodes.catalog_index import (
     read_marks,
     sql_condition,
 )
-from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, apply_change, changes_of
 from interplay.episodes.episode import Mark
 
 CATALOG_VERSION = 1

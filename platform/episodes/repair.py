@@ -11,8 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interplay.episodes.catalog_index import DamagedCatalog
-from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, deletion_changes, mark_changes
+from interplay.episodes.catalog_index import (
+    JOURNAL,
+    CatalogJournal,
+    Change,
+    DamagedCatalog,
+    deletion_changes,
+    mark_changes,
+)
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
 from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
 

@@ -14,10 +14,9 @@ from interplay.actors.row_writer import RowWriter
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
-from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
+from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role, resimulate
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, EpisodeMeta
-from interplay.episodes.decoded_episode import resimulate
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import dialogue
 from interplay.episodes.vocabulary import Vocabulary

@@ -23,11 +23,11 @@ class RunSummary:
     """State of one training stage of a run."""
 
     run: str
-    stage: str  # empty before the first stage starts
-    update: int
-    total: int  # number of updates to make
-    metrics_age: float  # seconds since it last wrote metrics, or started
-    finished: bool
+    stage: str = ""  # empty before the first stage starts
+    update: int = 0
+    total: int = 0  # number of updates to make
+    metrics_age: float = 0.0  # seconds since it last wrote metrics, or started
+    finished: bool = False
     rows: tuple[Mapping[str, float | None], ...] = ()  # metrics, oldest first
     workers: tuple[Mapping[str, Any], ...] = ()  # under Ray, see `interplay.runtime.heartbeat.WorkerStatus`
     status_age: float | None = None  # seconds since the workers last reported; None without workers
@@ -72,16 +72,7 @@ def read_run_summary(root: Path, now: float | None = None) -> RunSummary:
     silent_seconds = None if active else now - _last_write(root)
     if shown := active or [folder for folder in folders if (folder / "metrics.jsonl").exists()]:
         return _summarize(root, shown[-1], silent_seconds, now)
-    summary = RunSummary(
-        root.name,
-        stage="",
-        update=0,
-        total=0,
-        metrics_age=0.0,
-        finished=False,
-        silent_seconds=silent_seconds,
-        read_at=now,
-    )
+    summary = RunSummary(root.name, silent_seconds=silent_seconds, read_at=now)
     if summary.ended:
         raise ValueError(f"{root} has no active training stage; name the run that you mean, for example run.name=mine")
     return summary

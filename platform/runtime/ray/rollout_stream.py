@@ -8,29 +8,177 @@
 One thread does all of this. It requests an unroll from an actor only while the unroll can be learned from in time (see
 `interplay.runtime.backpressure`), so no unroll is dropped for its age. Unrolls of one actor are scored, and learned
 from, in the order in which the actor generated them, because each unroll starts from the lane states after the last.
+
+Demonstrations come from dataset actors: each batch concatenates one unroll of every actor, always in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import ray
 from ray import ObjectRef
 
 from interplay.actors.episode_returns import concatenate_finished
+from interplay.actors.serialization import from_bytes, to_bytes
 from interplay.agent.recurrent import concatenate_states
 from interplay.agent.unroll import FinishedTask, Unroll
 from interplay.agent.weights import Weights
+from interplay.learner.checkpoint import CheckpointError
 from interplay.reward.reward_functions import LaneState
 from interplay.runtime.backpressure import can_request, select_batch
-from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, RolloutBatch, SourceStats
+from interplay.runtime.batch_sources import BatchBuffers, ConsumedUnroll, DemonstrationBatch, RolloutBatch, SourceStats
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
+from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS, Prefetcher
 from interplay.runtime.ray.inference import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
 from interplay.runtime.ray.replicas import OutstandingUnroll, ScoringPool
 from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
+
+READING_ACTIVITY = "reads unroll"
+
+
+Filled = TypeVar("Filled")
+
+
+class ActorStream(ABC, Generic[Filled]):
+    """A source of batches under Ray: a thread requests unrolls from actors, and fills buffers with them."""
+
+    def __init__(self, name: str, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
+        self._workers = list(workers)
+        self._context = context
+        self._config = context.config
+        self._pipelines: list[ActorPipeline] = []
+        self._buffers = BatchBuffers(self._config.num_buffers, pinned)
+        self._used: int | None = None
+        self._prefetcher: Prefetcher[Filled] = Prefetcher(name, self._advance, time_limit=2 * self._config.result_limit)
+
+    def close(self) -> None:
+        self._prefetcher.close()
+        for worker in self._all_workers():
+            worker.kill()
+
+    def _all_workers(self) -> list[WorkerHandle]:
+        return self._workers
+
+    def _stats(self, held_bytes: int, unscored: int = 0) -> SourceStats:
+        by_kind: dict[str, list[float]] = {}
+        for worker in self._all_workers():
+            status = worker.status()
+            by_kind.setdefault(status.kind, []).append(status.idle_fraction)
+        return SourceStats(
+            wait_seconds=self._prefetcher.wait_seconds,
+            ready_batches=self._prefetcher.ready,
+            unscored=unscored,
+            held_bytes=held_bytes,
+            restarts=total_restarts(self._all_workers()),
+            idle_fractions={kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
+        )
+
+    def _release_used(self) -> None:
+        if self._used is not None:
+            self._buffers.release(self._used)
+
+    # The rest runs in the prefetcher's thread, also in subclasses.
+
+    @abstractmethod
+    def _advance(self) -> Filled | None:
+        """Makes some progress; returns the next batch once it is filled."""
+
+    def _start_pipelines(self, starts: Iterable[tuple[int, bytes | None]]) -> None:
+        """Starts each actor at the number of an unroll and the actor's state before it."""
+        for index, (worker, (number, after)) in enumerate(zip(self._workers, starts, strict=True)):
+            pipeline = ActorPipeline(index, worker, number=number, after=after)
+            pipeline.start()
+            self._pipelines.append(pipeline)
+
+
+class _FilledDemonstrations(NamedTuple):
+    buffer: int
+    batch: DemonstrationBatch
+    after: list[bytes]
+
+
+class DemonstrationStream(ActorStream[_FilledDemonstrations]):
+    """A `DemonstrationSource` under Ray. Its batches do not depend on timing, nor on which actor is faster."""
+
+    def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
+        super().__init__("demonstrations", workers, context, pinned=pinned)
+        self._arrived: list[deque[UnrollMessage]] = [deque() for _ in self._workers]
+        self._after: list[bytes | None] = [None] * len(self._workers)  # actor states as of the batch taken last
+        self._number = 0  # of the next batch to be taken
+
+    def take(self, *, ahead: bool) -> DemonstrationBatch:
+        self._release_used()
+        self._prefetcher.wake()
+        filled = self._context.take(self._prefetcher, "for demonstrations")
+        self._used, self._after = filled.buffer, list(filled.after)
+        self._number += 1
+        return filled.batch
+
+    def stats(self) -> SourceStats:
+        return self._stats(sum(message.nbytes for arrived in self._arrived for message in list(arrived)))
+
+    def state(self) -> dict[str, Any]:
+        """With one dataset actor, its state as in process; otherwise the states of all of them."""
+        states = [from_bytes(after) for after in self._after if after is not None]
+        return states[0] if len(self._workers) == 1 else {"readers": states}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        states = state["readers"] if "readers" in state else [dict(state)]
+        if len(states) != len(self._workers):
+            raise CheckpointError(
+                f"the checkpoint is of {len(states)} dataset actors, this run has {len(self._workers)}; continue with "
+                f"runtime.datasets={len(states)}"
+            )
+        self._after = [to_bytes(each) for each in states]
+        self._number = states[0]["turn"]
+
+    # The rest runs in the prefetcher's thread.
+
+    def _advance(self) -> _FilledDemonstrations | None:
+        if not self._pipelines:
+            self._start_pipelines((self._number, after) for after in self._after)
+        for pipeline in self._pipelines:
+            while len(pipeline.in_flight) + len(self._arrived[pipeline.index]) < self._config.in_flight:
+                pipeline.request(0, READING_ACTIVITY)
+        waiting = {pipeline.in_flight[0].reference: pipeline for pipeline in self._pipelines if pipeline.in_flight}
+        if waiting:
+            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=POLL_SECONDS)
+            for reference in ready:
+                self._receive(waiting[reference])
+        elif not self._buffers.num_free:
+            self._prefetcher.idle()
+        resubmits = {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}
+        self._context.restart_stalled(resubmits, "demonstrations")
+        return self._fill_batch() if self._buffers.num_free and all(self._arrived) else None
+
+    def _receive(self, pipeline: ActorPipeline) -> None:
+        pending = pipeline.receive()
+        if pending is None:
+            pipeline.restart(self._resubmit(pipeline))
+            return
+        assert pending.message is not None
+        self._arrived[pipeline.index].append(pending.message)
+
+    def _resubmit(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
+        def submit(pending: PendingUnroll) -> ObjectRef[Any]:
+            return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)
+
+        return submit
+
+    def _fill_batch(self) -> _FilledDemonstrations:
+        messages = [arrived.popleft() for arrived in self._arrived]
+        buffer, arrays = self._buffers.concatenate([message.arrays for message in messages])
+        unroll = Unroll(arrays, episodes=[episode for message in messages for episode in message.episodes])
+        taken = tuple(ConsumedUnroll(index, message.number) for index, message in enumerate(messages))
+        return _FilledDemonstrations(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])
+
 
 PLAYING_ACTIVITY = "plays unroll"
 IDLE_IF_ABSENT = {"reward": 1.0, "inference": 1.0}  # idle fractions of optional workers
@@ -45,14 +193,14 @@ class _BatchItem(NamedTuple):
     lane_state: LaneState
 
 
-class _FilledBatch(NamedTuple):
+class _FilledRollouts(NamedTuple):
     buffer: int
     unroll: Unroll
     items: list[_BatchItem]
     reward_version: int
 
 
-class RolloutStream:
+class RolloutStream(ActorStream[_FilledRollouts]):
     """A `RolloutSource` under Ray; see the module docstring."""
 
     def __init__(
@@ -74,30 +222,21 @@ class RolloutStream:
             newer: returns weights and version of a newer reward model, or None if there is none.
             lanes: number of lanes of each actor.
         """
-        self._workers = list(workers)
+        super().__init__("rollouts", workers, context, pinned=pinned)
         self._scoring = scoring
         self._inference = inference
         self._reference = reference
         self._newer = newer
         self._lanes = lanes
-        self._context = context
-        self._config = context.config
-        self._pipelines: list[ActorPipeline] = []
         self._records = [LaneRecord.initial(lanes) for _ in self._workers]  # as of the last batch taken
         self._outstanding: list[OutstandingUnroll] = []  # in the order of their requests
         self._weights: tuple[int, Weights] | None = None  # to be published
         self._published: tuple[int, ObjectRef[Any]] | None = None
         self._published_bytes = 0
         self._num_batches = 0  # number of batches filled; the next batch is trained on by weights of this version
-        self._buffers = BatchBuffers(self._config.num_buffers, pinned)
-        self._used: int | None = None
-        self._prefetcher: Prefetcher[_FilledBatch] = Prefetcher(
-            "rollouts", self._advance, time_limit=2 * self._config.result_limit
-        )
 
     def take(self, weights: Callable[[], Weights], version: int, *, ahead: bool) -> RolloutBatch:
-        if self._used is not None:
-            self._buffers.release(self._used)
+        self._release_used()
         if self._weights is None:
             self._num_batches = version
         self._weights = (version, weights())
@@ -107,33 +246,18 @@ class RolloutStream:
         return self._taken(filled)
 
     def stats(self) -> SourceStats:
-        by_kind: dict[str, list[float]] = {}
-        for worker in self._all_workers():
-            status = worker.status()
-            by_kind.setdefault(status.kind, []).append(status.idle_fraction)
         outstanding = list(self._outstanding)
         messages = [each.pending.message for each in outstanding]
         held = self._inference.held_bytes if self._inference is not None else self._published_bytes
         held += sum(message.nbytes for message in messages if message is not None)
-        return SourceStats(
-            wait_seconds=self._prefetcher.wait_seconds,
-            ready_batches=self._prefetcher.ready,
-            unscored=sum(each.pending.message is not None and each.scored is None for each in outstanding),
-            held_bytes=held,
-            restarts=total_restarts(self._all_workers()),
-            idle_fractions=IDLE_IF_ABSENT | {kind: sum(shares) / len(shares) for kind, shares in by_kind.items()},
-        )
+        stats = self._stats(held, sum(each.pending.message is not None and each.scored is None for each in outstanding))
+        return replace(stats, idle_fractions={**IDLE_IF_ABSENT, **stats.idle_fractions})
 
     def state(self) -> dict[str, Any]:
         return save_records(self._records, self._reference)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         self._records = load_records(state, len(self._workers), self._lanes)
-
-    def close(self) -> None:
-        self._prefetcher.close()
-        for worker in self._all_workers():
-            worker.kill()
 
     def _all_workers(self) -> list[WorkerHandle]:
         return [
@@ -142,7 +266,7 @@ class RolloutStream:
             *([self._inference.worker] if self._inference is not None else []),
         ]
 
-    def _taken(self, filled: _FilledBatch) -> RolloutBatch:
+    def _taken(self, filled: _FilledRollouts) -> RolloutBatch:
         """Records the actor states after this batch, from which a resume continues."""
         ended = []
         for index, item in enumerate(filled.items):
@@ -155,7 +279,7 @@ class RolloutStream:
 
     # The rest runs in the prefetcher's thread.
 
-    def _advance(self) -> _FilledBatch | None:
+    def _advance(self) -> _FilledRollouts | None:
         if not self._pipelines:
             self._start()
         self._load_newer_reward()
@@ -176,10 +300,7 @@ class RolloutStream:
     def _start(self) -> None:
         if self._inference is not None:
             self._inference.start()
-        for index, (worker, record) in enumerate(zip(self._workers, self._records, strict=True)):
-            pipeline = ActorPipeline(index, worker, number=record.number, after=record.actor)
-            pipeline.start()
-            self._pipelines.append(pipeline)
+        self._start_pipelines((record.number, record.actor) for record in self._records)
         self._scoring.start([record.lane_state for record in self._records])
 
     def _excuse_stalls(self, inference: InferenceServer) -> None:
@@ -253,7 +374,7 @@ class RolloutStream:
 
         return submit
 
-    def _fill_batch(self) -> _FilledBatch | None:
+    def _fill_batch(self) -> _FilledRollouts | None:
         """Returns the next batch if a buffer is free and enough unrolls are scored, including all that are due."""
         if not self._buffers.num_free:
             return None
@@ -268,7 +389,7 @@ class RolloutStream:
         return _concatenate(unrolls, self._buffers)
 
 
-def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledBatch:
+def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _FilledRollouts:
     """Concatenates unrolls into a buffer."""
     messages = [each.pending.message for each in unrolls if each.pending.message is not None]
     scored = [each.scored for each in unrolls if each.scored is not None]
@@ -290,7 +411,7 @@ def _concatenate(unrolls: list[OutstandingUnroll], buffers: BatchBuffers) -> _Fi
         )
         for each, message, score in zip(unrolls, messages, scored, strict=True)
     ]
-    return _FilledBatch(
+    return _FilledRollouts(
         buffer,
         Unroll(arrays, state, version, episodes, sorted(tasks, key=lambda task: task.row)),
         items,

@@ -13,7 +13,7 @@ from house_scenes import SPEC, StillHouse, house, one_room, tasks_of, thing
 from seeded_tasks import asked
 
 from interplay.env.playhouse.control.place_experts import ArrangeExpert
-from interplay.env.playhouse.control.steering import Steering
+from interplay.env.playhouse.control.skills import Steering
 from interplay.env.playhouse.house.action_codec import COMPONENTS
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.layouts import ArrangementPlan

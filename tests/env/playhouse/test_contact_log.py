@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from interplay.env.playhouse.control.steering import Steering
+from interplay.env.playhouse.control.skills import Steering
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.physics.saved_state import poses_length
 from interplay.env.playhouse.truth import predicates

@@ -5,7 +5,7 @@ import pytest
 from house_scenes import SPEC, house, one_room, thing
 from seeded_tasks import asked
 
-from interplay.env.playhouse.control.steering import Steering
+from interplay.env.playhouse.control.skills import Steering
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.planning.navigation import Ground
 from interplay.env.playhouse.task_source import PlayhouseTasks

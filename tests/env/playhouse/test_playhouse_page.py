@@ -13,11 +13,11 @@ from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.tasks.instructions import bring_and_reposition, go_and_stand, lift_and_throw
 from interplay.env.playhouse.tasks.questions import color_and_size_questions, view_and_location_questions
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.predicates import arrangements, contact_events, relations
+from interplay.env.playhouse.truth.predicates import arrangements, relations
 
 PAGE = (Path(__file__).parents[3] / "docs" / "playhouse.md").read_text()
 MODULES = (
-    relations, arrangements, contact_events, view_and_location_questions, color_and_size_questions, contacts,
+    relations, arrangements, view_and_location_questions, color_and_size_questions, contacts,
     go_and_stand, bring_and_reposition, lift_and_throw,
 )  # fmt: skip
 MEASURES = {"geometry"}  # modules of measurements, which judge nothing by themselves

@@ -7,13 +7,13 @@ import math
 from dataclasses import replace
 
 from interplay.env.playhouse.control.place_skill import PlaceSkill
-from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import (
+from interplay.env.playhouse.control.skills import (
     CALM_TURN_RAD,
     CARRY_HEIGHT_M,
     CARRY_PITCH_RAD,
     MAX_TURN_RAD,
     STEP_PITCH_RAD,
+    Skills,
     Steering,
 )
 from interplay.env.playhouse.house.catalog import BIN

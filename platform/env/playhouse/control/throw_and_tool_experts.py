@@ -7,13 +7,13 @@ from abc import abstractmethod
 
 import numpy as np
 
-from interplay.env.playhouse.control.skills import Skills
-from interplay.env.playhouse.control.steering import (
+from interplay.env.playhouse.control.skills import (
     BENT_ARM_M,
     CARRY_HEIGHT_M,
     CARRY_PITCH_RAD,
     MAX_TURN_RAD,
     START_RADIUS_M,
+    Skills,
 )
 from interplay.env.playhouse.planning.navigation import distance_in_room
 from interplay.env.playhouse.planning.reach import eye_distance, pitch_for_height

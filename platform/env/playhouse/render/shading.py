@@ -231,23 +231,10 @@ def _paint_room(
 
 @compiled
 def _paint_part(
-    image: Any,
-    light: Any,
-    depth: Any,
-    us: Any,
-    y: Any,
-    start: Any,
-    stop: Any,
-    o: Any,
-    d: Any,
-    e: Any,
-    kind: Any,
-    faces: Any,
-    world: Any,
-    half: Any,
-    color: Any,
+    image: Any, light: Any, depth: Any, us: Any, y: Any, start: Any, stop: Any, o: Any, d: Any, e: Any, look: Any
 ) -> None:
     """Paints a run of pixels of one row that show one part; the ray in its unit shape is o + t (d + u e)."""
+    kind, faces, world, half, color = look
     for x in range(start, stop):
         u, t = us[x], depth[y, x]
         qx, qy, qz = o[0] + t * (d[0] + u * e[0]), o[1] + t * (d[1] + u * e[1]), o[2] + t * (d[2] + u * e[2])
@@ -333,9 +320,8 @@ def paint(
                 look = (own, half, c, patterns[p], papers[p], color, _three(walls, p))
                 _paint_room(image, light, depth, us, y, start, stop, o, d, e, look)
             else:
-                _paint_part(
-                    image, light, depth, us, y, start, stop, o, d, e, kinds[p], own, _nine(world, p), half, color
-                )
+                part = (kinds[p], own, _nine(world, p), half, color)
+                _paint_part(image, light, depth, us, y, start, stop, o, d, e, part)
             for x in range(start, stop):
                 ids[y, x] = names[p]
 

@@ -1,4 +1,9 @@
-"""Transforms from a moment's poses to the world coordinates of all primitives."""
+"""From a moment's poses to the screen: transforms to the world coordinates of all primitives, and portal culling.
+
+Culling computes the screen rectangle of each primitive, clipped to the windows through which its room is visible. The
+room around the eye fills the screen; each doorway passes the part of the window that it covers on to the next room.
+Only primitives that no ray can reach are culled, so culling changes no pixel.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.arrays import Float32Array
+from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.playhouse.render.kernels import compiled, inlined
+from interplay.env.playhouse.render.raycast import ROOM
 
 
 @inlined
@@ -126,3 +132,163 @@ def place(
     _place_bodies(places, turns, positions, quaternions, avatars, eye_height)
     _place_parts(parts, places, turns, primitives)
     _place_shadows(parts, places, turns, primitives)
+
+
+_NEAR = np.float32(0.005)  # near plane, meters
+_SLACK = np.float32(0.06)  # meters: a room's share of the wall around it, plus a margin
+
+
+@inlined
+def _overlap(out: Any, a: Any, b: Any) -> None:
+    out[0], out[1] = max(a[0], b[0]), min(a[1], b[1])
+    out[2], out[3] = max(a[2], b[2]), min(a[3], b[3])
+
+
+@inlined
+def _include(out: Any, a: Any) -> None:
+    """Grows `out` to include `a`; empty rectangles are ignored."""
+    if a[1] <= a[0] or a[3] <= a[2]:
+        return
+    if out[1] <= out[0] or out[3] <= out[2]:
+        out[0], out[1], out[2], out[3] = a[0], a[1], a[2], a[3]
+        return
+    out[0], out[1] = min(out[0], a[0]), max(out[1], a[1])
+    out[2], out[3] = min(out[2], a[2]), max(out[3], a[3])
+
+
+@compiled
+def _project(out: Any, corners: Any, scale: Any, height: Any, width: Any) -> None:
+    """The screen rectangle of a box whose `corners` [8, 3] are given as depth, right, up from the eye.
+
+    Corner c differs from corner c ^ 1, c ^ 2 and c ^ 4 by one edge. Edges through the near plane are cut there."""
+    low_u = low_v = np.float32(1e9)
+    high_u = high_v = np.float32(-1e9)
+    for c in range(8):
+        depth = corners[c, 0]
+        if depth >= _NEAR:
+            u, v = corners[c, 1] / depth, corners[c, 2] / depth
+            low_u, high_u = min(low_u, u), max(high_u, u)
+            low_v, high_v = min(low_v, v), max(high_v, v)
+            continue
+        for bit in (1, 2, 4):
+            other = c ^ bit
+            beyond = corners[other, 0]
+            if beyond >= _NEAR:
+                share = (_NEAR - depth) / (beyond - depth)
+                u = (corners[c, 1] + share * (corners[other, 1] - corners[c, 1])) / _NEAR
+                v = (corners[c, 2] + share * (corners[other, 2] - corners[c, 2])) / _NEAR
+                low_u, high_u = min(low_u, u), max(high_u, u)
+                low_v, high_v = min(low_v, v), max(high_v, v)
+    out[:] = 0
+    if low_u > high_u:
+        return
+    # Whole pixels, with one extra on each side for float32 rounding.
+    out[0] = max(0, int(max(low_u / scale, np.float32(-1e6)) + width * np.float32(0.5)) - 1)
+    out[1] = min(width, int(min(high_u / scale, np.float32(1e6)) + width * np.float32(0.5)) + 2)
+    out[2] = max(0, int(height * np.float32(0.5) - min(high_v / scale, np.float32(1e6))) - 1)
+    out[3] = min(height, int(height * np.float32(0.5) - max(low_v / scale, np.float32(-1e6))) + 2)
+
+
+@compiled
+def _corners(out: Any, center: Any, axes: Any, eye: Any, basis: Any) -> None:
+    """The eight corners of center +- the columns of `axes` [9, row-major], as depth, right, up from the eye."""
+    for k in range(3):
+        b0, b1, b2 = basis[k, 0], basis[k, 1], basis[k, 2]
+        middle = b0 * (center[0] - eye[0]) + b1 * (center[1] - eye[1]) + b2 * (center[2] - eye[2])
+        x = b0 * axes[0] + b1 * axes[3] + b2 * axes[6]
+        y = b0 * axes[1] + b1 * axes[4] + b2 * axes[7]
+        z = b0 * axes[2] + b1 * axes[5] + b2 * axes[8]
+        for c in range(8):
+            out[c, k] = middle + (x if c & 1 else -x) + (y if c & 2 else -y) + (z if c & 4 else -z)
+
+
+@inlined
+def _touches(center: Any, radius: Any, room: Any) -> Any:
+    """Whether a ball touches a room [low x, low y, high x, high y]."""
+    reach = radius + _SLACK
+    return (
+        (center[0] > room[0] - reach)
+        & (center[0] < room[2] + reach)
+        & (center[1] > room[1] - reach)
+        & (center[1] < room[3] + reach)
+    )
+
+
+@compiled
+def _windows(
+    windows: Any, rooms: Any, ceiling: Any, doors: Any, door_rooms: Any, eye: Any, basis: Any, scale: Any, whole: Any
+) -> None:
+    """Fills `windows` [R, 4]: the part of the screen in which each room is visible."""
+    windows[:] = 0
+    inside = False
+    for room in range(rooms.shape[0]):
+        if _touches(eye, np.float32(0.0), rooms[room]) and np.float32(0.0) < eye[2] < ceiling:
+            windows[room] = whole
+            inside = True
+    if not inside:
+        windows[:] = whole
+        return
+    corners = np.empty((8, 3), np.float32)
+    axes = np.zeros(9, np.float32)
+    portals = np.empty((doors.shape[0], 4), np.int32)
+    for door in range(doors.shape[0]):
+        axes[0], axes[4], axes[8] = doors[door, 3], doors[door, 4], doors[door, 5]
+        _corners(corners, doors[door, :3], axes, eye, basis)
+        _project(portals[door], corners, scale, whole[3], whole[1])
+    seen = np.empty(4, np.int32)
+    for _ in range(rooms.shape[0]):
+        for door in range(doors.shape[0]):
+            one, other = door_rooms[door, 0], door_rooms[door, 1]
+            _overlap(seen, windows[one], portals[door])
+            _include(windows[other], seen)
+            _overlap(seen, windows[other], portals[door])
+            _include(windows[one], seen)
+
+
+@compiled
+def cull(
+    primitives: Any,
+    hidden: Any,
+    rooms: Float32Array,
+    ceiling: np.float32,
+    doors: Float32Array,
+    door_rooms: Int32Array,
+    rays: Any,
+    portals: bool,
+) -> None:
+    """Fills the rectangles of all primitives. The first primitives are the rooms.
+
+    Args:
+        primitives, rays: the fields of `PlacedPrimitives` and of `Rays`.
+        hidden: bool [P], primitives to omit.
+        rooms: [R, 4], low x, low y, high x, high y. ceiling: their height.
+        doors: [D, 6], center and half-sizes of the openings through the wall. door_rooms: [D, 2].
+        portals: False draws every room in the whole screen (slower, same picture).
+    """
+    kinds, centers, radii, _, _, axes, rectangles = primitives
+    eye, basis, scale, us, vs = rays
+    height, width = vs.shape[0], us.shape[0]
+    whole = np.empty(4, np.int32)
+    whole[0], whole[1], whole[2], whole[3] = 0, width, 0, height
+    windows = np.empty((rooms.shape[0], 4), np.int32)
+    if portals:
+        _windows(windows, rooms, ceiling, doors, door_rooms, eye, basis, scale, whole)
+    else:
+        windows[:] = whole
+    corners = np.empty((8, 3), np.float32)
+    window = np.empty(4, np.int32)
+    for p in range(kinds.shape[0]):
+        window[:] = 0
+        if not hidden[p]:
+            if kinds[p] == ROOM:
+                window[:] = windows[p]
+            else:
+                for room in range(rooms.shape[0]):
+                    if _touches(centers[p], radii[p], rooms[room]):
+                        _include(window, windows[room])
+        if window[1] <= window[0]:
+            rectangles[p] = 0
+            continue
+        _corners(corners, centers[p], axes[p], eye, basis)
+        _project(rectangles[p], corners, scale, height, width)
+        _overlap(rectangles[p], rectangles[p], window)

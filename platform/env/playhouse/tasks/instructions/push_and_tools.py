@@ -17,7 +17,7 @@ from interplay.env.playhouse.tasks.instructions.object_instruction import Object
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, Potential, TaskKind, fraction_covered, task_kind
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing
-from interplay.env.playhouse.truth.predicates.contact_events import MIN_PUSH_DISTANCE_M
+from interplay.env.playhouse.truth.predicates.relations import MIN_PUSH_DISTANCE_M
 
 PUSH_WORDINGS = (
     "push the {thing}", "push the {thing} with your body", "walk into the {thing} and push it", "shove the {thing}",
