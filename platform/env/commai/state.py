@@ -62,7 +62,7 @@ def tracked(value: Any, report: Callable[[], None]) -> Any:
     if issubclass(base, dict):
         copy = made(value.default_factory) if base is defaultdict else made()
         for key, item in value.items():
-            dict.__setitem__(copy, key, tracked(item, report))
+            copy[key] = tracked(item, report)
     elif base is deque:
         copy = made((tracked(item, report) for item in value), value.maxlen)
     else:
@@ -124,9 +124,9 @@ def _holds_already(container: Any, key: Any, value: Any) -> bool:
 def _track_items(container: Any, report: Callable[[], None]) -> None:
     """Replaces plain containers in a container by tracked ones. Sets hold none."""
     if isinstance(container, dict):
-        for key, item in container.items():
+        for key, item in list(container.items()):
             if type(item) in _KNOWN:
-                dict.__setitem__(container, key, tracked(item, report))
+                container[key] = tracked(item, report)
     elif not isinstance(container, set):
         for index, item in enumerate(container):
             if type(item) in _KNOWN:

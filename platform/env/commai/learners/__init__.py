@@ -1,0 +1,1 @@
+"""Learners: the base class, samples, a person, a program in another process."""

@@ -1,0 +1,128 @@
+"""A learner in another process, over a ZeroMQ PAIR socket (the extra `remote`).
+
+The learner connects and says `hello`. Then it gets, for each token, the reward ('0' for none) and the teacher's
+token, and answers a token. Every wait has a limit.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import socket
+import subprocess
+from importlib import import_module
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+
+class RemoteLearner:
+    """The environment's end of the socket.
+
+    Args:
+        cmd: the command that starts the learner; None if somebody else starts it.
+        port: where to listen; 0 for any free one.
+        address: of this machine.
+        hello_limit: seconds for the learner to start and connect.
+        answer_limit: seconds for each answer.
+    """
+
+    def __init__(
+        self,
+        cmd: str | None = None,
+        port: int = 5556,
+        address: str = "127.0.0.1",
+        hello_limit: float = 60.0,
+        answer_limit: float = 60.0,
+    ) -> None:
+        self._answer_limit = answer_limit
+        self._reward: float | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._context: Any = _zmq().Context()
+        self._socket: Any = self._context.socket(_zmq().PAIR)
+        self._socket.setsockopt(_zmq().LINGER, 0)
+        try:
+            self.port = self._bind(address, port)
+            if cmd:
+                self._process = subprocess.Popen(shlex.split(cmd))
+            hello = self._receive(hello_limit, "its 'hello'")
+            if hello != "hello":
+                raise ValueError(f"the remote learner began with {hello!r}; the first message is 'hello'")
+        except BaseException:
+            self.close()
+            raise
+
+    def try_reward(self, reward: float | None) -> None:
+        """Keeps the reward for the next exchange."""
+        self._reward = reward
+
+    def next(self, token: Any) -> str:
+        """Sends the reward and the token, and waits for the answer.
+
+        Raises:
+            ValueError: the answer is no text.
+            TimeoutError: it did not come in time.
+        """
+        self._send("0" if self._reward is None else f"{self._reward:g}")
+        self._send(str(token))
+        return self._receive(self._answer_limit, "its answer")
+
+    def close(self) -> None:
+        """Closes the socket and ends the learner's process."""
+        self._socket.close()
+        self._context.term()
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(5)
+
+    @staticmethod
+    def free_port() -> int:
+        """A port that nothing listens on now."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+            return port
+
+    def _bind(self, address: str, port: int) -> int:
+        if port == 0:
+            chosen: int = self._socket.bind_to_random_port(f"tcp://{address}")
+            return chosen
+        try:
+            self._socket.bind(f"tcp://{address}:{port}")
+        except _zmq().ZMQError as refused:
+            raise ValueError(
+                f"cannot listen on {address}:{port}: {refused}; choose another --learner-port"
+            ) from refused
+        return port
+
+    def _send(self, text: str) -> None:
+        if not self._socket.poll(self._answer_limit * 1000, _zmq().POLLOUT):
+            raise TimeoutError(f"the remote learner has taken nothing for {self._answer_limit:g} s")
+        self._socket.send(text.encode())
+
+    def _receive(self, limit: float, what: str) -> str:
+        waited = 0.0
+        while not self._socket.poll(min(limit - waited, 0.5) * 1000):
+            waited += 0.5
+            if self._process is not None and self._process.poll() is not None:
+                raise ValueError(f"the remote learner has exited with {self._process.returncode} before {what}")
+            if waited >= limit:
+                raise TimeoutError(f"the remote learner has not sent {what} for {limit:g} s")
+        message: bytes = self._socket.recv()
+        try:
+            return message.decode()
+        except UnicodeDecodeError as broken:
+            raise ValueError(f"the remote learner sent {message!r}, which is no text") from broken
+
+
+def _zmq() -> Any:
+    try:
+        return import_module("zmq")
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            "a remote learner needs the package 'pyzmq'; type in the checkout: pip install '.[remote]'", name="zmq"
+        ) from missing

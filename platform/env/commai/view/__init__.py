@@ -1,0 +1,1 @@
+"""Views of a session in a terminal."""

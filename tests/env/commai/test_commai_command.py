@@ -1,0 +1,156 @@
+"""The command line and its learners: results written whatever happens, remote learners with time limits."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commai_tasks import SayA, environment_of
+
+from interplay.env.commai import compat
+from interplay.env.commai.__main__ import main
+from interplay.env.commai.learners.human_learner import HumanLearner
+from interplay.env.commai.learners.remote import RemoteLearner
+from interplay.env.commai.learners.sample_learners import SampleMemorizingLearner
+from interplay.env.commai.session import Session
+from interplay.env.commai.tasks.micro.micro import Repeat3V2L
+from interplay.env.commai.view.plain import PlainView
+
+CONFIG = {
+    "tasks": {"one": {"type": "tasks.micro.micro.Repeat1V1L"}},
+    "scheduler": {"type": "core.scheduler.SequentialTaskScheduler", "args": {"tasks": ["one"]}},
+}
+REMOTE = """
+import sys, zmq
+socket = zmq.Context().socket(zmq.PAIR)
+socket.connect("tcp://127.0.0.1:" + sys.argv[1])
+socket.send(b"hello")
+for count in range(int(sys.argv[2])):
+    reward, token = socket.recv(), socket.recv()
+    socket.send(token)
+socket.recv()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    yield
+    compat.uninstall()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(CONFIG))
+    return path
+
+
+def test_results_count_rewards_and_trials(config: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.out"
+    learner = "learners.sample_learners.SampleMemorizingLearner"
+    assert main([str(config), "-l", learner, "-t", "2000", "-o", str(out), "--seed", "1"]) == 0
+    written = out.read_text()
+    assert "total time: 2000" in written
+    assert "total reward: 10" in written
+    assert "Repeat1V1L\t10\t" in written
+
+
+def test_an_error_of_the_learner_leaves_results_and_a_log(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "nonsense.py").write_text("class Nonsense:\n    def next(self, token):\n        return 'x'\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        with pytest.raises(ValueError, match="a token is '0' or '1' here, got 'x'"):
+            main(
+                [str(config), "-l", "nonsense.Nonsense", "-o", str(tmp_path / "r"), "--log-dir", str(tmp_path / "log")]
+            )
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert "trials: 0" in (tmp_path / "r").read_text()
+    assert "Traceback" in (tmp_path / "log" / "errors.log").read_text()
+
+
+def test_what_is_wrong_on_the_command_line_is_said(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(config), "-l", "learners.sample_learners.SampleRepeatingLerner"]) == 2
+    assert "Did you mean 'SampleRepeatingLearner'" in capsys.readouterr().err
+    assert main(["tasks.txt"]) == 2
+
+
+def test_a_learner_that_answers_nothing_is_named() -> None:
+    class Mute:
+        def next(self, token: Any) -> None:
+            return None
+
+    with pytest.raises(ValueError, match=r"Mute\.next returned None"):
+        Session(environment_of(SayA()), Mute(), 0).run()
+
+
+def test_a_session_counts() -> None:
+    environment = environment_of(SayA(), bits=True)
+    session = Session(environment, SampleMemorizingLearner(), default_sleep=0)
+    times: list[int] = []
+    session.total_time_updated.register(times.append)
+    session.total_time_updated.register(lambda now: session.stop() if now == 100 else None)
+    session.run()
+    assert times == list(range(1, 101))
+    assert session.get_task_count() >= 2
+    assert session.get_total_reward() == session._total_reward == environment.get_reward_per_task()["SayA"] > 0
+    session.add_sleep(-1)
+    assert session.get_sleep() == 0
+
+
+def test_a_person_is_asked_when_the_teacher_is_silent() -> None:
+    environment = environment_of(Repeat3V2L(), bits=True, seed=3)
+    output = io.StringIO()
+    learner = HumanLearner(environment._serializer)
+    session = Session(environment, learner, 0)
+    session.total_time_updated.register(lambda now: session.stop() if now == 5000 else None)
+    view = PlainView(environment, session, output, io.StringIO("SKIP\nB\n" + "A.\nB.\nC.\n" * 9))
+    view.listen(environment._serializer)
+    learner.set_view(view)
+    view.initialize()
+    with pytest.raises(KeyboardInterrupt):
+        session.run()
+    view.finalize()
+    assert "teacher: repeat: " in output.getvalue()
+    assert "task Repeat3V2L  reward 1" in output.getvalue()
+    assert "task Repeat3V2L  reward 0" in output.getvalue()
+    assert "answers end in a full stop" in output.getvalue()
+
+
+def remote(tmp_path: Path, answers: int, **limits: float) -> RemoteLearner:
+    """A remote learner that echoes so many tokens and then says nothing."""
+    script = tmp_path / "remote.py"
+    script.write_text(REMOTE)
+    free = RemoteLearner.free_port()
+    return RemoteLearner(f"{sys.executable} {script} {free} {answers}", free, **limits)
+
+
+def test_a_remote_learner_answers_over_the_socket(tmp_path: Path) -> None:
+    learner = remote(tmp_path, 3)
+    try:
+        learner.try_reward(1)
+        assert [learner.next(token) for token in "010"] == list("010")
+    finally:
+        learner.close()
+
+
+def test_a_remote_learner_has_a_time_limit(tmp_path: Path) -> None:
+    learner = remote(tmp_path, 1, answer_limit=0.2)
+    try:
+        assert learner.next("1") == "1"
+        with pytest.raises((TimeoutError, ValueError), match=r"has not sent its answer|has exited"):
+            learner.next("1")
+    finally:
+        learner.close()
+
+
+def test_a_remote_learner_that_never_comes() -> None:
+    with pytest.raises(TimeoutError, match=r"'hello' for 0\.1 s"):
+        RemoteLearner(None, RemoteLearner.free_port(), hello_limit=0.1)
+    with pytest.raises(ValueError, match="has exited with 0"):
+        RemoteLearner(f"{sys.executable} -c pass", RemoteLearner.free_port())
