@@ -34,6 +34,7 @@ from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
+from interplay.stages.play_stage import play
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
 from interplay.stages.rounds import SHARED_STAGES
@@ -204,6 +205,11 @@ def _report(config: Config) -> int:
     return 0
 
 
+def _play(config: Config) -> int:
+    play(_open(config))
+    return 0
+
+
 def _look(config: Config) -> int:
     run = _open(config)
     path = world_sheet.draw_world_sheet(run.make_world(), seed=run.seed, path=run.root / "look.png")
@@ -273,6 +279,7 @@ VERBS: Mapping[str, Verb] = {
     CLONE_SETTER.name: Verb(CLONE_SETTER.does, _stage(CLONE_SETTER)),
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
     "look": Verb("draw a house as its players and a visitor see it", _look),
+    "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),
     "watch": Verb("show the progress of a run from another terminal", _watch),
     "catalog": Verb("draw every kind of object, and many houses, as the players see them", _catalog),

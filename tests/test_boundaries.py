@@ -41,6 +41,19 @@ PLAYHOUSE_LAYERS = (
 )
 PLAYHOUSE = PurePosixPath("env/playhouse")
 
+# The same for the folders and modules of env/commai. Its worlds count as tasks: both share words, and tasks are set in
+# worlds.
+COMMAI_LAYERS = (
+    {"observer", "incremental_search", "scrambling", "task_events", "state", "randomness", "events"},
+    {"serializer", "handlers"},
+    {"channels", "task", "scheduler"},
+    {"environment", "learners", "compat", "portraits"},
+    {"config_loader", "tasks", "session", "interfaces", "lessons"},
+    {"view", "world"},
+    {"__main__"},
+)
+COMMAI = PurePosixPath("env/commai")
+
 # The two halves of one contract: a world names its tasks, a task is carried out in a world.
 ALLOWED_CYCLES = ({"env.task", "env.world"},)
 
@@ -50,8 +63,9 @@ HOMES = {
     "wandb": ("tracking",),
     "hydra": ("launch", "conf"),
     "omegaconf": ("launch", "conf"),
-    "gymnasium": ("env/gymnasium_world.py", "env/gymnasium_spaces.py", "env/babyai.py"),
+    "gymnasium": ("env/gymnasium_world.py", "env/gymnasium_spaces.py", "env/babyai.py", "env/gymnasium_ids.py"),
     "minigrid": ("env/babyai.py",),
+    "zmq": ("env/commai/learners",),
     "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps
     "av": ("video/encode.py",),
     "numba": ("env/playhouse", "launch/doctor.py"),
@@ -152,6 +166,15 @@ def test_imports_inside_the_playhouse_go_one_way() -> None:
     names = {place: place.relative_to(PLAYHOUSE).parts[0].removesuffix(".py") for place in (*places, *facade)}
     assert set(names.values()) == set().union(*PLAYHOUSE_LAYERS), "a folder without a rank, or a rank without a folder"
     wrong = upward(names, PLAYHOUSE_LAYERS)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_inside_commai_go_one_way() -> None:
+    places = [place for place, _ in sources() if place.is_relative_to(COMMAI) and place != COMMAI / "__init__.py"]
+    names = {place: place.relative_to(COMMAI).parts[0].removesuffix(".py") for place in places}
+    names = {place: "tasks" if name == "worlds" else name for place, name in names.items()}
+    assert set(names.values()) == set().union(*COMMAI_LAYERS), "a module without a rank, or a rank without a module"
+    wrong = upward(names, COMMAI_LAYERS)
     assert not wrong, "\n".join(wrong)
 
 

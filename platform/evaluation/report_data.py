@@ -150,7 +150,9 @@ class ProbeResults:
 
     def name(self, key: str) -> str:
         """The printed name of an agent or a task."""
-        return self.names.get(key, key if key in self.success_step else key.replace("_", " ").capitalize())
+        return self.names.get(
+            key, key if key in self.success_step or key[:1].isupper() else key.replace("_", " ").capitalize()
+        )
 
     def pooled(self, agent: str, tasks: Sequence[str]) -> tuple[Float64Array, NDArray[np.str_]]:
         """Success steps of one agent over several tasks, and each entry's task; both [n]."""

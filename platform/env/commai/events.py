@@ -21,12 +21,18 @@ class EventManager:
 
     def __init__(self) -> None:
         # Tuples are replaced, not changed, so that handlers may register and deregister while an event is handled.
-        self._entries: dict[type[Any], tuple[tuple[Any, Trigger], ...]] = {}
+        # Each entry: the observer, its trigger, and its method `hears` or None.
+        self._entries: dict[type[Any], tuple[tuple[Any, Trigger, Any], ...]] = {}
 
     def register(self, observer: Any, trigger: Trigger) -> None:
         """Adds a trigger of an observer."""
-        entries = (*self._entries.get(trigger.type, ()), (observer, trigger))
-        self._entries[trigger.type] = tuple(sorted(entries, key=lambda entry: getattr(entry[0], "event_rank", 0)))
+        present = self._entries.get(trigger.type, ())
+        rank = getattr(observer, "event_rank", 0)
+        at = len(present)
+        while at and getattr(present[at - 1][0], "event_rank", 0) > rank:
+            at -= 1
+        entry = (observer, trigger, getattr(observer, "hears", None))
+        self._entries[trigger.type] = (*present[:at], entry, *present[at:])
 
     def deregister(self, observer: Any, trigger: Trigger) -> None:
         """Removes a trigger of an observer, if it is registered."""
@@ -49,8 +55,8 @@ class EventManager:
         An observer with a method `hears` is asked before each of its handlers whether it still takes the event.
         """
         handled = False
-        for observer, trigger in self._entries.get(type(event), ()):
-            if hasattr(observer, "hears") and not observer.hears(event):
+        for observer, trigger, hears in self._entries.get(type(event), ()):
+            if hears is not None and not hears(event):
                 continue
             outcome = trigger.condition(event)
             if outcome:

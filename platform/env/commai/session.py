@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from interplay.env.commai.learners.base import BaseLearner
 from interplay.env.commai.observer import Observable
 
 
@@ -30,6 +31,8 @@ class Session:
         self._task_start = 0
         self._reward_per_task: dict[str, float] = {}
         self._task: Any = None
+        # A learner of its own making may count on `try_reward(None)`; the base class does nothing then.
+        self._rewards_always = getattr(type(learner), "try_reward", None) not in (None, BaseLearner.try_reward)
         self.env_token_updated = Observable()
         self.learner_token_updated = Observable()
         self.total_reward_updated = Observable()
@@ -49,14 +52,14 @@ class Session:
             ValueError: the learner answers None.
         """
         learner = self._learner
-        test_mode = getattr(learner, "test_mode", False)
-        if test_mode:
+        if getattr(learner, "test_mode", False):
             token, reward = self._env.next(self._learner_token, test_mode=True)
         else:
             token, reward = self._env.next(self._learner_token)
         if self.env_token_updated.observers:
             self.env_token_updated(token)
-        self._give(reward)
+        if reward is not None or self._rewards_always:
+            self._give(reward)
         self._learner_token = answer = learner.next(token)
         if answer is None:
             raise ValueError(f"{type(learner).__name__}.next returned None: a learner answers each token with a token")

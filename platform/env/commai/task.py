@@ -22,6 +22,7 @@ A task of one's own subclasses `Task` and decorates methods::
 from __future__ import annotations
 
 import random
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -87,6 +88,11 @@ __all__ = [
 ]
 
 
+@cache
+def _triggers_of_class(of: Any) -> tuple[Trigger, ...]:
+    return tuple(trigger for name in sorted(dir(of)) for trigger in triggers_of(getattr(of, name)))
+
+
 class ScriptSet:
     """What tasks and worlds share: handlers, a state, and the means to answer."""
 
@@ -117,8 +123,8 @@ class ScriptSet:
 
     def get_triggers(self) -> list[Trigger]:
         """The triggers of the decorated methods, by name."""
-        names = sorted(set(dir(type(self))))
-        return [trigger for name in names for trigger in triggers_of(getattr(type(self), name))]
+        of: Any = type(self)
+        return list(_triggers_of_class(of))
 
     def add_handler(self, handler: Any) -> None:
         """Adds a decorated closure, function or method, until the end of this task or world."""

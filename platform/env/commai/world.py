@@ -148,6 +148,11 @@ class CommAI(World):
         """The talk, and the map of a grid world."""
         return portraits(self._talk, self._running()._current_world, height, width)
 
+    @property
+    def last_heard(self) -> str:
+        """What the last step, or the reset, has brought from the teacher: symbols, or an utterance."""
+        return self._last.heard
+
     def _begin(self, seed: int) -> None:
         config = self.config
         self._seed, self._history, self._talk, self._results = seed, [], [], ()

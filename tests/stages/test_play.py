@@ -1,0 +1,44 @@
+"""A person learns in the terminal, and what was played is stored as a person's."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from interplay.launch.cli import configured
+from interplay.stages.play_stage import play
+from interplay.stages.run import open_run
+
+
+class Typing(io.StringIO):
+    """Repeats what the teacher has asked for, three times."""
+
+    def __init__(self, screen: io.StringIO) -> None:
+        super().__init__()
+        self._screen = screen
+        self._left = 3
+
+    def readline(self, size: int | None = -1) -> str:
+        self._left -= 1
+        return f"{re.findall(r'repeat: (.+?)[.]', self._screen.getvalue())[-1]}.\n" if self._left >= 0 else ""
+
+
+@pytest.mark.parametrize("interface", ["characters", "utterances"])
+def test_what_a_person_plays_is_stored(tmp_path: Path, interface: str) -> None:
+    run = open_run(configured("collect", [f"run.dir={tmp_path}", "env=commai", f"env.interface={interface}"]))
+    screen = io.StringIO()
+    assert play(run, Typing(screen), screen) == 3
+    assert screen.getvalue().count("reward 1") == 3
+    with run.store() as store:
+        episodes = [store.read(name) for name in store.ids()]
+    assert [episode.meta.players["solver"]["kind"] for episode in episodes] == ["human"] * 3
+    assert [episode.env_reward.sum() for episode in episodes] == [1.0] * 3
+
+
+def test_a_world_of_pictures_is_refused(tmp_path: Path) -> None:
+    run = open_run(configured("collect", [f"run.dir={tmp_path}", "env=room"]))
+    with pytest.raises(ValueError, match="type env=commai"):
+        play(run, io.StringIO(), io.StringIO())
