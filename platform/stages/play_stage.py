@@ -45,10 +45,15 @@ class _Game:
         self.done = outcome.done
 
     def listen(self) -> None:
-        """Stays silent until the teacher has nothing to say."""
+        """Stays silent until the teacher has nothing to say, or the episode is over."""
         self.step(self.silence)
-        while not self.done and self.world.environment is not None and not self.world.environment.is_idle():
+        while not self.done and not self._is_asking():
             self.step(self.silence)
+
+    def _is_asking(self) -> bool:
+        environment = self.world.environment
+        assert environment is not None, "an episode is under way"
+        return environment.is_idle() and not self.world.facts().task.has_ended()
 
     def say(self, line: str) -> None:
         """Says a line, symbol by symbol or at once."""
