@@ -1,19 +1,25 @@
-"""Feedback augmentation: marked windows with a swapped instruction or utterance, and marks changed to match.
+"""Feedback augmentation: episodes with a swapped instruction or utterance, and marks changed to match.
 
 A reward model trained only on agents that roughly follow their instruction can reward activity and ignore language.
 Therefore, in some episodes, either the setter's instruction is swapped for another (what was progress is now a slip),
 or an utterance of the solver is swapped for another (which is then a mistake).
+
+The swapped episodes are examples of their own (`swaps=lanes`): some lanes show only swapped episodes, each swapped as a
+whole, so that the recurrent state, the words and the marks of all its windows agree. With `swaps=windows` the episodes
+of a window are swapped in place, and each window anew.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.vocabulary import PAD
 
 Tokens = NDArray[np.int16]
@@ -23,11 +29,18 @@ Tokens = NDArray[np.int16]
 class AugmentationConfig:
     """Probabilities of the augmentations."""
 
-    probability: float = 0.33  # that an episode in a window is changed
+    probability: float = 0.33  # swapped episodes per true episode; with swaps=windows, the share of episodes changed
+    swaps: Literal["lanes", "windows"] = "lanes"  # swapped episodes beside the true ones, or in their place
     instruction_share: float = 0.5  # of the changed episodes: swap the instruction, not an utterance; choice
     mirror: float = 0.0  # chance that an episode is mirrored; choice, for worlds symmetric in left and right
 
+    def swapped_lanes(self, lanes: int) -> int:
+        """The number of `lanes` that show swapped episodes; each true lane has `probability` of them."""
+        return round(lanes * self.probability / (1 + self.probability)) if self.swaps == "lanes" else 0
+
     def __post_init__(self) -> None:
+        if self.swaps not in ("lanes", "windows"):
+            raise ValueError(f"reward.augmentation.swaps is one of lanes, windows; got {self.swaps!r}")
         for name in ("probability", "instruction_share", "mirror"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"reward.augmentation.{name} is a share from 0 to 1, got {getattr(self, name)!r}")
@@ -96,6 +109,69 @@ def augment(*, window: MarkedWindow, config: AugmentationConfig, rng: np.random.
                 untouched[segment.start : segment.stop, segment.lane] = False
                 break
     return Augmented(changed, untouched, tuple(instructions), tuple(utterances))
+
+
+def swap_episode(
+    *,
+    episode: DecodedEpisode,
+    donors: Iterable[DecodedEpisode],
+    span: tuple[int, int],
+    config: AugmentationConfig,
+    rng: np.random.Generator,
+) -> DecodedEpisode | None:
+    """A copy of an episode with another instruction or utterance and its marks to match; None if neither is possible.
+
+    Choices, because the paper is silent: with another instruction, every row with an instruction has it, positive marks
+    become negative and negative marks stay. With another utterance, all marks are dropped and one negative mark is
+    placed at its step.
+
+    Args:
+        donors: episodes whose texts may be used; the first with a text that this one does not contain gives it.
+        span: rows [start, stop) of the episode that are shown; a swapped utterance is visible within them.
+    """
+    swaps = [_with_instruction, _with_utterance]
+    for swap in swaps if rng.random() < config.instruction_share else reversed(swaps):
+        found = swap(episode, donors, span, rng)
+        if found is not None:
+            return found
+    return None
+
+
+def _with_instruction(
+    episode: DecodedEpisode, donors: Iterable[DecodedEpisode], span: tuple[int, int], rng: np.random.Generator
+) -> DecodedEpisode | None:
+    donor = _text_of([donor.heard for donor in donors], {*episode.heard, ""}, rng)
+    if donor is None or not any(episode.heard):
+        return None
+    marks = {rater: tuple((step, -1) for step, _ in clicks) for rater, clicks in episode.marks.items()}
+    return replace(episode, heard=[text and donor for text in episode.heard], marks=marks)
+
+
+def _with_utterance(
+    episode: DecodedEpisode, donors: Iterable[DecodedEpisode], span: tuple[int, int], rng: np.random.Generator
+) -> DecodedEpisode | None:
+    steps = [step for step, text in enumerate(episode.spoke) if text is not None and span[0] <= step < span[1] - 1]
+    donor = _text_of([[text or "" for text in donor.spoke] for donor in donors], {*episode.spoke, ""}, rng)
+    if donor is None or not steps:
+        return None
+    step = steps[int(rng.integers(len(steps)))]
+    spoke, said = list(episode.spoke), list(episode.said)
+    spoke[step] = donor
+    for row in range(step + 1, episode.rows):
+        said[row] = donor
+        if row < len(spoke) and spoke[row] is not None:
+            break  # the next row shows a newer utterance
+    marks = dict.fromkeys(episode.marks or ("augmentation",), ((step, -1),))
+    return replace(episode, spoke=spoke, said=said, marks=marks)
+
+
+def _text_of(texts: Sequence[Sequence[str]], without: Collection[str | None], rng: np.random.Generator) -> str | None:
+    """A text of the first episode that has one which is not in `without`."""
+    for each in texts:
+        found = sorted({text for text in each if text not in without})
+        if found:
+            return found[int(rng.integers(len(found)))]
+    return None
 
 
 def mirrored(

@@ -8,17 +8,18 @@ raters, each pass through an episode carries the marks of one of them, so that r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored
+from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored, swap_episode
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import check_mix
-from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeWindow, LaneReader, MarkedWindowReader
 from interplay.episodes.vocabulary import Vocabulary
 
 
@@ -69,7 +70,7 @@ class DatasetActor:
         seed: int = 0,
         augmentation: AugmentationConfig | None = None,
     ) -> None:
-        """`seed`: of the words that are read as unknown."""
+        """`seed`: of the words that are read as unknown, and of swapped episodes."""
         self._reader = reader
         self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed)
         self._config = config
@@ -77,6 +78,12 @@ class DatasetActor:
         self._augmentation = augmentation
         self._blocks = [allocate_demonstration(layout, config.steps, config.lanes) for _ in range(config.blocks)]
         self._turn = 0
+        self._seed = seed
+        swapped = (
+            augmentation.swapped_lanes(config.lanes) if augmentation is not None and layout.world.utterances else 0
+        )
+        self._true_lanes = config.lanes - swapped  # the others show swapped episodes
+        self._swaps: dict[int, tuple[int, DecodedEpisode | None]] = {}  # by lane: position, and the episode as swapped
         self._mirrored = np.zeros(config.lanes, bool)  # whether the current episode of each lane is mirrored
 
     def unroll(self) -> Unroll:
@@ -84,15 +91,21 @@ class DatasetActor:
         block = self._blocks[self._turn % len(self._blocks)]
         self._turn += 1
         episodes = []
+        untouched = np.ones(block["first"].shape, bool)
         for lane in range(self._config.lanes):
             windows = self._reader.next(lane, self._config.steps + 1)
+            episodes.append(windows[0].episode.meta.id)
             at = 0
             for window in windows:
-                self._writer.write(block, lane, at, window)
+                shown = window if lane < self._true_lanes else self._swapped_window(lane, window)
+                self._writer.write(block, lane, at, shown)
+                untouched[at : at + window.stop - window.start, lane] = shown is window
                 at += window.stop - window.start
-            episodes.append(windows[0].episode.meta.id)
         if self._augmentation is not None and "heard" in block:  # a world without language has nothing to swap
-            block = self._swapped(block, self._augmentation)
+            if self._augmentation.swaps == "windows":
+                block = self._swapped(block, self._augmentation)
+            else:
+                block = {**block, "untouched": untouched, "cloned": block["cloned"] & untouched}
         if self._augmentation is not None and self._augmentation.mirror and "image" in block:
             block = self._mirror(block, self._augmentation.mirror)
         return Unroll(block, episodes=episodes)
@@ -112,6 +125,25 @@ class DatasetActor:
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]
         self._mirrored = np.array(state["mirrored"], bool)
+
+    def _swapped_window(self, lane: int, window: EpisodeWindow) -> EpisodeWindow:
+        """The window of the swapped episode; the window itself if nothing can be swapped.
+
+        The swap depends only on the seed and the position of the pass, so all windows of a pass agree.
+        """
+        assert self._augmentation is not None
+        if lane not in self._swaps or self._swaps[lane][0] != window.position:
+            rows = window.episode.rows
+            found = swap_episode(
+                episode=window.episode,
+                donors=list(self._reader.neighbors(window.position)),
+                span=(0, rows) if window.rater is None else (window.start, window.stop),
+                config=self._augmentation,
+                rng=np.random.default_rng([self._seed, window.position]),
+            )
+            self._swaps[lane] = (window.position, found)
+        found = self._swaps[lane][1]
+        return window if found is None else replace(window, episode=found)
 
     def _swapped(self, block: Arrays, config: AugmentationConfig) -> Arrays:
         window = MarkedWindow(**{name: block[name] for name in MarkedWindow._fields})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ from interplay.episodes.snapshot import Snapshot
 log = logging.getLogger(__name__)
 
 CACHE_BYTES = 512 * 2**20
+NEIGHBORS = 8  # episodes near another one that may lend it a text
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,13 @@ class LaneReader:
         self._episodes[lane] = episode
         return episode, cursor
 
+    def neighbors(self, position: int) -> Iterator[DecodedEpisode]:
+        """Readable episodes near a position in the order, those before it first: most of them are decoded already."""
+        for step in range(1, NEIGHBORS + 1):
+            near = self._decoded(position - step if position >= step else position + step)
+            if near is not None:
+                yield near
+
     def _first_row(self, lane: int, episode: DecodedEpisode) -> int:
         """The row at which the first episode of a lane starts; it has at least one step left."""
         drawn = np.random.default_rng([self._start.seed, self._start.rank, lane])
@@ -268,6 +276,14 @@ class MarkedWindowReader:
                 "resume with the settings of the checkpoint"
             )
         self._taken = state["taken"]
+
+    def neighbors(self, position: int) -> Iterator[DecodedEpisode]:
+        """Readable episodes of the marks near a position in the order, those before it first."""
+        for step in range(1, NEIGHBORS + 1):
+            place = self._order.at(position - step if position >= step else position + step)
+            near = self._source.get(self._marks[place][0])
+            if near is not None:
+                yield near
 
     def _next_window(self, rows: int) -> EpisodeWindow:
         """Returns at most `rows` rows around the next mark of a readable episode."""

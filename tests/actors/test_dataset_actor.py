@@ -177,7 +177,9 @@ def test_a_complete_episode_is_written_like_its_windows(snapshot: Snapshot) -> N
     assert whole["positive"][3, 0] == 2
 
 
-@pytest.mark.parametrize("augmentation", [None, AugmentationConfig(probability=0.7, mirror=0.5)])
+@pytest.mark.parametrize(
+    "augmentation", [None, AugmentationConfig(0.7, "windows", mirror=0.5), AugmentationConfig(1.0, mirror=0.5)]
+)
 def test_it_resumes_bit_for_bit(snapshot: Snapshot, augmentation: AugmentationConfig | None) -> None:
     straight = actor_of(snapshot, augmentation=augmentation)
     resumed = actor_of(snapshot, augmentation=augmentation)
@@ -202,8 +204,44 @@ def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> Non
     assert actor.unroll().arrays is first
 
 
+@pytest.mark.parametrize("instruction_share", [0.0, 1.0])
+def test_swapped_lanes_show_whole_episodes_swapped_beside_the_true_ones(
+    snapshot: Snapshot, instruction_share: float
+) -> None:
+    """All windows of an episode agree with one swap of the whole episode; the true lanes do not change."""
+    config = replace(CONFIG, lanes=4)
+    settings = AugmentationConfig(1.0, instruction_share=instruction_share)
+    assert settings.swapped_lanes(4) == 2 and AugmentationConfig(0.33).swapped_lanes(96) == 24
+    plain, changed = actor_of(snapshot, config), actor_of(snapshot, config, augmentation=settings)
+    texts: dict[int, set[bytes]] = {}  # swapped instructions by lane, within an episode
+    slips: dict[int, int] = {}  # marks of swapped utterances
+    swapped_rows = negative = 0
+    for _ in range(30):
+        before, after = plain.unroll().arrays, changed.unroll().arrays
+        assert after["untouched"][:, :2].all()
+        for key in before:
+            np.testing.assert_array_equal(after[key][:, :2], before[key][:, :2], err_msg=key)
+        touched = ~after["untouched"]
+        swapped_rows += int(touched.sum())
+        assert not (after["cloned"] & touched).any() and not (after["positive"] > 0)[touched].any()
+        negative += int(after["negative"][touched].sum())
+        for lane in (2, 3):
+            for t in range(len(touched)):
+                if after["first"][t, lane]:
+                    texts[lane], slips[lane] = set(), 0
+                heard = after["heard"][t, lane]
+                if touched[t, lane] and not instruction_share:
+                    slips[lane] += int(after["negative"][t, lane])
+                    assert slips[lane] <= 1
+                if touched[t, lane] and heard.any() and instruction_share:
+                    assert (heard != before["heard"][t, lane]).any()
+                    texts[lane].add(heard.tobytes())
+                    assert len(texts[lane]) == 1
+    assert swapped_rows > 20 and negative > 0
+
+
 def test_augmented_rows_are_excluded_from_cloning_and_contrast(snapshot: Snapshot) -> None:
-    plain, changed = actor_of(snapshot), actor_of(snapshot, augmentation=AugmentationConfig(probability=0.7))
+    plain, changed = actor_of(snapshot), actor_of(snapshot, augmentation=AugmentationConfig(0.7, "windows"))
     touched = 0
     for _ in range(20):
         before, after = plain.unroll().arrays, changed.unroll().arrays
