@@ -70,7 +70,7 @@ class DatasetActor:
         seed: int = 0,
         augmentation: AugmentationConfig | None = None,
     ) -> None:
-        """`seed`: of the words that are read as unknown, and of swapped episodes."""
+        """`seed`: of the words that are read as unknown, of the rater of each pass, and of swapped episodes."""
         self._reader = reader
         self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed)
         self._config = config

@@ -21,7 +21,7 @@ class RowWriter:
     """Writes rows of episodes into the arrays of an unroll."""
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary, unknown_chance: float = 0.0, seed: int = 0) -> None:
-        """`unknown_chance`: that a word counts as unknown during a pass through an episode, drawn by `seed`."""
+        """`unknown_chance`: that a word counts as unknown in a pass through an episode; `seed`: of it and the rater."""
         self._layout = layout
         self._vocabulary = vocabulary
         self._unknown_chance, self._seed = unknown_chance, seed
@@ -94,7 +94,7 @@ class RowWriter:
         positive, negative = np.zeros((2, window.episode.rows), np.int8)
         raters = sorted(window.episode.marks)
         if raters:
-            drawn = raters[int(np.random.default_rng(window.position).integers(len(raters)))]
+            drawn = raters[int(np.random.default_rng([self._seed, window.position]).integers(len(raters)))]
             rater = drawn if window.rater is None else window.rater
             for step, sign in window.episode.marks[rater]:
                 (positive if sign > 0 else negative)[min(step + 1, window.episode.rows - 1)] += 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 from interplay.learner.forward import ForwardConfig
 from interplay.learner.objective import ObjectiveConfig
@@ -17,6 +19,9 @@ class LearnerConfig(ForwardConfig):
     adam_betas: tuple[float, float] = (0.0, 0.999)
     gradient_clip: float | None = None  # maximum norm of the whole gradient; null: none
     warm_up: int = 0  # design choice: updates of linear learning-rate warm-up
+    # Design choice: the learning rate falls to 0 over `decay_updates`, by default over those of the stage.
+    decay: Literal["none", "linear", "cosine"] = "none"
+    decay_updates: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -24,7 +29,25 @@ class LearnerConfig(ForwardConfig):
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.adam_betas):
             raise ValueError(f"adam_betas are two numbers from 0 to below 1, got {list(self.adam_betas)}")
+        if self.decay not in ("none", "linear", "cosine"):
+            raise ValueError(f"decay is one of none, linear, cosine; got {self.decay!r}")
+        if self.decay_updates is not None and self.decay_updates < 1:
+            raise ValueError(f"decay_updates is at least 1, or null for those of the stage; got {self.decay_updates}")
         if self.warm_up < 0:
             raise ValueError(f"warm_up is at least 0 updates, got {self.warm_up}")
         if self.gradient_clip is not None and not self.gradient_clip > 0:
             raise ValueError(f"gradient_clip is above 0, or null for none; got {self.gradient_clip}")
+
+    def rate_at(self, update: int) -> float:
+        """The learning rate of an update, which are numbered from 0.
+
+        Raises:
+            ValueError: it decays, and `decay_updates` is not set.
+        """
+        rate = self.learning_rate * min(1.0, (update + 1) / max(1, self.warm_up))
+        if self.decay == "none":
+            return rate
+        if self.decay_updates is None:
+            raise ValueError(f"decay={self.decay} needs decay_updates, the number of updates after which the rate is 0")
+        passed = min(1.0, update / self.decay_updates)
+        return rate * (1.0 - passed if self.decay == "linear" else 0.5 * (1.0 + math.cos(math.pi * passed)))

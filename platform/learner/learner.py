@@ -102,7 +102,7 @@ class Learner:
         metrics = _fetch({**scalars, "gradient_norm": self._clip()})
         self._check_finite(metrics, terms)
         for parameters in self._optimizer.param_groups:
-            parameters["lr"] = self.config.learning_rate * min(1.0, (self.updates + 1) / max(1, self.config.warm_up))
+            parameters["lr"] = self.config.rate_at(self.updates)
         self._optimizer.step()
         self.updates += 1
         return effective_shares(metrics)

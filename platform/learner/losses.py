@@ -84,7 +84,7 @@ def token_cloning(*, log_probs: Tensor, tokens: Tensor, reduce: Reduce = "sum", 
 
     Language cloning is `gate_cloning` plus this. Design choice: the mean is over *utterances*, not over all steps,
     because people speak in one step of many, and words would otherwise be learned that many times slower. Multiply by
-    the gate's `spoke_share` for the likelihood of a step.
+    the gate's `spoke_share` for the likelihood of a step, as `ObjectiveConfig.words="step"` does.
 
     Args:
         log_probs: float [N, L], of the tokens of N utterances; N may be 0.
@@ -186,10 +186,13 @@ def _mean(values: Tensor) -> Tensor:
     return values.sum() / max(1, len(values))
 
 
-def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """Half the squared error of the value head, averaged over the unmasked steps; all [T, B]. Targets are constants."""
+def value_loss(*, value: Tensor, targets: Tensor, mask: Tensor, factor: float = 0.5) -> Tensor:
+    """`factor` times the squared error of the value head, averaged over the unmasked steps; all [T, B].
+
+    Targets are constants.
+    """
     check_shapes(value=(value, "float [T, B]"), targets=(targets, "float [T, B]"), mask=(mask, "bool [T, B]"))
-    return 0.5 * masked_mean((targets.detach() - value).square(), mask)
+    return factor * masked_mean((targets.detach() - value).square(), mask)
 
 
 def gate_kl(*, logits: Tensor, reference_logits: Tensor, mask: Tensor) -> Tensor:

@@ -70,6 +70,10 @@ class ObjectiveConfig:
     # Which ratios correct the policy gradients: the whole action's ("joint"), each head's own ("head"; design choice),
     # or of the movement each single action's ("action"). See `interplay.learner.rollout_terms`.
     ratio: Ratio = "head"
+    # The loss of the demonstrated words is averaged over utterances or over all steps, as in the likelihood of a step.
+    # Design choice: "utterance"; people speak in one step of many, so words would be learned that many times slower.
+    words: Literal["utterance", "step"] = "utterance"
+    value_factor: float = 0.5  # of the squared error, before its weight; the paper's weight of 1 may mean 0.5 or 1
     cloning: Literal["sum", "mean"] = "sum"  # over a chunk's components; the paper sums them; design choice: "mean"
 
     def __post_init__(self) -> None:
@@ -78,6 +82,10 @@ class ObjectiveConfig:
         for name in ("rho_clip", "c_clip"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} is at least 0, got {getattr(self, name)}")
+        if self.words not in ("utterance", "step"):
+            raise ValueError(f"words is one of utterance, step; got {self.words!r}")
+        if not self.value_factor > 0:
+            raise ValueError(f"value_factor is above 0, got {self.value_factor}")
         if self.time_limits not in ("bootstrap", "terminal"):
             raise ValueError(f"time_limits is one of bootstrap, terminal; got {self.time_limits!r}")
         if self.ratio not in get_args(Ratio):
@@ -176,4 +184,7 @@ def _language_cloning(
     gate_mean, token_mean = Mean(gate.loss, mask.sum()), Mean(words.loss, words.utterances)
     extra: dict[str, Means] = {"gate_cloning": (gate_mean,), "token_cloning": (token_mean,)}
     extra["gate_accuracy"] = (Mean(gate.accuracy, gate_mean.over),)
+    if config.words == "step":
+        steps = mask.sum()
+        token_mean = Mean(words.loss * words.utterances / steps.clamp(min=1), steps)
     return Term("language_cloning", (gate_mean, token_mean), config.weights.language_cloning, extra)

@@ -139,7 +139,7 @@ def _parts(name: str, heads: Mapping[str, HeadActions], ratio: Ratio) -> HeadAct
 def _value_term(
     output: AgentOutput, heads: Mapping[str, HeadActions], trace: VTrace, mask: Tensor, config: ObjectiveConfig
 ) -> Term:
-    loss = losses.value_loss(value=output.value[:-1], targets=trace.targets, mask=mask)
+    loss = losses.value_loss(value=output.value[:-1], targets=trace.targets, mask=mask, factor=config.value_factor)
     count = torch.full_like(mask.sum(), output.value.numel())
     metrics = {"value_mean": (Mean(output.value.detach().mean(), count),)}
     whole = torch.stack([head.log_ratio.sum(-1) for head in heads.values()]).sum(0)

@@ -110,6 +110,8 @@ def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, da
         RankLost: a rank did not start.
     """
     generator = torch_generator(run.seed, stage, "learner")
+    if config.decay_updates is None:
+        config = dataclasses.replace(config, decay_updates=_planned_updates(run, stage))
     if run.context is None or run.config.runtime.learners == 1:
         return Learner(agent, config, dataset_lanes=dataset_lanes, generator=generator)
     from interplay.runtime.ray.rank_zero import create_rank_zero_learner
@@ -117,6 +119,13 @@ def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, da
     return create_rank_zero_learner(
         agent, config, dataset_lanes=dataset_lanes, generator=generator, context=run.context
     )
+
+
+def _planned_updates(run: Run, stage: str) -> int:
+    """The updates of the weights in a whole stage, over which its learning rate decays."""
+    if stage == "reinforce":
+        return run.config.reinforce.training.updates * run.config.reinforce.updates_per_batch
+    return (run.config.reward if stage == "reward" else run.config.clone).training.updates
 
 
 def pinned(learner: LearnerConfig) -> bool:

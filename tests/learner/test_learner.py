@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -226,6 +227,50 @@ def test_the_learning_rate_warms_up() -> None:
         learner.update(demonstrated=demonstrated(agent, number))
         rates.append(learner.state()["optimizer"]["param_groups"][0]["lr"])
     assert rates == pytest.approx([2e-4, 4e-4, 6e-4, 8e-4, 8e-4, 8e-4])
+
+
+@pytest.mark.parametrize(
+    ("decay", "expected"), [("linear", [2.0, 3.0, 2.0, 1.0, 0.0]), ("cosine", [2.0, 3.4142, 2.0, 0.5858, 0.0])]
+)
+def test_the_learning_rate_decays_to_zero(decay: Literal["linear", "cosine"], expected: list[float]) -> None:
+    agent = tiny_agent(LineWorld())
+    config = LearnerConfig(learning_rate=4.0, warm_up=2, decay=decay, decay_updates=4)
+    assert [config.rate_at(update) for update in range(5)] == pytest.approx(expected, abs=1e-4)
+    assert config.rate_at(9) == 0
+    learner = learner_of(agent, dataclasses.replace(config, learning_rate=4e-4))
+    for number in range(3):
+        learner.update(demonstrated=demonstrated(agent, number))
+    rate = learner.state()["optimizer"]["param_groups"][0]["lr"]
+    assert rate == pytest.approx(2e-4)
+    with pytest.raises(ValueError, match="decay=linear needs decay_updates"):
+        LearnerConfig(decay="linear").rate_at(0)
+
+
+def test_words_are_averaged_over_utterances_or_steps() -> None:
+    agent = tiny_agent(LineWorld())
+    rows = demonstrated(agent)
+    found = {}
+    for words in ("utterance", "step"):
+        config = LearnerConfig(ObjectiveConfig(words=words))
+        found[words] = learner_of(tiny_agent(LineWorld()), config).update(demonstrated=rows)
+    counted = rows.arrays["cloned"] & ~rows.arrays["last"]
+    share = (rows.arrays["spoke"] & counted).sum() / counted.sum()
+    assert 0.1 < share < 0.9
+    per_utterance, per_step = (found[words]["language_cloning"] - found[words]["gate_cloning"] for words in found)
+    assert per_utterance == pytest.approx(found["utterance"]["token_cloning"], rel=1e-5)
+    assert per_step == pytest.approx(share * per_utterance, rel=1e-5)
+    assert found["step"]["token_cloning"] == found["utterance"]["token_cloning"]
+
+
+def test_the_factor_of_the_value_loss() -> None:
+    agent = tiny_agent(LineWorld())
+    half, whole = (
+        learner_of(tiny_agent(LineWorld()), LearnerConfig(ObjectiveConfig(value_factor=factor))).update(
+            demonstrated=None, rollout=rollout(agent)
+        )["value"]
+        for factor in (0.5, 1.0)
+    )
+    assert half > 0 and whole == pytest.approx(2 * half)
 
 
 def test_the_gradient_is_clipped_if_configured() -> None:
