@@ -6,7 +6,7 @@ or an utterance of the solver is swapped for another (which is then a mistake).
 
 The swapped episodes are examples of their own (`swaps=lanes`): some lanes show only swapped episodes, each swapped as a
 whole, so that the recurrent state, the words and the marks of all its windows agree. With `swaps=windows` the episodes
-of a window are swapped in place, and each window anew.
+of a window are swapped in place, drawn again for every window.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AugmentationConfig:
     """Probabilities of the augmentations."""
 
     probability: float = 0.33  # swapped episodes per true episode; with swaps=windows, the share of episodes changed
-    swaps: Literal["lanes", "windows"] = "lanes"  # swapped episodes beside the true ones, or in their place
+    swaps: Literal["lanes", "windows"] = "lanes"  # added to the true episodes, or in their place
     instruction_share: float = 0.5  # of the changed episodes: swap the instruction, not an utterance; choice
     mirror: float = 0.0  # chance that an episode is mirrored; choice, for worlds symmetric in left and right
 

@@ -205,7 +205,7 @@ def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> Non
 
 
 @pytest.mark.parametrize("instruction_share", [0.0, 1.0])
-def test_swapped_lanes_show_whole_episodes_swapped_beside_the_true_ones(
+def test_swapped_lanes_show_whole_episodes_swapped_and_keep_the_true_ones(
     snapshot: Snapshot, instruction_share: float
 ) -> None:
     """All windows of an episode agree with one swap of the whole episode; the true lanes do not change."""
