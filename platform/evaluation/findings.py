@@ -51,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class MeanChange:
-    """A mean at the start and at the end, over different episodes; `error` is one standard error of the change."""
+    """A mean at the start and at the end, over the same episodes; `error` is one standard error of the change."""
 
     updates: tuple[int, int]
     start: float
@@ -146,17 +146,20 @@ def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
 
 
 def heldout_change(points: Sequence[RewardPoint]) -> MeanChange | None:
-    """Change of the modeled return of held-out episodes, first to last; None with fewer than two measurements."""
+    """Change of the modeled return of held-out episodes, first to last; None with fewer than two measurements.
+
+    Every measurement plays the same episodes with the same random numbers, so they are compared pair by pair.
+    """
     kept = [point for point in points if len(point.heldout) > 1]
     if len(kept) < 2:
         return None
     first, last = kept[0], kept[-1]
-    variances = [float(np.var(point.heldout, ddof=1)) / len(point.heldout) for point in (first, last)]
+    rises = np.subtract(last.heldout, first.heldout)
     return MeanChange(
         (first.update, last.update),
         float(np.mean(first.heldout)),
         float(np.mean(last.heldout)),
-        math.sqrt(sum(variances)),
+        float(np.std(rises, ddof=1)) / math.sqrt(len(rises)),
     )
 
 

@@ -44,7 +44,7 @@ def reinforce(run: Run) -> None:
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
     trainee = build(run, snapshot, rewards, ledger)
     resumed = checkpoint.latest(folder.checkpoints)
-    ledger.discard_after(resumed.step if resumed is not None else 0)
+    ledger.begin(None if resumed is None else resumed.step, trainee.learner.weights)
     show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
     clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))

@@ -23,9 +23,12 @@ class ReturnsLedger:
         self._heldout = heldout
         self._training: list[float] = []
 
-    def discard_after(self, update: int) -> None:
-        """Drops the rows after `update`: the resumed run repeats those updates."""
-        self._rows.drop_after(update)
+    def begin(self, resumed: int | None, weights: Callable[[], Weights]) -> None:
+        """Drops the rows after the update that the run resumes from, because it repeats those updates. A new run
+        (None) measures the held-out returns of its initial weights, as update 0."""
+        self._rows.drop_after(resumed)
+        if resumed is None and self._heldout is not None:
+            self._rows.append({"update": 0, "training": [], "heldout": self._heldout(weights(), 0)})
 
     def state(self) -> dict[str, Any]:
         """State for resuming: the returns that are not yet written."""

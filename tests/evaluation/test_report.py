@@ -13,6 +13,7 @@ import pytest
 
 from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
+from interplay.evaluation.findings import heldout_change
 from interplay.evaluation.headlines import headlines
 from interplay.evaluation.metric_curves import read_curves, smoothed, tasks_by_kind
 from interplay.evaluation.probe_player import Film
@@ -280,10 +281,20 @@ def test_probe_results_refuse_unpaired_episodes() -> None:
 )
 def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, verdict: int) -> None:
     noise = np.array([-0.1, 0.1, -0.1, 0.1])
-    points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise + end)]
+    points = [RewardPoint(0, noise, noise), RewardPoint(9, noise, noise[::-1] + end)]
     results = ReportData(reward_points=points)
     assert words in headlines(results)[3].sentence
     assert orderings.orderings(results)[0].verdict == verdict
+
+
+def test_the_modeled_return_is_compared_pair_by_pair() -> None:
+    start = np.array([-3.0, 0.0, 2.0, 9.0])  # episodes differ far more than their returns change
+    rises = np.array([0.4, 0.5, 0.5, 0.6])
+    change = heldout_change([RewardPoint(0, start[:0], start), RewardPoint(9, start, start + rises)])
+    assert change is not None and change.updates == (0, 9)
+    assert change.end - change.start == pytest.approx(0.5)
+    assert change.error == pytest.approx(np.std(rises, ddof=1) / 2)
+    assert change.verdict == 1
 
 
 def test_answers_out_of_order_are_called_so() -> None:

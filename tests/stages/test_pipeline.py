@@ -151,7 +151,8 @@ def test_mirroring_is_refused_for_agents_that_observe_their_previous_action(
 
 def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:
     found = rows(demo / "run" / "reinforce" / "returns.jsonl")
-    assert [row["update"] for row in found] == [2, 4]
+    assert [row["update"] for row in found] == [0, 2, 4]
+    assert found[0]["training"] == []
     assert all(len(row["heldout"]) == 2 for row in found)
     assert any(row["training"] for row in found)
 
