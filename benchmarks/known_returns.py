@@ -1,0 +1,253 @@
+"""Does the learner reach known returns outside its own world? V-trace alone against PPO, with equal numbers of steps.
+
+    python benchmarks/known_returns.py                              # CartPole and an empty MiniGrid room, 3 seeds
+    python benchmarks/known_returns.py --envs CartPole-v1 --steps 100000 --json known.json    # - for stdout
+
+Ours: `env=gymnasium`, the setter-replay actor, the world's own reward, V-trace with a value loss and an entropy bonus;
+no cloning and no reward model. Its agent is `nano`, with an LSTM; its actor replays 256 recorded starts. Theirs:
+PPO with the settings of CleanRL's ppo.py (4 worlds, 128 steps, 4 epochs, 4 minibatches, annealed learning rate, no
+memory), written out here. Both see the same observations. The score is the mean return of the last 100 training
+episodes. MiniGrid needs the extra `babyai`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
+from interplay.actors.episode_sampler import EpisodeSampler
+from interplay.actors.seats import ScriptedSeat
+from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
+from interplay.agent.agent_runner import AgentRunner
+from interplay.agent.network import Agent
+from interplay.agent.observation import Layout
+from interplay.agent.policy import LocalPolicy
+from interplay.agent.sizes import SIZES
+from interplay.env.gymnasium_world import GymnasiumConfig, GymnasiumWorld
+from interplay.episodes.snapshot import Snapshot
+from interplay.episodes.store import EpisodeStore
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.config import LearnerConfig
+from interplay.learner.learner import Learner
+from interplay.learner.objective import LossWeights, ObjectiveConfig
+from interplay.players.setter import ScriptedSetter, SetterConfig
+from interplay.players.solver import SolverConfig
+from interplay.reward.reward_functions import EnvironmentReward
+from interplay.runtime.inline import InlineRollouts
+
+PICTURE = (14, 14)  # of MiniGrid's 7 x 7 cells
+LONGEST = {"CartPole-v1": 500, "MiniGrid-Empty-5x5-v0": 100}
+STARTS, EPISODES = 256, 100
+
+
+def main() -> None:
+    """Run every cell and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--envs", nargs="+", choices=LONGEST, default=list(LONGEST))
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
+    parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--lanes", type=int, default=8, help="of V-trace")
+    parser.add_argument("--unroll", type=int, default=16, help="T of V-trace")
+    parser.add_argument("--passes", type=int, default=1, help="updates per batch of V-trace")
+    parser.add_argument("--rate", type=float, default=5e-4, help="learning rate of V-trace")
+    parser.add_argument("--value", type=float, default=0.5, help="weight of the value loss of V-trace")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--time-limits", choices=("bootstrap", "terminal"), default="bootstrap")
+    parser.add_argument("--json", help="also write the numbers here; - for stdout")
+    given = parser.parse_args()
+    cells = []
+    for env in given.envs:
+        for name in given.learners:
+            started = time.process_time()
+            returns = [
+                LEARNERS[name](env, seed, given) for seed in range(given.first_seed, given.first_seed + given.seeds)
+            ]
+            seconds = (time.process_time() - started) / given.seeds
+            cells.append({"env": env, "learner": name, "returns": returns, "cpu_seconds": seconds})
+            each = ", ".join(f"{value:.2f}" for value in returns)
+            print(f"{env:24s} {name:8s} mean {np.mean(returns):7.2f}  seeds {each}  {seconds:.0f} CPU s", flush=True)
+    if given.json:
+        text = json.dumps({"settings": vars(given), "cells": cells}, indent=1)
+        print(text) if given.json == "-" else Path(given.json).write_text(text)
+
+
+def vtrace(env: str, seed: int, given: argparse.Namespace) -> float:
+    """V-trace on the world's reward, through the project's actor and learner."""
+    settings = GymnasiumConfig(
+        id=env, image=PICTURE if env.startswith("MiniGrid") else None, instruction="reach the limit", success_return=1e9
+    )
+    worlds = [GymnasiumWorld(settings) for _ in range(given.lanes)]
+    torch.manual_seed(seed)
+    size = replace(SIZES["nano"], text_film=False, utterance_length=6)
+    layout = Layout(worlds[0].spec, size.utterance_length, size.actions_per_step)
+    vocabulary = Vocabulary(["get", "to", "the", "green", "goal", "square", "reach", "limit"])
+    agent, acting = (Agent(size, layout, len(vocabulary)) for _ in range(2))
+    weights = dict.fromkeys(vars(LossWeights()), 0.0)
+    weights |= {"movement_policy": 1.0, "value": given.value, "entropy": 0.01}
+    config = LearnerConfig(
+        objective=ObjectiveConfig(LossWeights(**weights), discount=0.99, time_limits=given.time_limits),
+        learning_rate=given.rate,
+        adam_betas=(0.9, 0.999),
+        gradient_clip=1.0,
+    )
+    learner = Learner(agent, config, dataset_lanes=2, generator=torch.Generator().manual_seed(seed))
+    with tempfile.TemporaryDirectory() as folder:
+        starts = recorded_starts(Path(folder), worlds[0], seed)
+        actor = SetterReplayActor(
+            runner=AgentRunner(LocalPolicy(acting, torch.Generator().manual_seed(seed)), vocabulary, given.lanes),
+            worlds=worlds,
+            episodes=EpisodeSampler(starts, starts.ids, seed=seed),
+            config=SetterReplayConfig(lanes=given.lanes, steps=given.unroll, episode_steps=LONGEST[env], blocks=1),
+        )
+        source = InlineRollouts(actor=actor, function=EnvironmentReward(), reference=None, overlap=False)
+        ended: deque[float] = deque(maxlen=EPISODES)
+        for update in range(given.steps // (given.lanes * given.unroll)):
+            batch = source.take(learner.weights, update, ahead=False)
+            ended.extend(float(value) for value in batch.ended.returns)
+            for _ in range(given.passes):
+                learner.update(demonstrated=None, rollout=batch.unroll)
+        source.close()
+    return float(np.mean(ended))
+
+
+def recorded_starts(folder: Path, world: GymnasiumWorld, seed: int) -> Snapshot:
+    """Short episodes, whose starts and setters the actor replays."""
+    rng = np.random.default_rng(seed)
+    requests = [
+        EpisodeRequest(10_000 * seed + number, "train", ScriptedSetter(SetterConfig(tasks=1), rng))
+        for number in range(STARTS)
+    ]
+    seat = ScriptedSeat(SolverConfig(skill=1.0), 1, rng)
+    collector = EpisodeCollector(worlds=[world], seat=seat, config=RecordingConfig(3, 1), world_config={})
+    with EpisodeStore(folder) as store:
+        for _, episode in collector.collect(requests):
+            store.append(episode)
+        return store.snapshot("starts")
+
+
+class ActorCritic(nn.Module):
+    """CleanRL's two networks of 64-64 tanh units, on flat observations."""
+
+    def __init__(self, inputs: int, actions: int) -> None:
+        super().__init__()
+        self.policy, self.critic = (
+            nn.Sequential(
+                orthogonal(inputs, 64, 2**0.5),
+                nn.Tanh(),
+                orthogonal(64, 64, 2**0.5),
+                nn.Tanh(),
+                orthogonal(64, n, gain),
+            )
+            for n, gain in ((actions, 0.01), (1, 1.0))
+        )
+
+    def forward(self, observed: Tensor) -> tuple[torch.distributions.Categorical, Tensor]:
+        """[..., inputs] -> the policy and the value [...]."""
+        return torch.distributions.Categorical(logits=self.policy(observed)), self.critic(observed)[..., 0]
+
+
+def orthogonal(inputs: int, outputs: int, gain: float) -> nn.Linear:
+    """A linear layer with CleanRL's initialization."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def flat(env: str) -> gymnasium.Env[Any, Any]:
+    """The environment with flat float observations, pictures in [0, 1]."""
+    made = gymnasium.make(env, **({"render_mode": "rgb_array"} if env.startswith("MiniGrid") else {}))
+    if not env.startswith("MiniGrid"):
+        return made
+    from interplay.env.babyai import with_picture
+
+    drawn = with_picture(made, PICTURE)
+    space = gymnasium.spaces.Box(0.0, 1.0, (3 * PICTURE[0] * PICTURE[1],), np.float32)
+    return gymnasium.wrappers.TransformObservation(
+        drawn, lambda seen: np.asarray(seen["image"], np.float32).reshape(-1) / 255.0, space
+    )
+
+
+def ppo(env: str, seed: int, given: argparse.Namespace) -> float:
+    """PPO as CleanRL's ppo.py does it."""
+    torch.manual_seed(seed)
+    rng, lanes, steps, gamma = np.random.default_rng(seed), 4, 128, 0.99
+    worlds = [flat(env) for _ in range(lanes)]
+    space = worlds[0].action_space
+    assert isinstance(space, gymnasium.spaces.Discrete)
+    seen = np.stack([world.reset(seed=1000 * seed + lane)[0] for lane, world in enumerate(worlds)]).astype(np.float32)
+    net = ActorCritic(seen.shape[1], int(space.n))
+    optimizer = torch.optim.Adam(net.parameters(), lr=2.5e-4, eps=1e-5)
+    observed = torch.zeros(steps, lanes, seen.shape[1])
+    actions = torch.zeros(steps, lanes, dtype=torch.int64)
+    acted, rewards, values, done = (torch.zeros(steps, lanes) for _ in range(4))
+    over, sums = torch.zeros(lanes), np.zeros(lanes)
+    ended: deque[float] = deque(maxlen=EPISODES)
+    updates = given.steps // (lanes * steps)
+    for update in range(updates):
+        optimizer.param_groups[0]["lr"] = 2.5e-4 * (1 - update / updates)
+        for t in range(steps):
+            observed[t], done[t] = torch.from_numpy(seen), over
+            with torch.no_grad():
+                policy, values[t] = net(observed[t])
+                actions[t] = policy.sample()
+                acted[t] = policy.log_prob(actions[t])
+            over = torch.zeros(lanes)
+            for lane, world in enumerate(worlds):
+                seen[lane], reward, terminated, truncated, _ = world.step(int(actions[t, lane]))
+                rewards[t, lane] = float(reward)
+                sums[lane] += float(reward)
+                if terminated or truncated:
+                    ended.append(sums[lane])
+                    over[lane], sums[lane], seen[lane] = 1.0, 0.0, world.reset()[0]
+        with torch.no_grad():
+            following = torch.cat([values[1:], net(torch.from_numpy(seen))[1][None]])
+        going = 1 - torch.cat([done[1:], over[None]])
+        advantage, carried = torch.zeros(steps, lanes), torch.zeros(lanes)
+        for t in reversed(range(steps)):
+            surprise = rewards[t] + gamma * following[t] * going[t] - values[t]
+            advantage[t] = carried = surprise + gamma * 0.95 * going[t] * carried
+        batch = [part.flatten(0, 1) for part in (observed, actions, acted, advantage, advantage + values, values)]
+        for _ in range(4):
+            for indices in np.split(rng.permutation(lanes * steps), 4):
+                ppo_step(net, optimizer, [part[torch.from_numpy(indices)] for part in batch])
+    return float(np.mean(ended))
+
+
+def ppo_step(net: ActorCritic, optimizer: torch.optim.Adam, batch: list[Tensor]) -> None:
+    """One minibatch: the clipped surrogate, the clipped value loss, and an entropy bonus."""
+    observed, actions, acted, advantage, targets, before = batch
+    policy, value = net(observed)
+    ratio = (policy.log_prob(actions) - acted).exp()
+    wanted = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    gain = torch.min(wanted * ratio, wanted * ratio.clamp(0.8, 1.2)).mean()
+    clipped = before + (value - before).clamp(-0.2, 0.2)
+    error = 0.5 * torch.max((value - targets).square(), (clipped - targets).square()).mean()
+    loss = -gain + 0.5 * error - 0.01 * policy.entropy().mean()
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
+    nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    optimizer.step()
+
+
+LEARNERS: dict[str, Callable[[str, int, argparse.Namespace], float]] = {"vtrace": vtrace, "ppo": ppo}
+
+if __name__ == "__main__":
+    main()
