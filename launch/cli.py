@@ -24,7 +24,7 @@ from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
-from interplay.launch.pipeline import CLONE_SETTER, STAGES, PipelineStage, complete_round, stages_of_round
+from interplay.launch.pipeline import CLONE_SETTER, CONTINUATION, STAGES, PipelineStage, complete_round, stages_of_round
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
@@ -276,7 +276,7 @@ VERBS: Mapping[str, Verb] = {
     "demo": Verb("run all stages below, small, and write a report (experiment=demo)", _round),
     "round": Verb("run the stages of a round that are not done: interplay round 2", _round, takes="round"),
     **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
-    CLONE_SETTER.name: Verb(CLONE_SETTER.does, _stage(CLONE_SETTER)),
+    **{stage.name: Verb(stage.does, _stage(stage)) for stage in (CLONE_SETTER, CONTINUATION)},
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
     "look": Verb("draw a house as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),

@@ -10,6 +10,7 @@ from pathlib import Path
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.clone_stage import SETTER_STAGE, clone, clone_setter
 from interplay.stages.collect_stage import collect
+from interplay.stages.continue_stage import CONTINUE, continue_scenarios
 from interplay.stages.evaluate_stage import evaluate
 from interplay.stages.mark_stage import mark
 from interplay.stages.process_layout import run_stage
@@ -90,6 +91,15 @@ CLONE_SETTER = PipelineStage(
     "train an agent to imitate the recorded setters",
     "train an agent to ask and speak like the recorded setter, for the setter's seat",
     lambda run: run_stage(clone_setter, SETTER_STAGE, run),
+)
+
+
+# Not part of a demo either: a second test of trained agents, longer than the probes.
+CONTINUATION = PipelineStage(
+    CONTINUE,
+    "let every agent continue from recorded scenarios",
+    "let every agent continue from the same recorded scenarios",
+    continue_scenarios,
 )
 
 

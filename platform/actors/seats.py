@@ -36,6 +36,10 @@ class SolverSeat(ABC):
     def decide(self, worlds: Sequence[World]) -> list[Action]:
         """Returns the next action of every lane."""
 
+    def force(self, lane: int, action: Action) -> None:
+        """Replaces the action just decided in a lane by the one that was executed; agents remember it as their own."""
+        return
+
     def finished(self, lane: int) -> bool:
         """Whether the solver considers the task done."""
         return False
@@ -64,6 +68,9 @@ class AgentSeat(SolverSeat):
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:
         return self._runner.decide()[0]
+
+    def force(self, lane: int, action: Action) -> None:
+        self._runner.force(lane, action)
 
     def describe(self) -> Mapping[str, str]:
         return {"checkpoint": self._checkpoint}

@@ -49,6 +49,13 @@ class AgentRunner:
         chunks = self.policy.layout.chunk(decision.movement)
         return [Action(chunk, text or None) for chunk, text in zip(chunks, texts, strict=True)], decision
 
+    def force(self, lane: int, action: Action) -> None:
+        """Record another action as executed in a lane in place of the one just chosen.
+
+        Its movement becomes the previous action; its utterance comes back with the next view.
+        """
+        self.inputs.record_action(lane, self.policy.layout.distinct(action.movement))
+
     def state(self) -> dict[str, Any]:
         """State for a checkpoint."""
         return {

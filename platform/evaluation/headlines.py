@@ -56,6 +56,11 @@ def span(estimate: Estimate, *, points: bool = False, share: bool = False) -> st
     return f"{low} to {high}"
 
 
+def with_interval(share: Estimate) -> str:
+    """Formats a share and its interval: "47% (40–54)"."""
+    return f"{percent(share.value)} ({100 * share.low:.0f}–{100 * share.high:.0f})"
+
+
 def times(ratio: float) -> str:
     """Formats a ratio: "2.00×"; "∞", or a dash for nan."""
     return "∞" if math.isinf(ratio) else "–" if math.isnan(ratio) else f"{ratio:.2f}×"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from interplay.evaluation.estimates import Estimate
-from interplay.evaluation.headlines import percent, span
+from interplay.evaluation.headlines import percent, span, with_interval
 from interplay.evaluation.listening import Listening, answer_shares, listening
 from interplay.evaluation.report_data import ProbeResults
 
@@ -23,7 +22,7 @@ def answer_rows(probes: ProbeResults) -> list[tuple[str, ...]]:
         (
             probes.name(task),
             probes.name(agent),
-            *map(_with_interval, (shares.right, shares.wrong, shares.silent)),
+            *map(with_interval, (shares.right, shares.wrong, shares.silent)),
             ", ".join(f"{answer} {percent(share.value)} of {share.n}" for answer, share in shares.by_answer.items()),
         )
         for task, by_agent in answer_shares(probes).items()
@@ -39,7 +38,3 @@ def _listening_cells(found: Listening) -> tuple[str, ...]:
         span(found.difference, points=True),
         str(found.difference.n),
     )
-
-
-def _with_interval(share: Estimate) -> str:
-    return f"{percent(share.value)} ({100 * share.low:.0f}–{100 * share.high:.0f})"

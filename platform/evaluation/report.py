@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from interplay.core.files import write_whole
-from interplay.evaluation import findings, listening, orderings
+from interplay.evaluation import findings, listening, orderings, scenario_findings
 from interplay.evaluation.headlines import headlines
 from interplay.evaluation.report_data import ProbeResults, ReportData
 from interplay.evaluation.report_page import render_page
@@ -48,6 +48,9 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "chance": probes.chance if probes else None,
         "listening": listening.listening(probes) if probes else None,
         "answered": listening.answer_shares(probes) if probes else None,
+        "scenarios": scenario_findings.shares_by_scenario(data.scenarios) if data.scenarios else None,
+        "scenario_kinds": scenario_findings.shares_by_kind(data.scenarios) if data.scenarios else None,
+        "scenario_differences": scenario_findings.scenario_differences(data.scenarios) if data.scenarios else None,
         "joint": findings.joint_comparison(probes) if probes else None,
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "kinds": data.kinds,

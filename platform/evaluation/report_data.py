@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array, Image
 
+ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
+
 
 @dataclass(frozen=True)
 class StageRecord:
@@ -164,6 +166,33 @@ class ProbeResults:
 
 
 @dataclass(frozen=True)
+class ScenarioResults:
+    """The step at which each continuation succeeded. Every agent continues the same scenarios equally often."""
+
+    success_step: Mapping[str, Mapping[str, Float64Array]]  # agent -> scenario -> [continuations]; nan: no success
+    kinds: Mapping[str, str]  # scenario -> kind of task
+    instructions: Mapping[str, str]  # scenario -> what the setter says
+    steps: int  # time limit
+    seconds_per_step: float
+    hold: int = 0  # steps for which success had to last
+    baseline: str = "BC"
+    candidate: str = "BC+RL"
+    groups: Mapping[str, Sequence[str]] = field(init=False)  # kind -> its scenarios; several kinds also ALL_KINDS
+
+    def __post_init__(self) -> None:
+        groups: dict[str, list[str]] = {}
+        for scenario, kind in self.kinds.items():
+            groups.setdefault(kind, []).append(scenario)
+        if len(groups) > 1:
+            groups[ALL_KINDS] = list(self.kinds)
+        object.__setattr__(self, "groups", groups)
+
+    def rows(self, agent: str, group: str) -> Float64Array:
+        """Steps of success of an agent, [scenarios, continuations]."""
+        return np.stack([self.success_step[agent][scenario] for scenario in self.groups[group]])
+
+
+@dataclass(frozen=True)
 class RewardModelResults:
     """Agreement of the learned reward with raters and with ground truth, on held-out episodes."""
 
@@ -228,6 +257,7 @@ class ReportData:
     kinds: Sequence[KindTraining] = ()
     probes: ProbeResults | None = None
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
+    scenarios: ScenarioResults | None = None
     reward_model: RewardModelResults | None = None
     throughput: Sequence[StageThroughput] = ()
     curves: Mapping[str, Mapping[str, MetricCurve]] = field(default_factory=dict)  # stage -> metric -> curve

@@ -26,6 +26,7 @@ from interplay.evaluation.report_data import (
     RewardModelResults,
     UtilityTrace,
 )
+from interplay.evaluation.scenario_tables import render_scenarios
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 VERDICTS = {1: "yes", -1: "no, the opposite", 0: "not clear", None: "not run"}
@@ -43,6 +44,7 @@ def render_page(data: ReportData) -> str:
         orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
         probes=_probes(probes) if probes is not None and probes.tasks else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
+        scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
         reward_curve=_reward_curve(data),
         kind_rows=[_kind_row(each) for each in data.kinds],
         traces=[_trace(trace) for trace in data.traces],

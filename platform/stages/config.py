@@ -11,6 +11,7 @@ from interplay.actors.dataset_actor import DatasetConfig
 from interplay.actors.setter_replay_actor import SetterReplayConfig
 from interplay.agent.sizes import AgentConfig
 from interplay.evaluation.probes import ProbesConfig
+from interplay.evaluation.scenarios import ContinuationConfig
 from interplay.learner.config import LearnerConfig
 from interplay.players.rater import RaterConfig
 from interplay.players.setter import SetterConfig
@@ -171,6 +172,7 @@ class Config:
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
     serve: ServeConfig = field(default_factory=ServeConfig)
     evaluate: ProbesConfig = field(default_factory=ProbesConfig)
+    continuation: ContinuationConfig = field(default_factory=ContinuationConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
 
     def __post_init__(self) -> None:

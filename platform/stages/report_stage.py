@@ -29,10 +29,13 @@ from interplay.evaluation.report_data import (
     ProbeResults,
     ReportData,
     RewardPoint,
+    ScenarioResults,
     StageRecord,
     StageThroughput,
 )
+from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scenario
 from interplay.stages import evaluate_stage
+from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import read_returns
 from interplay.stages.reward_evaluation import Examination, examine
@@ -84,6 +87,7 @@ def report(run: Run) -> Path:
         rounds=_rounds(run, spec),
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
+        scenarios=_scenarios(run, spec),
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
     return write_report(run.folder, _summary(run, material, examined, records), material)
@@ -103,6 +107,7 @@ def _summary(
         "probes": _by_name(shares),
         "listening": _by_name(listening(material.probes)) if material.probes else {},
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
+        "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {
             "pair_accuracy_heldout": figures.pair_accuracy.value,
@@ -162,6 +167,24 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
             AGENT_LABELS[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))
         },
         answers={AGENT_LABELS[name]: count_answers(results) for name, results in found.items() if results},
+    )
+
+
+def _scenarios(run: Run, spec: WorldSpec) -> ScenarioResults | None:
+    """The continuations of the agents that have finished them, on the scenarios that all of these share."""
+    folder = run.stage(CONTINUE)
+    found = {name: rows for name in AGENT_LABELS if (rows := read_continuations(folder, name))}
+    if not found:
+        return None
+    every = [row for rows in found.values() for row in rows]
+    shared = set.intersection(*({row.scenario for row in rows} for rows in found.values()))
+    return ScenarioResults(
+        {AGENT_LABELS[name]: steps_by_scenario(rows, shared) for name, rows in found.items()},
+        kinds={row.scenario: row.kind for row in every if row.scenario in shared},
+        instructions={row.scenario: row.instruction for row in every if row.scenario in shared},
+        steps=max(row.limit for row in every),
+        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        hold=max(row.hold for row in every),
     )
 
 

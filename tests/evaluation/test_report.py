@@ -31,6 +31,7 @@ from interplay.evaluation.report_data import (
     ReportData,
     RewardModelResults,
     RewardPoint,
+    ScenarioResults,
     StageRecord,
     StageThroughput,
     UtilityTrace,
@@ -91,6 +92,13 @@ def material() -> ReportData:
         ],
         kinds=[KindTraining("count", 1234, (0.25, 0.5), (1.0, 0.75), (-0.1, math.nan))],
         probes=probes(0.4, 0.8),
+        scenarios=ScenarioResults(
+            {agent: {"go-0": np.array([2.0, np.nan]), "lift-0": np.array([3.0, 4.0])} for agent in ("BC", "BC+RL")},
+            kinds={"go-0": "go", "lift-0": "lift"},
+            instructions={"go-0": "go to the <i>cup</i>", "lift-0": "lift it"},
+            steps=10,
+            seconds_per_step=0.5,
+        ),
         reward_model=reward_model(),
         throughput=[StageThroughput("reinforce", 812.0, {"acting": 0.25})],
         curves={"clone": {"loss/movement": MetricCurve(np.arange(3.0), np.array([3.0, 2.0, math.nan]))}},
@@ -179,7 +187,7 @@ def test_figures_take_their_ink_from_the_page(whole: str) -> None:
 
 def test_every_section_of_an_empty_report_says_so() -> None:
     empty = render_page(ReportData())
-    assert empty.count("Not run.") == 10
+    assert empty.count("Not run.") == 11
     assert empty.count('class="card missing"') == 6
     assert all(found.verdict is None for found in orderings.orderings(ReportData()))
 

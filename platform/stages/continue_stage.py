@@ -1,0 +1,157 @@
+"""Continue: every agent of the run continues from the same recorded scenarios (the scripted form of the STS).
+
+continue/
+    suite.zip                           the scenarios, unless `continuation.suite` names another file
+    <agent>.json                        the agent's checkpoint, and the result of every continuation
+    <agent>/<scenario>/<number>.npz     the recording of each, as an episode: interplay replay FILE
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
+from interplay.agent.agent_runner import AgentRunner
+from interplay.agent.policy import LocalPolicy
+from interplay.core.files import replacing, write_whole
+from interplay.core.settings_validation import build_config
+from interplay.env.world import World
+from interplay.episodes.encoding import encode, iter_readable
+from interplay.evaluation.continuation_player import ContinuationPlayer, ContinuationResult
+from interplay.evaluation.scenario_suite import read_suite, write_suite
+from interplay.evaluation.scenarios import Scenario, cut_scenarios
+from interplay.evaluation.success_judge import one_second
+from interplay.learner.agents import load_agent
+from interplay.learner.checkpoint import CheckpointError
+from interplay.players.solver import SolverConfig
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.seeding import numpy_generator, torch_generator
+from interplay.stages.evaluate_stage import EXPERT, stages_of
+from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.stage_folder import WORK_LOCK, StageFolder, damaged, read_json
+from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+CONTINUE = "continue"
+SUITE = "suite.zip"
+
+
+def continue_scenarios(run: Run) -> None:
+    """Continues every scenario with every agent of the run; resumes agent by agent.
+
+    Raises:
+        CheckpointError: the run has no agent yet.
+        ValueError: there is no task to cut a scenario at, or the suite cannot be used.
+        Interrupted: a signal requested a stop; the results of finished agents are kept.
+        StageConflict: another process is at work in this stage.
+    """
+    if not stages_of(run):
+        raise CheckpointError(f"{run.root} has no agent to continue; type: interplay clone run.name={run.root.name}")
+    with run.stage(CONTINUE).locked(WORK_LOCK):
+        _continue(run)
+
+
+def read_continuations(folder: StageFolder, agent: str) -> list[ContinuationResult]:
+    """The results of an agent; empty if it has not continued.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    file = folder.path / f"{agent}.json"
+    if not file.exists():
+        return []
+    try:
+        return [build_config(ContinuationResult, row) for row in read_json(file)["results"]]
+    except (KeyError, TypeError) as error:
+        raise damaged(file, f"no list of results: {error!r}") from error
+    except ValueError as error:
+        raise error if str(file) in str(error) else damaged(file, error) from error
+
+
+def recording_of(folder: StageFolder, agent: str, result: ContinuationResult) -> Path:
+    """The file of a continuation's episode."""
+    return folder.path / agent / result.scenario / f"{result.continuation}.npz"
+
+
+def _continue(run: Run) -> None:
+    config, folder = run.config.continuation, run.stage(CONTINUE)
+    clock = folder.begin({"continuation": config, "seed": run.seed})
+    worlds = [run.make_world() for _ in range(config.lanes)]
+    scenarios = _suite(run, worlds[0])
+    agents = stages_of(run)
+    players = [*agents, *([EXPERT] if config.expert else [])]
+    with StopRequest() as stop:
+        for name in players:
+            checkpoint = _checkpoint(run, agents.get(name))
+            played = {(each.scenario, each.continuation) for each in read_continuations(folder, name)}
+            file = folder.path / f"{name}.json"
+            if len(played) == len(scenarios) * config.continuations and read_json(file)["agent"] == checkpoint:
+                continue
+            clock.claim()
+            results = _play(run, name, worlds, scenarios, stop)
+            if stop.requested:
+                raise Interrupted(f"stopped while {name} continued; the same command continues its scenarios again")
+            document = {"agent": checkpoint, "results": [asdict(result) for result in results]}
+            write_whole(file, json.dumps(document), durable=False)
+    rates = {f"success_{name}": _share(read_continuations(folder, name)) for name in players}
+    clock.finish(scenarios=len(scenarios), episodes=len(scenarios) * config.continuations * len(players), **rates)
+
+
+def _checkpoint(run: Run, stage: str | None) -> Mapping[str, Any]:
+    return {} if stage is None else {"stage": stage, "update": checkpoint_of(run, stage).step}
+
+
+def _suite(run: Run, world: World) -> Sequence[Scenario]:
+    """The scenarios of the configured file, or of the run, cut from its episodes the first time."""
+    config = run.config.continuation
+    path = Path(config.suite) if config.suite else run.stage(CONTINUE).path / SUITE
+    if not config.suite and not path.exists():
+        with run.store() as store:
+            scenarios = cut_scenarios(world, iter_readable(store, store.ids(split=config.split)), config)
+        write_suite(path, scenarios)
+    return read_suite(path, world)
+
+
+def _play(
+    run: Run, name: str, worlds: Sequence[World], scenarios: Sequence[Scenario], stop: StopRequest
+) -> list[ContinuationResult]:
+    config, folder = run.config.continuation, run.stage(CONTINUE)
+    hold = one_second(worlds[0].spec) if config.hold_steps is None else config.hold_steps
+    player = ContinuationPlayer(
+        worlds=worlds, seat=_seat(run, name, worlds), limit=config.steps, hold=hold, world_config=run.config.env
+    )
+    requests = [(scenario, number) for scenario in scenarios for number in range(config.continuations)]
+    progress = Progress(len(requests), "continuations", {"success": "success"}, title=f"continue {name}")
+    results: list[ContinuationResult] = []
+    for result, episode in player.play(requests, stopped=lambda: stop.requested):
+        file = recording_of(folder, name, result)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file, durable=False) as temporary:
+            temporary.write_bytes(encode(episode))
+        results.append(result)
+        progress.log(len(results), {"success": _share(results)})
+    progress.close()
+    return sorted(results, key=lambda result: (result.scenario, result.continuation))
+
+
+def _seat(run: Run, name: str, worlds: Sequence[World]) -> SolverSeat:
+    seed = run.config.continuation.seed
+    if name == EXPERT:
+        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(seed, CONTINUE, name))
+    path = checkpoint_of(run, stages_of(run)[name]).path
+    agent, vocabulary = load_agent(path)
+    policy = LocalPolicy(agent, torch_generator(seed, CONTINUE, name, run.seed))
+    return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
+
+
+def _share(results: Sequence[ContinuationResult]) -> float:
+    return float(np.mean([result.success_step is not None for result in results]))

@@ -1,0 +1,174 @@
+"""Scenarios: cut from recordings, forced upon agents, continued, judged, stored."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_world import LineTask, LineWorld, make_runner, record_episode, tiny_agent
+from tiny_runs import interplay, refused, tiny
+
+from interplay.actors.row_writer import RowWriter
+from interplay.actors.seats import AgentSeat, ScriptedSeat
+from interplay.env.world import Action, Start
+from interplay.episodes.decoded_episode import decode_for_role
+from interplay.episodes.encoding import load
+from interplay.episodes.episode import Episode
+from interplay.episodes.recorder import EpisodeRecorder
+from interplay.evaluation.continuation_player import ContinuationPlayer
+from interplay.evaluation.report_data import ScenarioResults
+from interplay.evaluation.scenario_findings import scenario_curves, shares_by_kind
+from interplay.evaluation.scenario_suite import read_suite, write_suite
+from interplay.evaluation.scenarios import ContinuationConfig, Scenario, cut_scenarios
+from interplay.players.solver import SolverConfig
+
+FEW = ContinuationConfig(scenarios=2, context_steps=3)
+
+
+def recorded(seed: int, asked: int = 5, steps: int = 9) -> Episode:
+    """Random movement of both players; in step `asked` the setter asks to walk to the far end."""
+    world, rng = LineWorld(), np.random.default_rng(seed)
+    recorder = EpisodeRecorder(world, players={"setter": {"kind": "scripted"}, "solver": {"kind": "human"}})
+    recorder.begin(seed=seed, views=world.reset(Start(seed=seed)))
+    task = LineTask("walk", "walk to two", 15)
+    for step in range(steps):
+        moves = [rng.integers([3, 2], size=(2, 2)).astype(np.int8) for _ in range(2)]
+        if step == asked:
+            recorder.ask(task.to_json())
+        said = {2: "one", 4: "hello"}.get(step)
+        actions = {
+            "setter": Action(moves[0], task.instruction if step == asked else None), "solver": Action(moves[1], said)
+        }  # fmt: skip
+        recorder.record(actions, world.step(actions))
+    return recorder.finish()
+
+
+def cut(*episodes: Episode) -> list[Scenario]:
+    return cut_scenarios(LineWorld(), episodes, FEW)
+
+
+def player(seat: Any, world: LineWorld, limit: int = 10, hold: int = 0) -> ContinuationPlayer:
+    return ContinuationPlayer(worlds=[world], seat=seat, limit=limit, hold=hold, world_config={})
+
+
+def test_a_context_ends_with_its_instruction_and_begins_in_the_recorded_state() -> None:
+    episode = recorded(1)
+    (scenario,) = cut(episode)
+    assert (scenario.name, scenario.kind, scenario.steps) == ("walk-0", "walk", 4)  # three steps and that of the asking
+    said = [scenario.action("solver", step).utterance for step in range(4)]
+    assert said == ["one", None, "hello", None]
+    assert scenario.action("setter", 3).utterance == "walk to two"
+    world = LineWorld()
+    world.reset(Start(state=scenario.episode.initial_state))
+    assert episode.poses is not None and world.poses().tolist() == episode.poses[2].tolist()
+
+
+def test_the_choice_follows_from_the_seed() -> None:
+    episodes = [recorded(seed) for seed in range(5)]
+    once, again = cut(*episodes), cut(*reversed(episodes))
+    assert [each.episode.meta.seed for each in once] == [each.episode.meta.seed for each in again]
+    assert len(once) == 2
+
+
+def test_an_agent_experiences_the_context_as_the_recorded_player_did() -> None:
+    episode = recorded(1)
+    (scenario,) = cut(episode)
+    agent = tiny_agent(LineWorld())
+    seat = AgentSeat(make_runner(agent, 1), "none")
+    seen = []
+    decide = seat.decide
+
+    def watched(worlds: Any) -> list[Action]:
+        seen.append({key: value[0, 0].copy() for key, value in seat._runner.inputs.arrays.items()})
+        return decide(worlds)
+
+    seat.decide = watched  # type: ignore[method-assign]
+    ((result, lived),) = player(seat, LineWorld(), limit=2).play([(scenario, 0)])
+    rows = RowWriter(agent.layout, seat._runner.vocabulary).encode_episode(
+        decode_for_role(lived, "solver", world=LineWorld())
+    )
+    for row in range(scenario.steps + 1):  # the context, and the first view of its own
+        for key, value in seen[row].items():
+            np.testing.assert_array_equal(value, rows[key][row, 0], err_msg=f"{key} of row {row}")
+    assert (result.steps, len(seen)) == (2, scenario.steps + 2)
+
+
+def test_the_recording_says_who_acted_and_repeats_the_context() -> None:
+    (scenario,) = cut(recorded(1))
+    seat = ScriptedSeat(SolverConfig(skill=1.0), 1, np.random.default_rng(0))
+    ((result, episode),) = player(seat, LineWorld(), limit=12).play([(scenario, 3)])
+    assert (result.scenario, result.continuation) == ("walk-0", 3)
+    assert result.success_step is not None and result.success_step == result.steps
+    frames = scenario.episode.meta.frames
+    assert episode.meta.control["solver"] == [(0, "human"), (frames, "scripted")]
+    for role in ("setter", "solver"):
+        np.testing.assert_array_equal(episode.actions[role][:frames], scenario.episode.actions[role])
+    assert episode.meta.tasks == scenario.episode.meta.tasks
+
+
+def test_a_suite_survives_being_written_and_damage_is_named(tmp_path: Path) -> None:
+    scenarios, path = cut(recorded(1), recorded(2)), tmp_path / "suite.zip"
+    write_suite(path, scenarios)
+    back = read_suite(path, LineWorld())
+    assert [each.name for each in back] == ["walk-0", "walk-1"]
+    assert back[0].episode.initial_state == scenarios[0].episode.initial_state
+    with zipfile.ZipFile(tmp_path / "new.zip", "w") as archive:
+        archive.writestr("suite.json", json.dumps({"version": 99, "scenarios": []}))
+    with pytest.raises(ValueError, match="format version 99"):
+        read_suite(tmp_path / "new.zip", LineWorld())
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ValueError, match=r"suite\.zip is damaged"):
+        read_suite(path, LineWorld())
+    with pytest.raises(ValueError, match="no suite of scenarios"):
+        read_suite(tmp_path / "none.zip", LineWorld())
+
+
+def test_a_suite_of_another_world_is_refused(tmp_path: Path) -> None:
+    write_suite(tmp_path / "suite.zip", cut(recorded(1)))
+    other = LineWorld()
+    other.spec = type(other.spec)(**{**vars(other.spec), "version": 2})
+    with pytest.raises(ValueError, match=r"recorded in line version 1 .*; this run has line version 2"):
+        read_suite(tmp_path / "suite.zip", other)
+
+
+def test_episodes_without_tasks_are_refused() -> None:
+    silent, _ = record_episode(LineWorld(), seed=0, steps=1)
+    with pytest.raises(ValueError, match="no heldout episode of scripted or human players has a task"):
+        cut(silent)
+
+
+def test_shares_resample_scenarios() -> None:
+    steps = {"BC": {"a": np.array([1.0, 2.0]), "b": np.array([np.nan, np.nan])}}
+    results = ScenarioResults(steps, {"a": "go", "b": "go"}, {"a": "go", "b": "go"}, steps=4, seconds_per_step=0.5)
+    share = shares_by_kind(results)["go"]["BC"]
+    assert (share.value, share.low, share.high, share.n) == (0.5, 0, 1, 2)
+    assert scenario_curves(results, "go")["BC"].share.tolist() == [0, 0.25, 0.5, 0.5, 0.5]
+
+
+def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ("continuation.scenarios=1", "continuation.continuations=2", "continuation.steps=5", "continuation.lanes=2")
+    settings = tiny(tmp_path, *few)
+    assert "has no agent to continue" in refused("continue", settings, capsys)
+    for verb in ("collect", "clone", "continue", "report"):
+        interplay(verb, settings)
+    folder = tmp_path / "run" / "continue"
+    found = json.loads((folder / "bc.json").read_text())
+    names = {row["scenario"] for row in found["results"]}
+    assert len(found["results"]) == 2 * len(names) >= 2
+    for row in found["results"]:
+        episode = load(folder / "bc" / row["scenario"] / f"{row['continuation']}.npz")
+        assert episode.meta.control["solver"][-1][1] == "agent"
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert set(summary["scenarios"]["all"]) == {"bc", "expert"} or len(names) == 1
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Continuations of recorded scenarios" in page and sorted(names)[0] in page
+    before = (folder / "bc.json").stat().st_mtime_ns
+    interplay("continue", settings)
+    assert (folder / "bc.json").stat().st_mtime_ns == before, "what is done is not repeated"
+    (folder / "bc.json").unlink()
+    interplay("continue", settings)
+    assert json.loads((folder / "bc.json").read_text()) == found, "the same seed, the same continuations"
