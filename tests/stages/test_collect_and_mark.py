@@ -23,7 +23,7 @@ from interplay.stages.stage_folder import WORK_LOCK
 APPENDED = "interplay.episodes.store:EpisodeStore.append"
 PLACED = "interplay.episodes.store:EpisodeFiles.place"  # the file exists, the catalog has no entry
 MARKED = "interplay.episodes.store:EpisodeStore.add_marks"  # the marks exist, the list of watched episodes does not
-PLAYED = "interplay.evaluation.probes:ProbePlayer._step"
+PLAYED = "interplay.evaluation.probe_player:ProbePlayer._step"
 
 
 def starts(settings: list[str]) -> list[tuple[str, int]]:
