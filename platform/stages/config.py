@@ -117,6 +117,8 @@ class RewardConfig(TrainingStageConfig):
     heldout_episodes: int = 200  # episodes on which pair accuracy is measured during training
     measure_every: int = 100  # updates between measurements
     start: str = "clone"  # stage or path of the checkpoint that gives vocabulary, network and first weights
+    # Train on marks at random times with exchanged signs: a floor for comparisons. Held-out marks stay as they are.
+    shuffle_marks: bool = False
     from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
 
     def __post_init__(self) -> None:

@@ -45,6 +45,7 @@ class Demonstrations:
     config: DatasetConfig
     where: EpisodeFilter | None = None
     augmentation: AugmentationConfig | None = None
+    shuffle_marks: bool = False
 
 
 def run_stage(stage: Stage, name: str, run: Run) -> None:
@@ -147,6 +148,7 @@ def _reader(run: Run, what: Demonstrations, share: Share) -> DatasetActor:
         dataclasses.replace(what.config, lanes=what.config.lanes // share.of),
         where=what.where,
         augmentation=what.augmentation,
+        shuffle_marks=what.shuffle_marks,
         share=share,
     )
 

@@ -27,7 +27,7 @@ def train_reward(run: Run) -> None:
     """Trains `runs/<name>/reward` or resumes it; does nothing if it is done.
 
     Trains on the marked episodes of the split "train". During training it measures how well the model orders the
-    marked moments of held-out episodes.
+    marked moments of held-out episodes; their marks are the true ones also with `reward.shuffle_marks`.
 
     Raises:
         ValueError: there are no marked episodes, or the augmentation does not suit the agent.
@@ -62,7 +62,14 @@ def train_reward(run: Run) -> None:
         demonstrated=demonstration_source(
             run,
             Demonstrations(
-                STAGE, snapshot.path, agent.layout, vocabulary, config.dataset, train_on, config.augmentation
+                STAGE,
+                snapshot.path,
+                agent.layout,
+                vocabulary,
+                config.dataset,
+                train_on,
+                config.augmentation,
+                config.shuffle_marks,
             ),
             config.learner,
             overlap=run.config.runtime.overlap,

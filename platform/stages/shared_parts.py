@@ -26,6 +26,7 @@ from interplay.learner.agents import build_agent, check_description, load_agent,
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
+from interplay.stages.shuffled_marks import ShuffledMarks
 
 PEOPLE_KINDS = ("human", "scripted")  # the kinds of player that are cloned, and as setters replayed
 PEOPLE = {"solver": PEOPLE_KINDS}
@@ -144,14 +145,19 @@ def dataset_actor(
     *,
     where: EpisodeFilter | None = None,
     augmentation: AugmentationConfig | None = None,
+    shuffle_marks: bool = False,
     share: Share = ALONE,
 ) -> DatasetActor:
     """A dataset actor of `config.lanes` lanes over its share of the snapshot's episodes that satisfy `where`.
+
+    With `shuffle_marks`, it reads the marks of `ShuffledMarks` in place of the true ones.
 
     Raises:
         ValueError: no episode satisfies `where`.
     """
     world = run.make_world()
+    if shuffle_marks:
+        snapshot = ShuffledMarks(snapshot.path, seed=run.seed, frames_per_step=world.spec.frames_per_step)
     seed, role, cache = derive_seed(run.seed, stage, "order"), layout.role, config.cache_mb * 2**20
     reader: LaneReader | MarkedWindowReader
     if config.windows == "marked":
