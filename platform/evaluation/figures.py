@@ -116,7 +116,7 @@ def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str)
 
 
 def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> SvgFigure:
-    """Mean modeled return against updates, with bands of two standard errors."""
+    """Mean return against updates, with bands of two standard errors."""
     updates = np.array([point.update for point in points], np.float64)
     lines = {"training": [point.training for point in points], "held-out": [point.heldout for point in points]}
 
@@ -137,7 +137,7 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Svg
         axes.axhline(0, color=_GRID, linewidth=1)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set_xlabel("updates of reinforcement")
-        axes.set_ylabel("modeled return of an episode")
+        axes.set_ylabel("return of an episode")
         axes.legend(loc="best")
 
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)

@@ -17,7 +17,7 @@ from interplay.evaluation.findings import (
     reward_model_figures,
 )
 from interplay.evaluation.listening import joint_listening
-from interplay.evaluation.report_data import ProbeResults, ReportData, RewardModelResults, RewardPoint
+from interplay.evaluation.report_data import LEARNED, ProbeResults, ReportData, RewardModelResults, RewardPoint
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,12 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
         _success(data.probes),
         _sooner(data.probes),
         _listening(data.probes),
-        _modeled_reward(data.reward_points),
-        _reward_model(data.reward_model),
-        _answers(answer_rewards(data), answer_margins(data.answer_rewards)),
+        _heldout_return(data.reward_points, data.reward_source),
+        *(
+            (_reward_model(data.reward_model), _answers(answer_rewards(data), answer_margins(data.answer_rewards)))
+            if data.reward_source == LEARNED or data.reward_model is not None
+            else ()
+        ),
     )
 
 
@@ -132,17 +135,17 @@ def _listening(probes: ProbeResults | None) -> Headline:
     )
 
 
-def _modeled_reward(points: Sequence[RewardPoint]) -> Headline:
-    label = "Modeled return, held-out"
+def _heldout_return(points: Sequence[RewardPoint], source: str) -> Headline:
+    label = "Modeled return, held-out" if source == LEARNED else "Return, held-out"
     change = heldout_change(points)
     if change is None:
-        return Headline(label, None, "Reinforcement has not recorded the modeled return of held-out episodes.")
+        return Headline(label, None, "Reinforcement has not recorded the return of held-out episodes.")
     verdict = {0: "moved within its error", 1: "rose", -1: "fell"}[change.verdict]
     first, last = change.updates
     return Headline(
         label,
         f"{change.start:.2f} → {change.end:.2f}",
-        f"Between updates {first} and {last} the return that the reward model gives to held-out episodes {verdict} "
+        f"Between updates {first} and {last} the return that {source} gives to held-out episodes {verdict} "
         f"(change {change.end - change.start:+.2f}, two standard errors {2 * change.error:.2f}).",
     )
 

@@ -240,6 +240,9 @@ class StageThroughput:
     shares: Mapping[str, float] = field(default_factory=dict)  # activity -> share of the stage's time
 
 
+LEARNED = "the reward model"  # the usual `ReportData.reward_source`
+
+
 @dataclass(frozen=True)
 class ReportData:
     """All data of a report. None or empty entries are reported as not run."""
@@ -254,6 +257,7 @@ class ReportData:
     traces: Sequence[UtilityTrace] = ()
     answer_rewards: Mapping[str, Sequence[float]] = field(default_factory=dict)  # best first; entry i: question i
     reward_points: Sequence[RewardPoint] = ()
+    reward_source: str = LEARNED  # what gave the returns of `reward_points`
     kinds: Sequence[KindTraining] = ()
     probes: ProbeResults | None = None
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds

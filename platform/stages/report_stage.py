@@ -23,6 +23,7 @@ from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
 from interplay.evaluation.probes import ProbeResult, success_steps
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
+    LEARNED,
     Filmstrip,
     MetricCurve,
     PairedOutcomes,
@@ -48,6 +49,14 @@ logger = logging.getLogger(__name__)
 RECORDED_STAGES = ("collect", "clone", "clone-setter", "collect-agent", "mark", "reward", "reinforce", "evaluate")
 COUNT_FIELDS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
 AGENT_LABELS = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
+# What gives the return, by `reinforce.reward`.
+REWARD_SOURCES = {
+    "ibt": LEARNED,
+    "ar": LEARNED,
+    "scripted": "true progress",
+    "success": "true success",
+    "world": "the world",
+}
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN_METRICS = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
@@ -82,6 +91,7 @@ def report(run: Run) -> Path:
         traces=examined.traces if examined is not None else (),
         answer_rewards=examined.answers if examined is not None else {},
         reward_points=_reward_points(run),
+        reward_source=REWARD_SOURCES[run.config.reinforce.reward],
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
         rounds=_rounds(run, spec),

@@ -295,6 +295,13 @@ def test_the_modeled_return_is_described_as_it_moved(end: float, words: str, ver
     assert orderings.orderings(results)[0].verdict == verdict
 
 
+def test_a_report_without_a_reward_model_names_none() -> None:
+    points = [RewardPoint(0, np.zeros(4), np.zeros(4)), RewardPoint(9, np.ones(4), np.ones(4))]
+    found = headlines(ReportData(reward_points=points, reward_source="the world"))
+    assert "the return that the world gives" in found[-1].sentence
+    assert not any("model" in (headline.label + headline.sentence).lower() for headline in found)
+
+
 def test_the_modeled_return_is_compared_pair_by_pair() -> None:
     start = np.array([-3.0, 0.0, 2.0, 9.0])  # episodes differ far more than their returns change
     rises = np.array([0.4, 0.5, 0.5, 0.6])
