@@ -83,7 +83,7 @@ STAGES: Mapping[str, PipelineStage] = {
 }
 
 NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
-PAID_WITHOUT_MARKS = ("scripted", "world")  # values of reinforce.reward that use none
+PAID_WITHOUT_MARKS = ("scripted", "success", "world")  # values of reinforce.reward that use none
 
 # Not part of a demo: only runs with learned setters need it.
 CLONE_SETTER = PipelineStage(

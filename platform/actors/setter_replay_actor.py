@@ -46,6 +46,7 @@ class SetterReplayConfig:
     learned_setters: float = 0.0
     stagger: bool = True  # shorten the first episode of each lane by a random amount, so that lanes are out of phase
     progress: bool = False  # also record the true progress of the task at every row; `reward=scripted` needs it
+    achieved: bool = False  # also record how many tasks were achieved so far; `reward=success` needs it
     # Unrolls in use at once: the arrays of one are refilled `blocks` unrolls later. 1 only without prefetching:
     # runtime.overlap=false, or Ray.
     blocks: int = 2
@@ -230,6 +231,7 @@ class SetterReplayActor:
             asked,
             tasks,
             progresses=self._config.progress,
+            achieves=self._config.achieved,
             until_done=self._config.until == "done",
             silence_costs=self._config.silence_costs,
         )
@@ -290,13 +292,16 @@ class SetterReplayActor:
             block["last"][t, index] = lane.ended
             block["truncated"][t, index] = lane.truncated
             block["row"][t, index] = lane.row
-            block["success"][t, index] = block["progress"][t, index] = np.nan
+            for truth in ("success", "progress", "achieved"):
+                block[truth][t, index] = np.nan
             if not lane.tracker:
                 continue
             if lane.ended:
                 block["success"][t, index] = lane.tracker.success(lane.world.facts())
             if self._config.progress:
                 block["progress"][t, index] = lane.tracker.progress(lane.world.facts(), final=lane.ended)
+            if self._config.achieved:
+                block["achieved"][t, index] = lane.tracker.achieved
 
 
 def _write_decision(block: Arrays, t: int, decision: Decision) -> None:

@@ -34,6 +34,8 @@ class _TrackerState:
     heard: bool = False  # the agent has seen a row with this task
     done: list[bool] = field(default_factory=list)  # success of each judged task
     over: bool = False  # the last task is done or answered; only with `until_done`
+    succeeded: bool = False  # the task was done at some row at which it was active; only with `achieves`
+    achieved: int = 0  # number of tasks for which that holds
     passed: TaskOutcome | None = None  # of the task before, at the row at which this one was asked
 
 
@@ -46,6 +48,7 @@ class TaskTracker:
 
     Args:
         progresses: `progress` will be called; without it, facts are read only at rows where a task is judged.
+        achieves: `achieved` will be read.
         until_done: `over` will be called. The last task then stays open after the row at which the recorded setter
             ended it.
         silence_costs: a question that ends without an answer lowers the progress by 1, as a wrong answer does.
@@ -57,6 +60,7 @@ class TaskTracker:
         tasks: Sequence[Task],
         *,
         progresses: bool,
+        achieves: bool = False,
         until_done: bool = False,
         silence_costs: bool = False,
     ) -> None:
@@ -64,6 +68,7 @@ class TaskTracker:
         self._dialogue = dialogue
         self._tasks = tasks
         self._progresses = progresses
+        self._achieves = achieves
         self._until_done = until_done
         self._silence_costs = silence_costs
         self._state = _TrackerState()
@@ -88,6 +93,9 @@ class TaskTracker:
             return
         state.passed = None
         state.heard = row > self._dialogue[state.number].step
+        if self._achieves and state.heard and state.ended_with is None and not state.succeeded:
+            state.succeeded = self._succeeds(facts())
+            state.achieved += state.succeeded
         ended = None if self._keeps_open(state.number) else self._dialogue[state.number].ended
         if state.ended_with is None and row == ended:
             truth = facts()
@@ -100,6 +108,7 @@ class TaskTracker:
                 state.number + 1,
                 before=state.before + state.ended_with - begun,
                 done=state.done,
+                achieved=state.achieved,
                 passed=self._outcome(state.done[-1]),
             )
 
@@ -110,6 +119,13 @@ class TaskTracker:
     def passed(self) -> TaskOutcome | None:
         """How the task before the current one went, at the row at which the current one was asked; else None."""
         return self._state.passed
+
+    @property
+    def achieved(self) -> int:
+        """The number of tasks so far that were done at some row at which they were active. Each counts once: an
+        instruction from the first such row on, also if it is undone later; a question from its answer on, if the first
+        one is right. Wrong answers and silence count as 0."""
+        return self._state.achieved
 
     @property
     def over(self) -> bool:

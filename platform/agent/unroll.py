@@ -15,6 +15,7 @@ observations (see `interplay.agent.observation`):
 | language_log_prob | float32 | [T+1, b] | of the gate, plus the tokens where it spoke (rollouts only) |
 | env_reward | float32 | [T+1, b] | the environment's reward for the action of this row |
 | progress | float32 | [T+1, b] | true progress of the tasks; NaN unless requested (rollouts only) |
+| achieved | float32 | [T+1, b] | number of tasks achieved so far in the episode; NaN unless requested (rollouts only) |
 | truncated | bool | [T+1, b] | a terminal row because time ran out, not because the world ended (rollouts only) |
 | success | float32 | [T+1, b] | at terminal rows the true share of tasks done; NaN elsewhere (rollouts only) |
 | reward | float32 | [T, b] | earned between two rows (scored rollouts only) |
@@ -102,6 +103,7 @@ def allocate_rollout(layout: Layout, steps: int, lanes: int) -> Arrays:
         "language_log_prob": np.zeros(lead, np.float32),
         "truncated": np.zeros(lead, bool),
         "progress": np.full(lead, np.nan, np.float32),
+        "achieved": np.full(lead, np.nan, np.float32),
         "success": np.full(lead, np.nan, np.float32),
     }
     return arrays

@@ -15,7 +15,9 @@ from interplay.learner.check_shapes import check_shapes
 Tensors = Mapping[str, Tensor]
 
 # Arrays read only on the host: marks, row numbers, and values computed by the world.
-HOST_ONLY_ARRAYS = frozenset({"positive", "negative", "row", "env_reward", "progress", "success", "untouched"})
+HOST_ONLY_ARRAYS = frozenset(
+    {"positive", "negative", "row", "env_reward", "progress", "achieved", "success", "untouched"}
+)
 
 ARRAY_SPECS = {
     "first": "bool [T+1, B]",

@@ -1,4 +1,4 @@
-"""Reward functions: ground-truth task progress, the environment's own reward, or a learned model (`learned_reward`).
+"""Reward functions: true progress or success, the environment's own reward, or a learned model (`learned_reward`).
 
 All are stateless: the recurrent states of the lanes are an argument and part of the result, so that any process can
 score any unroll, and a request can be repeated.
@@ -75,11 +75,21 @@ class ProgressReward(RewardFunction):
     """The change of the task's true progress: an upper bound, and the probe reward of the paper's agents."""
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
-        progress = torch.tensor(arrays["progress"])
-        if torch.isnan(progress).any():
+        if np.isnan(arrays["progress"]).any():
             raise ValueError("these unrolls carry no true progress; set reinforce.actor.progress=true")
-        reward = utility_reward(utility=progress, last=torch.tensor(arrays["last"]))
-        return ScoredUnroll(reward.numpy(), lane_state)
+        return ScoredUnroll(_change(arrays, "progress"), lane_state)
+
+
+class SuccessReward(RewardFunction):
+    """+1 at the step in which a task becomes successful, once a task; 0 otherwise, also for a wrong answer.
+
+    The reward of the scripted probes (section 6.3 of the paper).
+    """
+
+    def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
+        if np.isnan(arrays["achieved"]).any():
+            raise ValueError("these unrolls carry no true success of each step; set reinforce.actor.achieved=true")
+        return ScoredUnroll(_change(arrays, "achieved"), lane_state)
 
 
 class EnvironmentReward(RewardFunction):
@@ -88,6 +98,13 @@ class EnvironmentReward(RewardFunction):
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
         reward: NDArray[np.float32] = np.where(arrays["last"], np.float32(0), arrays["env_reward"])
         return ScoredUnroll(reward[:-1], lane_state)
+
+
+def _change(arrays: Arrays, level: str) -> NDArray[np.float32]:
+    """The change of a level [T + 1, b] in each step, [T, b]; 0 for terminal rows."""
+    change = utility_reward(utility=torch.tensor(arrays[level]), last=torch.tensor(arrays["last"]))
+    reward: NDArray[np.float32] = change.numpy()
+    return reward
 
 
 def forward_unroll(

@@ -132,8 +132,9 @@ class ReinforceConfig(TrainingStageConfig):
 
     actor: SetterReplayConfig = field(default_factory=SetterReplayConfig)
     updates_per_batch: int = 1
-    # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `world`: its own reward.
-    reward: Literal["ibt", "ar", "scripted", "world"] = "ibt"
+    # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `success`: +1 when a task
+    # becomes successful; `world`: its own reward.
+    reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement
     start: str = "clone"  # stage or path of the checkpoint that gives the first weights and the KL's reference gate
@@ -200,7 +201,9 @@ class Config:
             )
         if self.reinforce.reward == "scripted" and not self.reinforce.actor.progress:
             problems.append("reinforce.reward=scripted pays for true progress: add reinforce.actor.progress=true")
-        if self.reinforce.actor.learned_setters and self.reinforce.reward == "scripted":
+        if self.reinforce.reward == "success" and not self.reinforce.actor.achieved:
+            problems.append("reinforce.reward=success pays for achieved tasks: add reinforce.actor.achieved=true")
+        if self.reinforce.actor.learned_setters and self.reinforce.reward in ("scripted", "success"):
             problems.append(
                 f"reinforce.actor.learned_setters={self.reinforce.actor.learned_setters:g} and reinforce.reward="
                 f"{self.reinforce.reward}: a learned setter states no task whose truth could be paid for; use the "

@@ -1,4 +1,4 @@
-"""The reward of the reinforce stage: true progress, the world's own, or a reward model shared by all its users."""
+"""The reward of the reinforce stage: the truth about tasks, the world's own, or a reward model shared by its users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interplay.learner.agents import build_agent, check_same_agent, read_descrip
 from interplay.learner.checkpoint import Checkpoint, CheckpointError
 from interplay.learner.device import find_device
 from interplay.reward.mark_reward import learned_reward
-from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction
+from interplay.reward.reward_functions import EnvironmentReward, ProgressReward, RewardFunction, SuccessReward
 from interplay.reward.translated_reward import TranslatedReward
 from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.run import Run
@@ -26,6 +26,13 @@ from interplay.stages.shared_parts import checkpoint_of
 logger = logging.getLogger(__name__)
 
 FOLLOW_INTERVAL_S = 2.0
+
+# The reward functions without a model, by `reinforce.reward`.
+WITHOUT_MODEL: Mapping[str, Callable[[], RewardFunction]] = {
+    "scripted": ProgressReward,
+    "success": SuccessReward,
+    "world": EnvironmentReward,
+}
 
 PollNewer = Callable[[], tuple[Weights, int] | None]
 
@@ -46,7 +53,7 @@ class RewardModel:
 def build_reward_function(run: Run, model: RewardModel | None, device: torch.device) -> RewardFunction:
     """The reward function of the run's reinforce stage; `model` is None unless the reward is learned."""
     if model is None:
-        return ProgressReward() if run.config.reinforce.reward == "scripted" else EnvironmentReward()
+        return WITHOUT_MODEL[run.config.reinforce.reward]()
     agent, _ = build_agent(model.description)
     load_weights(agent, model.weights)
     learned = learned_reward(agent.to(device), model.version)

@@ -385,15 +385,17 @@ def truth(
 def test_consecutive_tasks_are_scored_separately(tmp_path: Path) -> None:
     """A scripted setter and an agent: progress is that of the current task, success that of the ended one."""
     snapshot = long_dialogues(tmp_path)
-    rows = stream(actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=36)), 45)
+    rows = stream(actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=36, achieved=True)), 45)
     order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
     tasks: dict[int, list[DialogueTask]] = {}  # by lane
     places: dict[int, list[int]] = {}
     said: dict[int, list[tuple[int, str]]] = {}
-    shares = []
+    achieved: dict[int, set[int]] = {}
+    shares, counts = [], []
     for t in range(len(rows["row"])):
         for lane in range(CONFIG.lanes):
             if rows["first"][t, lane]:
+                achieved[lane] = set()
                 tasks[lane], places[lane], said[lane] = dialogue(order.sample().meta), [], []
                 assert len(tasks[lane]) > 3
             places[lane].append(round(float(rows["vector"][t, lane, 0]) * LENGTH))
@@ -401,18 +403,27 @@ def test_consecutive_tasks_are_scored_separately(tmp_path: Path) -> None:
             progress, success = truth(tasks[lane], places[lane], said[lane], bool(rows["last"][t, lane]))
             if row >= tasks[lane][0].step:
                 assert rows["progress"][t, lane] == pytest.approx(progress, abs=1e-6)
+            for number, task in enumerate(tasks[lane]):
+                answers = [text for step, text in said[lane] if task.step < step < row]
+                there = LineTask(**task.fields).success({"solver": places[lane][-1]}, answers)
+                achieved[lane] |= {number} if there and task.step < row <= task.judged else set()
+            assert rows["achieved"][t, lane] == len(achieved[lane])
             if rows["last"][t, lane]:
                 assert rows["success"][t, lane] == pytest.approx(success)
                 shares.append(success)
+                counts.append(len(achieved[lane]))
             text = WORDS.decode(rows["tokens"][t, lane])
             if rows["spoke"][t, lane] and text:
                 said[lane].append((row, text))
-    assert len(shares) > 12 and len(set(shares)) > 2
+    assert len(shares) > 12 and len(set(shares)) > 2 and set(counts) >= {0, 1}
 
 
 @pytest.mark.parametrize("until", ["time", "done"])
 def test_a_dialogue_resumes_bit_for_bit(tmp_path: Path, until: Literal["time", "done"]) -> None:
-    snapshot, config = long_dialogues(tmp_path), dataclasses.replace(CONFIG, episode_steps=36, until=until)
+    snapshot, config = (
+        long_dialogues(tmp_path),
+        dataclasses.replace(CONFIG, episode_steps=36, until=until, achieved=True),
+    )
     straight, resumed = actor_of(snapshot, config), actor_of(snapshot, config)
     for _ in range(4):
         straight.unroll()

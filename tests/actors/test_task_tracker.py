@@ -179,3 +179,29 @@ def test_a_question_without_an_answer_costs_as_much_as_a_wrong_one() -> None:
     answered = tracker((QUESTION, 0, None), silence_costs=True)
     follow(answered, [0, 0, 0], {1: "two"})
     assert answered.progress(facts(0), final=True) == 1.0
+
+
+def achieved(tracker: TaskTracker, path: Sequence[int], said: dict[int, str] | None = None) -> list[int]:
+    """The number of achieved tasks at every row; the tracker is saved and restored at each."""
+    counts = []
+    for row, place in enumerate(path):
+        if row and (text := (said or {}).get(row - 1)):
+            tracker.on_utterance(row - 1, text)
+        tracker.advance(row, lambda place=place: facts(place))  # type: ignore[misc]
+        tracker.load_state(json.loads(json.dumps(tracker.state())))
+        counts.append(tracker.achieved)
+    return counts
+
+
+def test_each_task_is_achieved_once_and_only_while_it_is_active() -> None:
+    walk = tracker((FAR, 1, None), achieves=True)
+    assert achieved(walk, [8, 8, 4, 8, 4, 8]) == [0, 0, 0, 1, 1, 1]  # undone and done again
+    ended = tracker((FAR, 0, 2), (NEAR, 4, None), achieves=True)
+    assert achieved(ended, [0, 4, 6, 8, 4, 4]) == [0, 0, 0, 0, 0, 1]  # the first too late
+    both = tracker((FAR, 0, 2), (FAR, 3, 5), achieves=True, progresses=False)
+    assert achieved(both, [0, 4, 8, 8, 8, 8]) == [0, 0, 1, 1, 2, 2]
+    question = (QUESTION, 0, 4)
+    assert achieved(tracker(question, achieves=True), [0] * 6, {2: "two", 3: "two"}) == [0, 0, 0, 1, 1, 1]
+    for said in ({}, {2: "one", 3: "two"}, {0: "two"}, {4: "two"}):  # silent, wrong first, too early, too late
+        assert achieved(tracker(question, achieves=True), [0] * 6, said) == [0] * 6
+    assert achieved(tracker((FAR, 0, 1), achieves=True, until_done=True), [0, 4, 8]) == [0, 0, 1]

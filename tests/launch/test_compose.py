@@ -144,6 +144,7 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
+        ("reinforce.reward=success", "add reinforce.actor.achieved=true"),
         ("reinforce.reward=world runtime.reward.follow=true", "reinforce.reward=world uses none"),
         (
             "reinforce.reward=scripted reinforce.actor.progress=true runtime.reward.follow=true",

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_rollout
-from interplay.reward.reward_functions import EnvironmentReward, LaneState, ProgressReward, RewardFunction
+from interplay.reward.reward_functions import (
+    EnvironmentReward,
+    LaneState,
+    ProgressReward,
+    RewardFunction,
+    SuccessReward,
+)
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
 STEPS, LANES = 4, 2
@@ -40,6 +46,17 @@ def test_the_progress_reward_needs_the_truth() -> None:
         ProgressReward().score(unrolls_of(1)[0].arrays, LaneState())
 
 
+def test_the_success_reward_is_one_where_a_task_becomes_successful() -> None:
+    (unroll,) = unrolls_of(1)
+    unroll.arrays["achieved"][:, 0] = [0, 0, 1, 1, 2]
+    unroll.arrays["achieved"][:, 1] = [2, 3, 0, 0, 1]
+    unroll.arrays["last"][1, 1] = True
+    expected = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], np.float32)
+    np.testing.assert_array_equal(SuccessReward().score(unroll.arrays, LaneState()).reward, expected)
+    with pytest.raises(ValueError, match=r"set reinforce\.actor\.achieved=true"):
+        SuccessReward().score(unrolls_of(1)[0].arrays, LaneState())
+
+
 def test_the_environment_reward_is_the_worlds_and_zero_for_terminal_rows() -> None:
     (unroll,) = unrolls_of(1)
     unroll.arrays["env_reward"][:, 0] = [1.0, 0.0, -1.0, 2.0, 9.0]  # row T has its reward in the next unroll
@@ -49,10 +66,10 @@ def test_the_environment_reward_is_the_worlds_and_zero_for_terminal_rows() -> No
     np.testing.assert_array_equal(EnvironmentReward().score(unroll.arrays, LaneState()).reward, expected)
 
 
-@pytest.mark.parametrize("function", [ProgressReward(), EnvironmentReward()])
+@pytest.mark.parametrize("function", [ProgressReward(), SuccessReward(), EnvironmentReward()])
 def test_without_a_reward_model_there_is_no_version_and_no_memory(function: RewardFunction) -> None:
     (unroll,) = unrolls_of(1)
-    unroll.arrays["progress"][:] = 0.5
+    unroll.arrays["progress"][:] = unroll.arrays["achieved"][:] = 0.5
     scored = function.score({key: frozen(array) for key, array in unroll.arrays.items()}, LaneState())
     assert (scored.lane_state, scored.version, scored.reference_gate) == (LaneState(), 0, None)
     assert scored.reward.dtype == np.float32 and scored.reward.shape == (STEPS, LANES)

@@ -44,6 +44,7 @@ pytestmark = pytest.mark.usefixtures("ray_cluster")
 PAID = {
     "by a model": (),
     "by the truth": ("reinforce.reward=scripted", "reinforce.actor.progress=true"),  # the gate is used nevertheless
+    "by success": ("reinforce.reward=success", "reinforce.actor.achieved=true"),
     "by the world": (
         "reinforce.reward=world",
         "reinforce.learner.objective.weights.gate_kl=0",
