@@ -37,6 +37,7 @@ SHORT = (
             "dataset.steps=8",
         )
     ),
+    "clone.measure_every=2",
     "reward.measure_every=2",
     "reinforce.actor.lanes=2",
     "reinforce.actor.steps=8",

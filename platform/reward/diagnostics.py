@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,22 +120,29 @@ def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[s
     for start in range(0, longest, rows):
         beat(f"row {start}")
         with torch.inference_mode():
-            output, state = model(_joined(model, batch, start, min(start + rows, longest)), state)
+            output, state = model(_observed(model, batch, start, min(start + rows, longest)), state)
             found.append(output.utility.cpu())
     return torch.cat(found)
 
 
-def _joined(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> dict[str, Tensor]:
-    """The rows of a batch of episodes [stop - start, episodes, ...]; shorter episodes are padded at the end."""
+def joined_rows(
+    batch: Sequence[Arrays], keys: Iterable[str], start: int, stop: int, device: torch.device
+) -> dict[str, Tensor]:
+    """Some rows of these arrays of a batch of episodes, [stop - start, episodes, ...]; shorter episodes are padded with
+    zeros at the end."""
     joined = {}
-    for key in model.layout.observations(0, 0):
+    for key in keys:
         first = batch[0][key]
         block = np.zeros((stop - start, len(batch), *first.shape[2:]), first.dtype)
         for lane, arrays in enumerate(batch):
             piece = arrays[key][start:stop, 0]
             block[: len(piece), lane] = piece
-        joined[key] = torch.from_numpy(block).to(model.device)
+        joined[key] = torch.from_numpy(block).to(device)
     return joined
+
+
+def _observed(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> dict[str, Tensor]:
+    return joined_rows(batch, model.layout.observations(0, 0), start, stop, model.device)
 
 
 def _summed_marks(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
@@ -145,7 +152,7 @@ def _summed_marks(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callab
     for start in range(0, longest - 1, rows):
         beat(f"row {start}")
         stop = min(start + rows + 1, longest)
-        arrays = {key: value.cpu().numpy() for key, value in _joined(model, batch, start, stop).items()}
+        arrays = {key: value.cpu().numpy() for key, value in _observed(model, batch, start, stop).items()}
         scored = function.score({**arrays, "last": np.zeros((stop - start, len(batch)), bool)}, state)
         state = scored.lane_state
         rewards.append(torch.from_numpy(scored.reward))

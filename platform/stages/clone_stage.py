@@ -17,7 +17,8 @@ from interplay.episodes.utterance_lengths import warn_of_long_utterances
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner import checkpoint
 from interplay.runtime.seeding import derive_seed
-from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.episode_snapshot import freeze_heldout, freeze_once
+from interplay.stages.heldout_listening import heldout_demonstrations, listening_measure
 from interplay.stages.imitation_trainee import ImitationTrainee
 from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
 from interplay.stages.run import ReportActivity, Run
@@ -64,20 +65,28 @@ def _clone(run: Run, stage: str, role: str) -> None:
     snapshot = freeze_once(
         run, stage, EpisodeFilter(split="train", kinds={role: PEOPLE_KINDS}), "collect", config.dataset.mix
     )
-    trainee = build(run, snapshot, stage, role)
+    solves, heldout = stage == STAGE and config.listening_episodes > 0, None
+    if solves:
+        heldout = freeze_heldout(run, stage, heldout_demonstrations(role))
+    trainee = build(run, snapshot, stage, role, heldout)
     show = {"loss": "loss", "movement": "movement_cloning", "words": "token_cloning"}
+    show |= {"listening": "heldout_listening"} if solves else {}
     train_stage(run, stage, clock, config.training, trainee, snapshot=snapshot, show=show)
     clock.finish(episodes=len(snapshot), vocabulary=len(trainee.vocabulary))
 
 
-def build(run: Run, snapshot: Snapshot, stage: str, role: str) -> ImitationTrainee:
-    """A new agent of `role` with a vocabulary from the data, its learner and its source of demonstrations."""
+def build(run: Run, snapshot: Snapshot, stage: str, role: str, heldout: Snapshot | None = None) -> ImitationTrainee:
+    """A new agent of `role` with a vocabulary from the data, its learner and its source of demonstrations.
+
+    Its listening is measured on the episodes of `heldout`.
+    """
     config, world = run.config.clone, run.make_world()
     vocabulary = _vocabulary(run, snapshot, stage)
     layout = Layout(world.spec, run.config.agent.utterance_length, run.config.agent.actions_per_step, role)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(run.seed, stage, "weights"))
         agent = Agent(run.config.agent, layout, len(vocabulary))
+    most, cache = config.listening_episodes, config.dataset.cache_mb
     return ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,
@@ -90,6 +99,9 @@ def build(run: Run, snapshot: Snapshot, stage: str, role: str) -> ImitationTrain
         ),
         ledger=run.stage(stage).ledger,
         beat=run.beat,
+        measure=listening_measure(run, heldout, agent, vocabulary, most=most, cache_mb=cache),
+        measure_every=config.measure_every,
+        measure_at=config.training.updates,
     )
 
 

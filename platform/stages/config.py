@@ -93,6 +93,13 @@ class TrainingStageConfig:
 class CloneConfig(TrainingStageConfig):
     """Behavioral cloning with CSS."""
 
+    listening_episodes: int = 32  # held-out episodes on which the listening gap is measured; 0: not measured
+    measure_every: int = 500  # updates between measurements; the last update is measured too
+
+    def __post_init__(self) -> None:
+        _at_least(0, self, "listening_episodes", group="clone.")
+        _at_least(1, self, "measure_every", group="clone.")
+
 
 @dataclass(frozen=True)
 class MarkConfig:
@@ -115,6 +122,7 @@ class RewardConfig(TrainingStageConfig):
     model: Literal["ibt", "ar"] = "ibt"
     augmentation: AugmentationConfig = field(default_factory=AugmentationConfig)
     heldout_episodes: int = 200  # episodes on which pair accuracy is measured during training
+    listening_episodes: int = 32  # of these, on which the policy's listening gap is measured; 0: not measured
     measure_every: int = 100  # updates between measurements
     start: str = "clone"  # stage or path of the checkpoint that gives vocabulary, network and first weights
     # Train on marks at random times with exchanged signs: a floor for comparisons. Held-out marks stay as they are.
@@ -122,7 +130,7 @@ class RewardConfig(TrainingStageConfig):
     from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here
 
     def __post_init__(self) -> None:
-        _at_least(0, self, "heldout_episodes")
+        _at_least(0, self, "heldout_episodes", "listening_episodes")
         _at_least(1, self, "measure_every")
 
 
@@ -137,11 +145,17 @@ class ReinforceConfig(TrainingStageConfig):
     reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement
+    listening_episodes: int = (
+        32  # held-out demonstrations on which the first agent's listening gap is measured; 0: none
+    )
+    # In nats per step. The stage warns if the movement gap of the agent that it starts from is below: reinforcement
+    # then improves an agent that ignores its instructions. The default only finds agents that hardly listen at all.
+    listening_threshold: float = 0.01
     start: str = "clone"  # stage or path of the checkpoint that gives the first weights and the KL's reference gate
     setter: str = "clone-setter"  # stage or path of the setter agent of `actor.learned_setters`
 
     def __post_init__(self) -> None:
-        _at_least(0, self, "heldout_episodes")
+        _at_least(0, self, "heldout_episodes", "listening_episodes")
         _at_least(1, self, "updates_per_batch", "heldout_every")
 
 

@@ -10,6 +10,20 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.stages.run import Run
 
 
+def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None:
+    """The snapshot of the episodes that the stage `name` measures on but does not learn from; None without episodes.
+
+    Frozen when the stage begins, as that of `freeze_once`, so that a resumed stage measures on the same episodes.
+    """
+    path, where = run.snapshot_path(f"{name}-heldout"), replace(where, rounds_before=run.round + 1)
+    stage = run.stage(name)
+    if path.exists() and (stage.record() or stage.checkpoints.exists()):
+        return Snapshot(path)
+    path.unlink(missing_ok=True)
+    with run.store() as store:
+        return store.snapshot(path.stem, where) if store.entries(where) else None
+
+
 def freeze_once(
     run: Run, name: str, where: EpisodeFilter, remedy: str, mix: Mapping[str, float] | None = None
 ) -> Snapshot:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from interplay.reward.diagnostics import (
     utilities,
     with_instruction,
 )
+from interplay.reward.listening_gap import ListeningGap, joined_gaps, listening_gap, other_words
 from interplay.reward.mark_prediction import mark_prediction
 from interplay.stages.run import ReportActivity, ignore_activity
 
@@ -48,13 +50,18 @@ class HeldOutEpisodes:
 
     episodes: Sequence[EpisodeMeta]
     marks: Sequence[int]  # [episodes]
-    success: NDArray[np.bool_]  # [episodes]: see `succeeded`
     read: Callable[[str], DecodedEpisode]
+    judge: Callable[[str], bool]  # whether an episode, by its id, ended well: see `succeeded`
     writer: RowWriter
     cache: EpisodeCache[DecodedEpisode]
 
     def __len__(self) -> int:
         return len(self.episodes)
+
+    @cached_property
+    def success(self) -> NDArray[np.bool_]:
+        """Whether each episode succeeded in truth, [episodes]; computed at the first use, by simulating all of them."""
+        return np.array([self.judge(episode.id) for episode in self.episodes], bool)
 
     def decoded(self, index: int) -> DecodedEpisode:
         """An episode with its observations."""
@@ -84,9 +91,42 @@ class HeldOutEpisodes:
             Agreement(np.concatenate([each.pairs for each in agreed]), np.concatenate([each.right for each in agreed])),
         )
 
-    def metrics(self, model: Agent, beat: ReportActivity = ignore_activity) -> Mapping[str, float]:
-        """Metrics logged during training; calls `beat` with the progress of the measurement."""
-        metrics = {"heldout_pair_accuracy": self.measure(model, beat=beat).agreement.accuracy}
+    def listening(self, agent: Agent, most: int, beat: ReportActivity = ignore_activity) -> ListeningGap:
+        """The listening gap of an agent on at most `most` of the episodes, which have the instructions of others.
+
+        Calls `beat` with the progress. The gap is empty if no two instructions differ.
+        """
+        others = other_words(self._instructions()[:most])
+        indices, gaps = list(others), list[ListeningGap]()
+        for batch in batches([self.episodes[index].steps + 1 for index in indices]):
+            chosen = indices[batch.start : batch.stop]
+            arrays = [self.arrays(index) for index in chosen]
+            where = f"of episodes {batch.start + 1} to {batch.stop} of {len(indices)}"
+            gaps.append(
+                listening_gap(
+                    agent,
+                    arrays,
+                    [others[index] for index in chosen],
+                    beat=lambda row, where=where: beat(f"measures listening: {row} {where}"),  # type: ignore[misc]
+                )
+            )
+        return joined_gaps(gaps)
+
+    def metrics(
+        self, model: Agent, beat: ReportActivity = ignore_activity, listening_episodes: int = 0
+    ) -> Mapping[str, float]:
+        """Metrics logged during training; calls `beat` with the progress of the measurement.
+
+        Those of listening are of the first `listening_episodes`.
+        """
+        measured = self.measure(model, beat=beat)
+        metrics = {"heldout_pair_accuracy": measured.agreement.accuracy}
+        few = replace(self, episodes=self.episodes[:listening_episodes], marks=self.marks[:listening_episodes])
+        others = [*other_words(few._instructions())]
+        if others and model.utility is not None:
+            swapped = few.measure(model, swap=True, beat=beat).returns
+            metrics["heldout_utility_listening"] = float((measured.returns[others] - swapped[others]).mean())
+        metrics |= few.listening(model, listening_episodes, beat).metrics()
         if model.marks is not None:
             found = mark_prediction(model, (self.arrays(index) for index in range(len(self))))
             metrics |= {"heldout_mark_auc": found.auc, "heldout_mark_likelihood": found.likelihood}
@@ -110,7 +150,7 @@ def read_heldout(
 ) -> HeldOutEpisodes:
     """Reads the readable ones of these episodes; calls `beat` before each."""
     role, clicks = world.spec.solver, Counter(mark.episode for mark in snapshot.marks(ids))
-    metas, success = list[EpisodeMeta](), list[bool]()
+    metas = list[EpisodeMeta]()
 
     def read(episode: str) -> DecodedEpisode:
         return decode_for_role(snapshot.read(episode), role, marks=snapshot.marks([episode]), world=world)
@@ -118,12 +158,11 @@ def read_heldout(
     for number, episode in enumerate(iter_readable(snapshot, ids), 1):
         beat(f"reads held-out episode {number} of {len(ids)}")
         metas.append(episode.meta)
-        success.append(succeeded(world, episode))
     return HeldOutEpisodes(
         episodes=metas,
         marks=[clicks[meta.id] for meta in metas],
-        success=np.array(success, bool),
         read=read,
+        judge=lambda episode: succeeded(world, snapshot.read(episode)),
         writer=RowWriter(agent.layout, vocabulary),
         cache=EpisodeCache(cache_bytes),
     )

@@ -7,6 +7,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.runtime.inline import NoDemonstrations
 from interplay.stages.episode_snapshot import freeze_once
+from interplay.stages.heldout_listening import warn_unless_listening
 from interplay.stages.heldout_returns import heldout_returns
 from interplay.stages.process_layout import Demonstrations, create_learner, demonstration_source
 from interplay.stages.reinforcement_trainee import ReinforcementTrainee
@@ -40,6 +41,7 @@ def reinforce(run: Run) -> None:
     rewards = reward_source(run)
     if rewards.model is not None:
         check_reward_coverage(run, snapshot)
+    listening = warn_unless_listening(run, snapshot)
     heldout = heldout_returns(run, snapshot, rewards)
     ledger = ReturnsLedger(folder.path / "returns.jsonl", every=config.heldout_every, heldout=heldout)
     trainee = build(run, snapshot, rewards, ledger)
@@ -47,7 +49,8 @@ def reinforce(run: Run) -> None:
     ledger.begin(None if resumed is None else resumed.step, trainee.learner.weights)
     show = {"return": "return", "success": "success", "rho": "rho"}
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start)
-    clock.finish(replayed=len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS))))
+    replayed = len(snapshot.select(EpisodeFilter(split="train", kinds=SETTERS)))
+    clock.finish(replayed=replayed, **{f"start_{name}": value for name, value in listening.items()})
 
 
 def build(run: Run, snapshot: Snapshot, rewards: RewardSource, ledger: ReturnsLedger) -> ReinforcementTrainee:

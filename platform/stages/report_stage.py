@@ -59,7 +59,7 @@ REWARD_SOURCES = {
 }
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN_METRICS = {
-    "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy"),
+    "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy", "heldout_listening"),
     "reward": (
         "ibt",
         "ibt_accuracy",
@@ -68,6 +68,7 @@ SHOWN_METRICS = {
         "heldout_mark_auc",
         "heldout_mark_sign_accuracy",
         "heldout_pair_accuracy",
+        "heldout_listening",
         "css_accuracy",
     ),
     "reinforce": ("return", "success", "value", "rho", "effective_share", "gate_kl"),

@@ -87,4 +87,4 @@ def train_reward(run: Run) -> None:
 
 def _measured(run: Run, heldout: HeldOutEpisodes, agent: Agent) -> Mapping[str, float]:
     with run.busy("measures") as beat:
-        return heldout.metrics(agent, beat)
+        return heldout.metrics(agent, beat, run.config.reward.listening_episodes)

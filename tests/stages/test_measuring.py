@@ -172,7 +172,8 @@ def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path)
     assert heartbeat.said == [
         "learns",
         "measures",
-        f"measures row 0 of episodes 1 to {len(ids)} of {len(ids)}",
+        *[f"measures row 0 of episodes 1 to {len(ids)} of {len(ids)}"] * 2,  # own words, other words
+        *[f"measures listening: row 0 of episodes 1 to {len(ids)} of {len(ids)}"] * 2,
         "learns",
     ]
 
