@@ -128,8 +128,11 @@ def draw_counterfactuals(world: World, probes: Sequence[Probe], config: ProbesCo
     """The same probes under other words: the first `config.counterfactuals` of each kind, as far as there are others.
 
     The words are those of a task that is possible in the same house and asks for something else. A house without one,
-    as in worlds with one mission a house, takes the words of the next probe of the kind that differ.
+    as in worlds with one mission a house, takes the words of the next probe of the kind that differ. A world without
+    utterances has none, because players do not hear the setter there.
     """
+    if not world.spec.utterances:
+        return []
     return [
         replace(probe, other_words=words)
         for probe in probes

@@ -90,7 +90,12 @@ def returns(utility: Sequence[Float32Array]) -> NDArray[np.float64]:
 
 
 def with_instruction(arrays: Arrays, heard: NDArray[np.int16]) -> Arrays:
-    """The episode with another instruction: `heard` [L] replaces every utterance of the setter."""
+    """The episode with another instruction: `heard` [L] replaces every utterance of the setter.
+
+    In a world without utterances the players hear no instruction, and the episode is the same.
+    """
+    if "heard" not in arrays:
+        return arrays
     changed = arrays["heard"].copy()
     changed[(changed != 0).any(-1)] = heard
     return {**arrays, "heard": changed}

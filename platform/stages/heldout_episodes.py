@@ -117,16 +117,18 @@ class HeldOutEpisodes:
     ) -> Mapping[str, float]:
         """Metrics logged during training; calls `beat` with the progress of the measurement.
 
-        Those of listening are of the first `listening_episodes`.
+        Those of listening are of the first `listening_episodes`; a world without utterances has none.
         """
         measured = self.measure(model, beat=beat)
         metrics = {"heldout_pair_accuracy": measured.agreement.accuracy}
         few = replace(self, episodes=self.episodes[:listening_episodes], marks=self.marks[:listening_episodes])
-        others = [*other_words(few._instructions())]
+        hears = model.layout.world.utterances
+        others = [*other_words(few._instructions())] if hears else []
         if others and model.utility is not None:
             swapped = few.measure(model, swap=True, beat=beat).returns
             metrics["heldout_utility_listening"] = float((measured.returns[others] - swapped[others]).mean())
-        metrics |= few.listening(model, listening_episodes, beat).metrics()
+        if hears:
+            metrics |= few.listening(model, listening_episodes, beat).metrics()
         if model.marks is not None:
             found = mark_prediction(model, (self.arrays(index) for index in range(len(self))))
             metrics |= {"heldout_mark_auc": found.auc, "heldout_mark_likelihood": found.likelihood}

@@ -164,6 +164,13 @@ def test_the_words_come_from_another_house_where_a_house_has_one_task(worlds: li
     world.close()
 
 
+def test_a_world_without_utterances_has_no_other_words() -> None:
+    world = registry.make("commai")
+    probes = draw_probes(world, ProbesConfig(episodes=3))
+    assert draw_counterfactuals(world, probes, ProbesConfig()) == []
+    world.close()
+
+
 def test_counterfactuals_are_limited_and_turned_off(worlds: list[World], probes: list[Probe]) -> None:
     few = draw_counterfactuals(worlds[0], probes, ProbesConfig(counterfactuals=1))
     assert [(probe.kind, probe.index) for probe in few] == [(kind, 0) for kind in KINDS]

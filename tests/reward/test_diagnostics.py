@@ -125,3 +125,8 @@ def test_batches_hold_every_episode_once_within_the_limits(rows: list[int], at_o
     assert [index for batch in found for index in batch] == list(range(len(rows)))
     for batch in found:
         assert len(batch) == 1 or (len(batch) <= at_once and sum(rows[i] for i in batch) <= most)
+
+
+def test_an_episode_of_a_mute_world_has_no_other_instruction() -> None:
+    mute = {"first": np.zeros((3, 1), bool), "vector": np.zeros((3, 1, 2), np.float32)}
+    assert with_instruction(mute, np.ones(4, np.int16)) is mute
