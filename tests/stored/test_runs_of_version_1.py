@@ -57,6 +57,7 @@ def settings(root: Path, *more: str) -> list[str]:
         "env.objects=[3,4]",
         "env.start_in_corner=false",
         "collect.grace_steps=2",
+        "clone.measure_every=500",  # the default: the old clone did not measure
         "agent.channels=[4,4]",
         "agent.width=8",
         "agent.lstm=8",
