@@ -94,7 +94,7 @@ def demonstration_source(
     """The learner's source of demonstrations; `overlap` reads one unroll ahead if it runs in this process."""
     if run.context is None:
         return InlineDemonstrations(_reader(run, what, ALONE), overlap)
-    from interplay.runtime.ray.rollout_stream import DemonstrationStream
+    from interplay.runtime.ray.demonstration_stream import DemonstrationStream
 
     of, lanes = run.config.runtime.datasets, what.config.lanes
     assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # checked by `Config`

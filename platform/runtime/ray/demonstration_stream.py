@@ -1,0 +1,104 @@
+"""Demonstrations from dataset actors: each batch concatenates one unroll of every actor, always in the same order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import ray
+from ray import ObjectRef
+
+from interplay.actors.serialization import from_bytes, to_bytes
+from interplay.agent.unroll import Unroll
+from interplay.learner.checkpoint import CheckpointError
+from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationBatch, SourceStats
+from interplay.runtime.messages import UnrollMessage
+from interplay.runtime.prefetcher import POLL_SECONDS
+from interplay.runtime.ray.actor_stream import ActorStream
+from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
+
+READING_ACTIVITY = "reads unroll"
+
+
+class _FilledDemonstrations(NamedTuple):
+    buffer: int
+    batch: DemonstrationBatch
+    after: list[bytes]
+
+
+class DemonstrationStream(ActorStream[_FilledDemonstrations]):
+    """A `DemonstrationSource` under Ray. Its batches do not depend on timing, nor on which actor is faster."""
+
+    def __init__(self, workers: Sequence[WorkerHandle], context: LearnerContext, *, pinned: bool) -> None:
+        super().__init__("demonstrations", workers, context, pinned=pinned)
+        self._arrived: list[deque[UnrollMessage]] = [deque() for _ in self._workers]
+        self._after: list[bytes | None] = [None] * len(self._workers)  # actor states as of the batch taken last
+        self._number = 0  # of the next batch to be taken
+
+    def take(self, *, ahead: bool) -> DemonstrationBatch:
+        self._release_used()
+        self._prefetcher.wake()
+        filled = self._context.take(self._prefetcher, "for demonstrations")
+        self._used, self._after = filled.buffer, list(filled.after)
+        self._number += 1
+        return filled.batch
+
+    def stats(self) -> SourceStats:
+        return self._stats(sum(message.nbytes for arrived in self._arrived for message in list(arrived)))
+
+    def state(self) -> dict[str, Any]:
+        """With one dataset actor, its state as in process; otherwise the states of all of them."""
+        states = [from_bytes(after) for after in self._after if after is not None]
+        return states[0] if len(self._workers) == 1 else {"readers": states}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        states = state["readers"] if "readers" in state else [dict(state)]
+        if len(states) != len(self._workers):
+            raise CheckpointError(
+                f"the checkpoint is of {len(states)} dataset actors, this run has {len(self._workers)}; continue with "
+                f"runtime.datasets={len(states)}"
+            )
+        self._after = [to_bytes(each) for each in states]
+        self._number = states[0]["turn"]
+
+    # The rest runs in the prefetcher's thread.
+
+    def _advance(self) -> _FilledDemonstrations | None:
+        if not self._pipelines:
+            self._start_pipelines((self._number, after) for after in self._after)
+        for pipeline in self._pipelines:
+            while len(pipeline.in_flight) + len(self._arrived[pipeline.index]) < self._config.in_flight:
+                pipeline.request(0, READING_ACTIVITY)
+        waiting = {pipeline.in_flight[0].reference: pipeline for pipeline in self._pipelines if pipeline.in_flight}
+        if waiting:
+            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=POLL_SECONDS)
+            for reference in ready:
+                self._receive(waiting[reference])
+        elif not self._buffers.num_free:
+            self._prefetcher.idle()
+        resubmits = {pipeline: self._resubmit(pipeline) for pipeline in self._pipelines}
+        self._context.restart_stalled(resubmits, "demonstrations")
+        return self._fill_batch() if self._buffers.num_free and all(self._arrived) else None
+
+    def _receive(self, pipeline: ActorPipeline) -> None:
+        pending = pipeline.receive()
+        if pending is None:
+            pipeline.restart(self._resubmit(pipeline))
+            return
+        assert pending.message is not None
+        self._arrived[pipeline.index].append(pending.message)
+
+    def _resubmit(self, pipeline: ActorPipeline) -> Callable[[PendingUnroll], ObjectRef[Any]]:
+        def submit(pending: PendingUnroll) -> ObjectRef[Any]:
+            return pipeline.worker.submit("unroll", f"{READING_ACTIVITY} {pending.number}", pending.number)
+
+        return submit
+
+    def _fill_batch(self) -> _FilledDemonstrations:
+        messages = [arrived.popleft() for arrived in self._arrived]
+        buffer, arrays = self._buffers.concatenate([message.arrays for message in messages])
+        unroll = Unroll(arrays, episodes=[episode for message in messages for episode in message.episodes])
+        taken = tuple(ConsumedUnroll(index, message.number) for index, message in enumerate(messages))
+        return _FilledDemonstrations(buffer, DemonstrationBatch(unroll, taken), [message.after for message in messages])
