@@ -133,7 +133,7 @@ class LineWorld(World):
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         bins = np.array([component.bins for component in self.spec.movement], np.int8)
         for role, action in actions.items():
-            shape = (FRAMES, len(bins))
+            shape = (self.spec.frames_per_step, len(bins))
             if role not in ROLES or action.movement.shape != shape or action.movement.dtype != np.int8:
                 raise ValueError(f"bad action of {role}: {action.movement.dtype} {action.movement.shape}")
             if (action.movement < 0).any() or (action.movement >= bins).any():

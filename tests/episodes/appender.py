@@ -1,15 +1,16 @@
-"""Appends episodes until it is killed; prints the id of each after its append returns."""
+"""Appends copies of an encoded episode until it is killed; prints the id of each after its append returns."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from fake_corridor import Corridor, record_episode
-
+from interplay.episodes.encoding import load
+from interplay.episodes.episode import new_episode_id
 from interplay.episodes.store import EpisodeStore
 
-store = EpisodeStore(Path(sys.argv[1]))
-for seed in range(1_000_000):
-    episode = record_episode(Corridor(poses=False), seed=seed, steps=60)[0]
-    store.append(episode)
-    sys.stdout.write(f"{episode.meta.id}\n")
+store, episode = EpisodeStore(Path(sys.argv[1])), load(Path(sys.argv[2]))
+while True:
+    copy = replace(episode, meta=replace(episode.meta, id=new_episode_id()))
+    store.append(copy)
+    sys.stdout.write(f"{copy.meta.id}\n")
     sys.stdout.flush()

@@ -1,85 +1,31 @@
-"""A small deterministic world for tests: two players on a line, 8x8 images that encode their positions."""
+"""The tests' line world with settings of its own for stored episodes: four frames a step, images that tell the roles
+apart, a mission, and poses that can be left out."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from fake_world import ROLES, LineWorld, assert_same_arrays
 
-from interplay.env.task import TaskSource
-from interplay.env.world import Action, Component, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, Component, Start, View
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
 
-LENGTH = 32
 FRAMES = 4
-ROLES = ("setter", "solver")
 
 
-class Corridor(World):
-    """Components: `walk` (back, rest, forward). `facts()` gives both positions and the moment's number."""
+class Corridor(LineWorld):
+    """Components: `walk` (back, rest, forward). `drawn` counts its views."""
 
     def __init__(self, *, poses: bool = True, mission: str = "") -> None:
-        self.spec = WorldSpec(
-            name="corridor",
-            version=1,
-            roles=ROLES,
-            frames_per_step=FRAMES,
-            frames_per_second=30.0,
-            image=(8, 8, 3),
-            vector=2,
-            movement=(Component("walk", 3, 1),),
-            utterances=True,
-            poses=3 if poses else 0,
-        )
+        super().__init__()
+        walk = (Component("walk", 3, 1),)
+        self.spec = replace(self.spec, name="corridor", frames_per_step=FRAMES, movement=walk, poses=3 if poses else 0)
         self.mission = mission
         self.drawn = 0
-        self.clock = 0
-        self.at = dict.fromkeys(ROLES, 0)
-        self.said = dict.fromkeys(ROLES, "")
-
-    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
-        if start.state is not None:
-            saved = json.loads(start.state)
-            self.clock, self.at, self.said = saved["clock"], saved["at"], saved["said"]
-        else:
-            rng = np.random.default_rng(start.seed)
-            self.clock = 0
-            self.at = {role: int(rng.integers(LENGTH)) for role in ROLES}
-            self.said = dict.fromkeys(ROLES, "")
-        return self._views(observers)
-
-    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
-        for role, action in actions.items():
-            if role not in ROLES or action.movement.shape != (FRAMES, 1):
-                raise ValueError(f"bad action of {role}: {action.movement.shape}")
-            if action.movement.min() < 0 or action.movement.max() > 2:
-                raise ValueError("bin out of range")
-            self.at[role] = int(np.clip(self.at[role] + (action.movement.astype(int) - 1).sum(), 0, LENGTH - 1))
-            if action.utterance is not None:
-                self.said[role] = action.utterance
-        self.clock += 1
-        return Outcome(self._views(observers), env_reward=self.at["solver"] / LENGTH)
-
-    def state(self) -> bytes:
-        return json.dumps({"clock": self.clock, "at": self.at, "said": self.said}).encode()
-
-    def facts(self) -> dict[str, Any]:
-        return {"clock": self.clock, **self.at}
-
-    def tasks(self) -> TaskSource:
-        raise NotImplementedError
-
-    def poses(self) -> NDArray[np.float32]:
-        return np.array([self.clock, *self.at.values()], np.float32)
-
-    def show(self, poses: NDArray[np.float32]) -> None:
-        assert poses.shape == (3,), poses.shape
-        self.clock = int(poses[0])
-        self.at = {role: int(pose) for role, pose in zip(ROLES, poses[1:], strict=True)}
 
     def view(self, role: str) -> View:
         self.drawn += 1
@@ -89,9 +35,6 @@ class Corridor(World):
         other = ROLES[1 - ROLES.index(role)]
         vector = np.array([self.at[role], self.clock], np.float32)
         return View(image, vector, heard=self.said[other] or self.mission, said=self.said[role])
-
-    def _views(self, observers: Collection[str] | None) -> Mapping[str, View]:
-        return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
 def record_episode(
@@ -135,7 +78,4 @@ def assert_same_episode(a: Episode, b: Episode) -> None:
         ({} if a.poses is None else {"poses": a.poses}, {} if b.poses is None else {"poses": b.poses}),
     ]
     for one, other in arrays:
-        assert one.keys() == other.keys()
-        for key in one:
-            assert one[key].dtype == other[key].dtype, key
-            np.testing.assert_array_equal(one[key], other[key])
+        assert_same_arrays(one, other)

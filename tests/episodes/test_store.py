@@ -13,7 +13,7 @@ import pytest
 from fake_corridor import Corridor, assert_same_episode, record_episode
 
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.encoding import DamagedEpisode
+from interplay.episodes.encoding import DamagedEpisode, encode
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
@@ -197,14 +197,21 @@ def test_a_snapshot_notices_another_file(tmp_path: Path) -> None:
         Snapshot(tmp_path / "snapshots" / "none.db")
 
 
+def appending(root: Path) -> subprocess.Popen[str]:
+    """A process that appends episodes to the store until it is killed, and prints their ids."""
+    recorded = root.parent / f"{root.name}.npz"
+    recorded.write_bytes(encode(record_episode(Corridor(poses=False), seed=1, steps=60)[0]))
+    command = [sys.executable, str(Path(__file__).parent / "appender.py"), str(root), str(recorded)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
 @pytest.mark.parametrize("attempt", range(4))
 def test_a_kill_loses_no_appended_episode(tmp_path: Path, attempt: int) -> None:
     """SIGKILL at a random point of a random append, several times over the same store."""
     rng = np.random.default_rng(attempt)
     said: list[str] = []
     for _ in range(2):
-        command = [sys.executable, str(Path(__file__).parent / "appender.py"), str(tmp_path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        with appending(tmp_path) as child:
             assert child.stdout is not None
             said += [child.stdout.readline().strip() for _ in range(int(rng.integers(1, 6)))]
             for _ in range(int(rng.integers(1, 60_000))):  # a random moment without a clock
@@ -235,10 +242,9 @@ def test_reading_works_while_another_process_appends(tmp_path: Path) -> None:
     store, ids = filled(tmp_path)
     snapshot = store.snapshot("first")
     store.close()
-    command = [sys.executable, str(Path(__file__).parent / "appender.py"), str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with appending(tmp_path) as child:
         assert child.stdout is not None
         for _ in range(5):
-            child.stdout.readline()
+            assert child.stdout.readline().strip() not in ("", *ids)
             assert [snapshot.read(one).meta.id for one in snapshot.ids] == ids
         child.send_signal(signal.SIGKILL)
