@@ -25,6 +25,8 @@ from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import XY, Body, HouseFacts
 from interplay.env.task import InfeasibleTask
 
+T = TypeVar("T", bound="StandAt")
+
 GO_NEAR_M = 1.2  # from the footprint's edge
 FACING_RAD = math.radians(30)  # off the thing's middle
 GO_WEIGHTS = Potential(look=0.4, approach=0.4)
@@ -64,9 +66,6 @@ def go_kind(context: TaskContext, rng: np.random.Generator) -> Go:
 
 SPOT_MARGIN_M = 0.2  # the instruction also holds this far to any side of a spot
 WEIGHT_OF_WAY = 0.9  # progress at the end of the way
-
-
-T = TypeVar("T", bound="StandAt")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,11 +187,6 @@ MISREAD_RELATIONS = {  # relations that each one is mistaken for
     "far": ("next",),
     "opposite": ("next", "behind"),
 }
-INSIDE_MARGIN_M = 0.4  # from the walls, and so from a doorway's sill, at which a player is in a room
-GO_ROOM_WORDINGS = (
-    "go to the {room}", "go into the {room}", "walk to the {room}", "walk into the {room}", "enter the {room}",
-    "move over to the {room}", "visit the {room}",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,6 +265,13 @@ def _sample_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Gener
     if (task := draw_feasible(tasks, facts, rng)) is None:
         raise InfeasibleTask(f"no task of kind {kind!r} can be asked here: the solver stands so already, or nobody can")
     return task
+
+
+INSIDE_MARGIN_M = 0.4  # from the walls, and so from a doorway's sill, at which a player is in a room
+GO_ROOM_WORDINGS = (
+    "go to the {room}", "go into the {room}", "walk to the {room}", "walk into the {room}", "enter the {room}",
+    "move over to the {room}", "visit the {room}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
