@@ -10,7 +10,7 @@ from house_scenes import house, one_room, thing
 
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.house.config import PlayhouseConfig
-from interplay.env.playhouse.language.referring import generation, nouns, ternary_predicates
+from interplay.env.playhouse.language.referring import nouns, styles, ternary_predicates
 from interplay.env.playhouse.language.referring.expressions import (
     ByColor,
     ByOneProperty,
@@ -234,7 +234,7 @@ def test_delimited_phrases_say_where_they_end() -> None:
 
 
 def test_a_mixed_book_knows_both_manners() -> None:
-    plain = referring_expressions(generation.EVERYDAY.describe(SCENE, SCENE.bodies["solver"]))
+    plain = referring_expressions(styles.EVERYDAY.describe(SCENE, SCENE.bodies["solver"]))
     mixed = book_of("vertical_words", SCENE).mixed_with(plain, np.random.default_rng(0))
     assert {*mixed.by_thing} == {0, 1, 2, 3, 4}
     assert mixed.occurs_in("where is the green duck?") == ("green duck" in mixed.phrases(SCENE, DUCK))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from interplay.env.playhouse.house.catalog import COLORS
-from interplay.env.playhouse.language.referring import generation
+from interplay.env.playhouse.language.referring import styles
 from interplay.env.playhouse.language.referring.expressions import ReferringExpressions, referring_expressions
-from interplay.env.playhouse.language.referring.generation import EVERYDAY, ReferringStyle
+from interplay.env.playhouse.language.referring.styles import EVERYDAY, ReferringStyle
 from interplay.env.playhouse.tasks.context import TaskContext
 from interplay.env.playhouse.tasks.kinds import is_question, sample_task
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask
@@ -101,24 +101,24 @@ def contains_none(*phrases: str) -> Callable[[str], bool]:
 
 
 _MODIFIERS = (
-    Modifier("by_color", "Refer to objects by color.", generation.COLOR, contains_any(*COLORS)),
-    Modifier("location_by_color", "Refer to location by color.", generation.COLORED_PLACE, counts_destinations=True),
-    Modifier("by_location", "Refer to objects by location.", generation.PLACE),
+    Modifier("by_color", "Refer to objects by color.", styles.COLOR, contains_any(*COLORS)),
+    Modifier("location_by_color", "Refer to location by color.", styles.COLORED_PLACE, counts_destinations=True),
+    Modifier("by_location", "Refer to objects by location.", styles.PLACE),
     Modifier("shape_words", "Use shape words. Try to use shape words like: circular, rectangular, round, pointy, long.",
-             generation.SHAPE, contains_any("circular", "rectangular", "round", "pointy", "long")),
+             styles.SHAPE, contains_any("circular", "rectangular", "round", "pointy", "long")),
     Modifier("proximity_words", "Use proximity words. Try to use words like: near, far, close to, next to.",
-             generation.PROXIMITY, contains_any("near", "nearest", "far", "close", "closest", "next to", "beside")),
+             styles.PROXIMITY, contains_any("near", "nearest", "far", "close", "closest", "next to", "beside")),
     Modifier("horizontal_words",
              "Use horizontal position words. Try to use words like: in front, behind, left of, right of, between.",
-             generation.SIDES, contains_any("in front", "behind", "left", "right", "between")),
+             styles.SIDES, contains_any("in front", "behind", "left", "right", "between")),
     Modifier("vertical_words", "Use vertical position words. Try to use words like: on top, beneath, above, below.",
-             generation.HEIGHT, contains_any("on top", "beneath", "above", "below", "underneath", "under")),
+             styles.HEIGHT, contains_any("on top", "beneath", "above", "below", "underneath", "under")),
     Modifier("negation_words", "Use negation words. Try to use words like: not, isn't.",
-             generation.NEGATION, contains_any("not", "isn't", "aren't", "don't", "no")),
+             styles.NEGATION, contains_any("not", "isn't", "aren't", "don't", "no")),
     Modifier("quantifier_words", "Use quantifier words. Try to use words like: some, all, most, many, none.",
-             generation.QUANTITY, contains_any("some", "all", "most", "many", "none", "every", "both")),
+             styles.QUANTITY, contains_any("some", "all", "most", "many", "none", "every", "both")),
     Modifier("shunned_words", "Do not use the words: bed, door, window.",
-             generation.EVERYDAY, contains_none("bed", "beds", "door", "doors", "window", "windows")),
+             styles.EVERYDAY, contains_none("bed", "beds", "door", "doors", "window", "windows")),
 )  # fmt: skip
 MODIFIERS: dict[str, Modifier] = {modifier.name: modifier for modifier in _MODIFIERS}
 

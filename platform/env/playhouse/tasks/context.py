@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from interplay.env.playhouse.language.referring.expressions import ByColor, Naming
-from interplay.env.playhouse.language.referring.generation import EVERYDAY, ReferringStyle
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier
+from interplay.env.playhouse.language.referring.styles import EVERYDAY, ReferringStyle
 from interplay.env.playhouse.language.templates import fill_template
 from interplay.env.playhouse.truth import predicates
 from interplay.env.playhouse.truth.facts import HouseFacts, Thing

@@ -10,7 +10,7 @@ import numpy as np
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.language.referring import nouns
 from interplay.env.playhouse.language.referring.expressions import describe_noun
-from interplay.env.playhouse.language.referring.generation import EVERYDAY
+from interplay.env.playhouse.language.referring.styles import EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template, plural
 from interplay.env.playhouse.tasks.context import (
     TaskContext,

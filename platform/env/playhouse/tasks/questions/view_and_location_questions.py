@@ -10,9 +10,9 @@ import numpy as np
 from interplay.env.playhouse.house.catalog import COLORS
 from interplay.env.playhouse.house.rooms import ROOM_KINDS
 from interplay.env.playhouse.language.referring import post_modifiers, ternary_predicates
-from interplay.env.playhouse.language.referring.generation import EVERYDAY
 from interplay.env.playhouse.language.referring.nouns import Noun
 from interplay.env.playhouse.language.referring.post_modifiers import PostModifier, landmarks
+from interplay.env.playhouse.language.referring.styles import EVERYDAY
 from interplay.env.playhouse.language.templates import choose, fill_template
 from interplay.env.playhouse.tasks.context import TaskContext, answers_naming, nameable_things_here, sample_one
 from interplay.env.playhouse.tasks.playhouse_task import task_kind
