@@ -37,10 +37,12 @@ class IncrementalSearch:
         shape = self._shape
         if shape.opaque:
             return self._pattern.search(text)
+        if shape.anchored and not shape.may_end(text):
+            return None
         self._skip_barriers(text)
         if shape.anchored:
             self._from = max(self._from, len(text) - shape.width - 1)  # `$` also matches before a newline at the end
-            return self._pattern.search(text, self._from) if shape.may_end(text) else None
+            return self._pattern.search(text, self._from)
         match = self._pattern.search(text, self._from)
         if match is None:
             self._from = max(self._from, len(text) - shape.width - MARGIN)
@@ -84,7 +86,8 @@ class Shape:
 
     def may_end(self, text: str) -> bool:
         """Whether the text ends in the character that a match ends in; True if that may be any."""
-        return self._last is None or text.removesuffix("\n")[-1:] == self._last or text[-1:] == self._last
+        last = text[-1:]
+        return self._last is None or last == self._last or (last == "\n" and text[-2:-1] == self._last)
 
     def _last_character(self, parsed: Any, flags: int) -> str | None:
         """The character that the text must end in, if the pattern ends in a literal and `$`."""
