@@ -80,11 +80,13 @@ def test_every_task_has_a_row() -> None:
     assert {dotted.rpartition(".")[2] for dotted in IN_TABLES} == set(NAMED)
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row[-1].isdigit()], ids=lambda row: row[0])
-def test_a_limit_of_the_page(row: list[str]) -> None:
-    fitting = [dotted for dotted in IN_TABLES if dotted.endswith(f".{row[0].strip('`')}")]
-    lesson = Lesson(task_sets.find(fitting[0])())
-    assert lesson.task._max_time == int(row[-1])
+def test_the_limits_of_the_page() -> None:
+    rows = [row for row in ROWS if row[-1].isdigit()]
+    assert len(rows) > 40
+    for row in rows:
+        fitting = [dotted for dotted in IN_TABLES if dotted.endswith(f".{row[0].strip('`')}")]
+        lesson = Lesson(task_sets.find(fitting[0])())
+        assert lesson.task._max_time == int(row[-1]), row
 
 
 @pytest.mark.parametrize(
