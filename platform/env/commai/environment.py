@@ -91,7 +91,7 @@ class Environment:
     def set_message(self, message: str, priority: int = 1) -> None:
         """Says a message from the next whole character on, unless something of a higher priority is being said."""
         if not self._output_channel.is_empty() and self._output_priority > priority:
-            logger.info("lost, for something more important is being said: %r", message)
+            logger.info("lost, because a message of a higher priority is being said: %r", message)
             return
         self._output_channel.set_message(message)
         self._output_priority = priority

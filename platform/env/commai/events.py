@@ -58,6 +58,7 @@ class EventManager:
         for observer, trigger, hears in self._entries.get(type(event), ()):
             if hears is not None and not hears(event):
                 continue
+            event.observer = observer
             outcome = trigger.condition(event)
             if outcome:
                 event.condition_outcome = outcome

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from inspect import signature
 from types import MethodType
 from typing import Any
 
@@ -83,14 +84,31 @@ def _holds(condition: Callable[..., Any]) -> Callable[[Any], Any]:
     if not callable(condition):
         raise TypeError(f"on_state_changed takes a function of the state, got {condition!r}")
 
+    single = _takes_one(condition)
+
     def holds(event: Any) -> Any:
-        states = (event.state,) if event.second_state is None else (event.state, event.second_state)
+        if event.second_state is None:
+            states = [event.state]
+        elif single:  # in a world, the state of the one whose handler this is
+            states = [event.state if event.observer.state is event.state else event.second_state]
+        else:
+            states = [event.state, event.second_state]
         try:
             return condition(*states)
         except AttributeError:  # the state does not have that attribute yet
             return False
 
     return holds
+
+
+def _takes_one(condition: Callable[..., Any]) -> bool:
+    """Whether a condition takes one state, and not two."""
+    try:
+        parameters = signature(condition).parameters.values()
+    except ValueError:  # a function of C that does not tell
+        return False
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(places) == 1 and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 def on_init() -> Decorator:
@@ -125,7 +143,8 @@ def on_timeout() -> Decorator:
 
 def on_state_changed(condition: Callable[..., Any]) -> Decorator:
     """When the state has changed and `condition` holds, a function of (state of the task) or, in a world, of (state of
-    the world, state of the task). An attribute that a state lacks makes it false."""
+    the world, state of the task). A condition with one parameter gets, in a world too, the state of the task or world
+    that it belongs to. An attribute that a state lacks makes it false."""
     return _decorator(task_events.StateChanged, _holds(condition))
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 
 class Event:
-    """Base class. `condition_outcome` is what the condition of the trigger under way returned."""
+    """Base class. `observer` is the task or world whose trigger is under way, and `condition_outcome` what the
+    trigger's condition returned."""
 
+    observer: Any = None
     condition_outcome: Any = None
 
     def __repr__(self) -> str:

@@ -245,6 +245,53 @@ def test_two_argument_conditions_and_a_world(tmp_path: Path) -> None:
     assert (world.starts, world.state.flips) == (1, 2)
 
 
+def test_conditions_on_one_state_in_a_world(tmp_path: Path) -> None:
+    """A handler of the world gets the state of the world, one of the task that of the task."""
+    found = written(
+        tmp_path,
+        """
+        class Bell(World):
+            @on_world_init()
+            def init(self, event):
+                self.state.count = 0
+
+            @on_message(r"ring\\.$")
+            def ring(self, event):
+                self.state.count += 1
+
+            @on_state_changed(lambda ws: ws.count == 2)
+            def second(self, event):
+                self.state.count = 0
+                self.get_log().append("world")
+
+            def get_log(self):
+                return self.__dict__.setdefault("log", [])
+
+        class MyTask(Task):
+            def __init__(self, world):
+                super(MyTask, self).__init__(max_time=1000, world=world)
+
+            @on_init()
+            def init(self, event):
+                self.state.tries = 0
+
+            @on_message(r"try\\.$")
+            def attempt(self, event):
+                self.state.tries += 1
+
+            @on_state_changed(lambda ts: ts.tries == 2)
+            def done(self, event):
+                self.set_reward(1)
+        """,
+    )
+    world = found["Bell"]()
+    lesson = Lesson(found["MyTask"](world))
+    lesson.say("ring.ring.try.")
+    assert (world.log, world.state.count) == (["world"], 0)
+    assert not lesson.rewards
+    assert lesson.follow(iter(["try."])) == 1
+
+
 RUNTIME = """
     class MyTask(Task):
         def __init__(self, world=None):
