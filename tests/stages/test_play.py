@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
-from interplay.launch.cli import configured
+from interplay.launch.cli import configured, main
 from interplay.stages.play_stage import play
 from interplay.stages.run import open_run
 
@@ -36,6 +38,31 @@ def test_what_a_person_plays_is_stored(tmp_path: Path, interface: str) -> None:
         episodes = [store.read(name) for name in store.ids()]
     assert [episode.meta.players["solver"]["kind"] for episode in episodes] == ["human"] * 3
     assert [episode.env_reward.sum() for episode in episodes] == [1.0] * 3
+
+
+class Leaving(Typing):
+    """Answers twice, then types Ctrl-C instead of an answer."""
+
+    def readline(self, size: int | None = -1) -> str:
+        if self._left == 1:
+            signal.raise_signal(signal.SIGINT)
+        return super().readline(size)
+
+
+def test_ctrl_c_keeps_what_was_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = [f"run.dir={tmp_path}", "env=commai"]
+    screens = []
+    for _ in range(2):
+        screens.append(io.StringIO())
+        monkeypatch.setattr(sys, "stdout", screens[-1])
+        monkeypatch.setattr(sys, "stdin", Leaving(screens[-1]))
+        assert main(["play", *settings]) == 0
+    monkeypatch.undo()
+    assert all("2 episodes stored" in screen.getvalue() for screen in screens)
+    with open_run(configured("play", settings)).store() as store:
+        metas = [store.read(name).meta for name in store.ids()]
+    assert [meta.players["solver"]["kind"] for meta in metas] == ["human"] * 4
+    assert len({meta.seed for meta in metas}) == 4
 
 
 def test_a_world_of_pictures_is_refused(tmp_path: Path) -> None:
