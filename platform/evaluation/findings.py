@@ -72,7 +72,7 @@ class RewardModelFigures:
 
     pair_accuracy: Estimate
     auc: float
-    swap_loss: Estimate  # loss of return under the instruction of another episode
+    swap_loss: Estimate | None  # loss of return under the instruction of another episode; None without instructions
 
 
 def compare(probes: ProbeResults, tasks: tuple[str, ...]) -> Comparison | None:
@@ -138,10 +138,13 @@ def curves(probes: ProbeResults, tasks: tuple[str, ...]) -> dict[str, SuccessCur
 
 def reward_model_figures(results: RewardModelResults) -> RewardModelFigures:
     """Pair accuracy, AUC of return against success, and the loss of return under a swapped instruction."""
+    swapped = results.swapped_returns
     return RewardModelFigures(
         pair_accuracy=pooled_share(results.pairs_right, results.pairs, np.random.default_rng(BOOTSTRAP_SEED)),
         auc=auc(results.returns, results.success),
-        swap_loss=paired_bootstrap(results.returns, results.swapped_returns, np.random.default_rng(BOOTSTRAP_SEED)),
+        swap_loss=None
+        if swapped is None
+        else paired_bootstrap(results.returns, swapped, np.random.default_rng(BOOTSTRAP_SEED)),
     )
 
 

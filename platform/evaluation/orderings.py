@@ -91,8 +91,8 @@ def _answers(rewards: Mapping[str, Estimate]) -> Ordering:
 
 def _swap(data: ReportData) -> Ordering:
     claim = "A swapped instruction lowers an episode's return"
-    if data.reward_model is None:
+    loss = findings.reward_model_figures(data.reward_model).swap_loss if data.reward_model is not None else None
+    if loss is None:
         return Ordering(claim, None, "")
-    loss = findings.reward_model_figures(data.reward_model).swap_loss
     verdict = 0 if not loss.excludes(0) else 1 if loss.value > 0 else -1
     return Ordering(claim, verdict, f"loses {loss.value:.2f} ({span(loss)})")

@@ -200,15 +200,17 @@ class RewardModelResults:
     pairs: NDArray[np.int64]  # [episodes]: pairs judged
     returns: Float64Array  # [episodes]: modeled return
     success: NDArray[np.bool_]  # [episodes]: ground-truth success
-    swapped_returns: Float64Array  # [episodes]: the same episodes under another episode's instruction
+    # [episodes]: the same episodes under another episode's instruction; None in a world without utterances
+    swapped_returns: Float64Array | None
 
     def __post_init__(self) -> None:
+        swapped = self.returns if self.swapped_returns is None else self.swapped_returns
         uneven = len(self.pairs_right) != len(self.pairs) or len(self.returns) != len(self.success)
-        if uneven or len(self.returns) != len(self.swapped_returns) or not len(self.returns) or not len(self.pairs):
+        if uneven or len(self.returns) != len(swapped) or not len(self.returns) or not len(self.pairs):
             raise ValueError(
                 "a reward model's results need pairs_right as long as pairs, and returns, success and swapped_returns "
                 f"of one length, none empty; got {len(self.pairs_right)}, {len(self.pairs)}, {len(self.returns)}, "
-                f"{len(self.success)} and {len(self.swapped_returns)}"
+                f"{len(self.success)} and {len(swapped)}"
             )
 
 

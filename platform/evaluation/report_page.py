@@ -249,7 +249,6 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             f"{pairs.n} episodes",
         ),
         ("AUC of return against true success", _number(found.auc), "", f"{len(results.returns)} episodes"),
-        ("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"),
     ]
     histograms = [
         figures.histograms(
@@ -258,13 +257,17 @@ def _reward_model(results: RewardModelResults) -> dict[str, Any]:
             "modeled return",
             "Solved or failed in truth; held-out episodes.",
         ),
-        figures.histograms(
-            {"own instruction": results.returns, "swapped": results.swapped_returns},
-            "Return, instruction swapped",
-            "modeled return",
-            "The same episodes, with the instruction of another episode.",
-        ),
     ]
+    if swap is not None and results.swapped_returns is not None:
+        rows.append(("return lost to a swapped instruction", _number(swap.value), span(swap), f"{swap.n} episodes"))
+        histograms.append(
+            figures.histograms(
+                {"own instruction": results.returns, "swapped": results.swapped_returns},
+                "Return, instruction swapped",
+                "modeled return",
+                "The same episodes, with the instruction of another episode.",
+            )
+        )
     return {"rows": rows, "histograms": histograms}
 
 

@@ -124,7 +124,7 @@ def _summary(
             "pair_accuracy_heldout": figures.pair_accuracy.value,
             "pair_accuracy_interval": [figures.pair_accuracy.low, figures.pair_accuracy.high],
             "auc_return_success": figures.auc,
-            "swapped_instruction_loss": asdict(figures.swap_loss),
+            "swapped_instruction_loss": asdict(figures.swap_loss) if figures.swap_loss else None,
             "correct_answer_above": {
                 kind: asdict(margin) for kind, margin in findings.answer_margins(material.answer_rewards).items()
             },

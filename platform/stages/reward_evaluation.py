@@ -56,12 +56,13 @@ def examine(run: Run) -> Examination | None:
     answers = _answers(run, world, snapshot, model, vocabulary, heldout)
     results = None
     if agreed.pairs.sum():
+        hears = world.spec.utterances
         results = RewardModelResults(
             pairs_right=agreed.right,
             pairs=agreed.pairs,
             returns=measured.returns,
             success=heldout.success,
-            swapped_returns=heldout.measure(model, swap=True).returns,
+            swapped_returns=heldout.measure(model, swap=True).returns if hears else None,
         )
     return Examination(results, _traces(world, model, heldout), answers)
 

@@ -267,6 +267,13 @@ def test_a_swapped_instruction_must_cost_return() -> None:
     assert orderings.orderings(ReportData(reward_model=gained))[5].verdict == -1
 
 
+def test_a_world_without_instructions_has_none_to_swap() -> None:
+    mute = ReportData(reward_model=replace(reward_model(), swapped_returns=None))
+    assert orderings.orderings(mute)[5].verdict is None
+    assert "swapped" in render_page(ReportData(reward_model=reward_model())).replace("A swapped instruction", "")
+    assert "swapped" not in render_page(mute).replace("A swapped instruction", "")
+
+
 def test_a_right_answer_must_earn_something() -> None:
     ordered = {"correct": [-0.1, -0.2], "plausible": [-1.0, -1.1]}
     assert orderings.orderings(ReportData(answer_rewards=ordered))[4].verdict == 0
