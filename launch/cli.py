@@ -24,7 +24,7 @@ from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
-from interplay.launch.pipeline import CLONE_SETTER, CONTINUATION, STAGES, PipelineStage, complete_round, stages_of_round
+from interplay.launch.pipeline import STAGES, PipelineStage, complete_round, stages_of_round
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
@@ -273,10 +273,9 @@ def _print_config(config: Config) -> int:
 
 
 VERBS: Mapping[str, Verb] = {
-    "demo": Verb("run all stages below, small, and write a report (experiment=demo)", _round),
+    "demo": Verb("run the stages of round 1, small, and write a report (experiment=demo)", _round),
     "round": Verb("run the stages of a round that are not done: interplay round 2", _round, takes="round"),
     **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
-    **{stage.name: Verb(stage.does, _stage(stage)) for stage in (CLONE_SETTER, CONTINUATION)},
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
     "look": Verb("draw a house as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),

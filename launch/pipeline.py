@@ -10,6 +10,7 @@ from pathlib import Path
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.clone_stage import SETTER_STAGE, clone, clone_setter
 from interplay.stages.collect_stage import collect
+from interplay.stages.config import LEARNED_REWARDS
 from interplay.stages.continue_stage import CONTINUE, continue_scenarios
 from interplay.stages.evaluate_stage import evaluate
 from interplay.stages.mark_stage import mark
@@ -31,9 +32,10 @@ class PipelineStage:
     does: str  # in the list of verbs
     says: str  # when the demo begins it
     run: Callable[[Run], None]
+    in_round: bool = True  # False: only its own verb runs it
 
 
-# In the order of one round.
+# In the order in which they can run.
 STAGES: Mapping[str, PipelineStage] = {
     stage.name: stage
     for stage in (
@@ -48,6 +50,13 @@ STAGES: Mapping[str, PipelineStage] = {
             "train an agent to imitate the recordings",
             "train an agent to act and speak like the recorded solver (behavioral cloning, CSS)",
             lambda run: run_stage(clone, "clone", run),
+        ),
+        PipelineStage(  # only runs with learned setters need it
+            SETTER_STAGE,
+            "train an agent to imitate the recorded setters",
+            "train an agent to ask and speak like the recorded setter, for the setter's seat",
+            lambda run: run_stage(clone_setter, SETTER_STAGE, run),
+            in_round=False,
         ),
         PipelineStage(
             "collect-agent",
@@ -79,33 +88,22 @@ STAGES: Mapping[str, PipelineStage] = {
             "test every agent on the same probe tasks, in houses that none of them has seen",
             evaluate,
         ),
+        PipelineStage(  # a second test of trained agents, longer than the probes
+            CONTINUE,
+            "let every agent continue from recorded scenarios",
+            "let every agent continue from the same recorded scenarios",
+            continue_scenarios,
+            in_round=False,
+        ),
     )
 }
 
 NEEDS_MARKS = ("mark", "reward")  # stages that serve a reward model only
-PAID_WITHOUT_MARKS = ("scripted", "success", "world")  # values of reinforce.reward that use none
-
-# Not part of a demo: only runs with learned setters need it.
-CLONE_SETTER = PipelineStage(
-    SETTER_STAGE,
-    "train an agent to imitate the recorded setters",
-    "train an agent to ask and speak like the recorded setter, for the setter's seat",
-    lambda run: run_stage(clone_setter, SETTER_STAGE, run),
-)
-
-
-# Not part of a demo either: a second test of trained agents, longer than the probes.
-CONTINUATION = PipelineStage(
-    CONTINUE,
-    "let every agent continue from recorded scenarios",
-    "let every agent continue from the same recorded scenarios",
-    continue_scenarios,
-)
 
 
 def stages_of_round(number: int) -> list[PipelineStage]:
     """The stages of a round in their order; those that belong to the run are part of the first."""
-    return [stage for name, stage in STAGES.items() if number == 1 or name not in SHARED_STAGES]
+    return [each for each in STAGES.values() if each.in_round and (number == 1 or each.name not in SHARED_STAGES)]
 
 
 def complete_round(run: Run) -> Path:
@@ -117,7 +115,7 @@ def complete_round(run: Run) -> Path:
     stages = stages_of_round(run.round)
     with StopRequest() as stop:
         for number, stage in enumerate(stages, 1):
-            if stage.name in NEEDS_MARKS and run.config.reinforce.reward in PAID_WITHOUT_MARKS:
+            if stage.name in NEEDS_MARKS and run.config.reinforce.reward not in LEARNED_REWARDS:
                 reward = run.config.reinforce.reward
                 logger.info(
                     "[%d/%d] %s: left out, reinforce.reward=%s needs no marks", number, len(stages), stage.name, reward

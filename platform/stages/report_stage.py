@@ -46,8 +46,18 @@ from interplay.stages.stage_folder import StageFolder
 
 logger = logging.getLogger(__name__)
 
-RECORDED_STAGES = ("collect", "clone", "clone-setter", "collect-agent", "mark", "reward", "reinforce", "evaluate")
-COUNT_FIELDS = ("episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
+RECORDED_STAGES = (
+    "collect",
+    "clone",
+    "clone-setter",
+    "collect-agent",
+    "mark",
+    "reward",
+    "reinforce",
+    "evaluate",
+    CONTINUE,
+)
+COUNT_FIELDS = ("scenarios", "episodes", "heldout_episodes", "updates", "steps", "marks", "vocabulary", "replayed")
 AGENT_LABELS = {"bc": "BC", evaluate_stage.BEFORE_RL: "before RL", "bc_rl": "BC+RL", "expert": "scripted solver"}
 # What gives the return, by `reinforce.reward`.
 REWARD_SOURCES = {

@@ -8,15 +8,18 @@ import re
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 import torch
 from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
-from interplay.launch.pipeline import STAGES
+from interplay.launch.pipeline import STAGES, stages_of_round
+from interplay.stages.config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.evaluate_stage import stages_of
+from interplay.stages.report_stage import RECORDED_STAGES, REWARD_SOURCES
+from interplay.stages.reward_source import WITHOUT_MODEL
 from interplay.stages.shared_parts import checkpoint_of, start_from
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -91,15 +94,21 @@ def test_a_demo_leaves_a_report_and_its_numbers(demo: Path) -> None:
     assert found["seeds"]["run"] == 1
     assert found["config"]["env"]["image"] == [16, 24]
     assert found["config"]["clone"]["learner"]["objective"]["cloning"] == "mean"  # `demo` is experiment=demo
-    assert set(found["seconds"]) == set(STAGES)
+    assert list(found["seconds"]) == [stage.name for stage in stages_of_round(1)]
     page = (demo / "run" / "report.html").read_text()
     assert "<svg" in page
     assert "http://" not in page.replace("http://www.w3.org", "")  # it needs no network
 
 
+def test_the_report_knows_every_stage_and_every_reward() -> None:
+    assert tuple(STAGES) == RECORDED_STAGES
+    rewards = get_args(get_type_hints(ReinforceConfig)["reward"])
+    assert set(REWARD_SOURCES) == {*LEARNED_REWARDS, *WITHOUT_MODEL} == set(rewards)
+
+
 def test_every_stage_logs_a_summary(demo: Path) -> None:
     run = opened(["experiment=demo", *tiny(demo)])
-    records = {name: run.stage(name).record() for name in STAGES}
+    records = {stage.name: run.stage(stage.name).record() for stage in stages_of_round(1)}
     assert all(record["finished"] for record in records.values())
     assert records["collect"]["episodes"] == records["collect-agent"]["episodes"] == 4
     assert records["mark"]["episodes"] == 12
