@@ -180,9 +180,9 @@ def _round_number(named: Sequence[str]) -> int:
 def _stage(stage: PipelineStage) -> Callable[[Config], int]:
     def act(config: Config) -> int:
         refuse_too_large(config, stage.name)
+        if (number := config.run.round) > 1 and stage.name in SHARED_STAGES:  # before the run makes the round's folder
+            raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={number}")
         run = _open(config)
-        if run.round > 1 and stage.name in SHARED_STAGES:
-            raise ValueError(f"{stage.name} belongs to the run, not to a round: leave out run.round={run.round}")
         stage.run(run)
         folder = run.stage(stage.name)
         sys.stdout.write(f"{stage.name}: done in {folder.record()['seconds']:.0f} s; {folder.path}\n")

@@ -145,6 +145,7 @@ def test_rounds_out_of_order_are_refused(first: Path, tmp_path: Path, capsys: py
     assert "type: interplay round 2 run.name=run" in refused("reinforce", settings(root, "run.round=3"), capsys)
     assert not (root / "run" / "round-3").exists()
     assert "belongs to the run" in refused("clone", settings(root, "run.round=2"), capsys)
+    assert not (root / "run" / "round-2").exists(), "the refused verb did not begin the round"
     assert main(["round", *settings(root)]) == 2
     assert "as interplay round 2; got none" in capsys.readouterr().err
     assert main(["round", "zero", *settings(root)]) == 2
