@@ -63,8 +63,7 @@ class EpisodeCollector:
         self._setters = setters
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
-        senses = seat.needs_pictures or not spec.poses or spec.vector  # poses redraw pictures, not vectors
-        self._see: tuple[str, ...] = (self._solver,) if senses else ()
+        self._see = seat.observers(spec, recorded=True)
         if setters is not None:
             self._see = (self._setter, *self._see)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from interplay.agent.agent_runner import AgentRunner
 from interplay.env.task import Task
-from interplay.env.world import Action, View, World
+from interplay.env.world import Action, View, World, WorldSpec
 from interplay.players.solver import ScriptedSolver, SolverConfig
 
 CurrentTask = Callable[[], Task | None]
@@ -47,6 +47,14 @@ class SolverSeat(ABC):
     def describe(self) -> Mapping[str, str]:
         """Further fields for the metadata of episodes."""
         return {}
+
+    def observers(self, spec: WorldSpec, *, recorded: bool = False) -> tuple[str, ...]:
+        """The solver if the world has to render its observations for this player, or to store them in a recording.
+
+        Poses, where a world has them, redraw the pictures of a recording but not its vectors.
+        """
+        stored = recorded and (not spec.poses or spec.vector > 0)
+        return (spec.solver,) if self.needs_pictures or stored else ()
 
 
 class AgentSeat(SolverSeat):

@@ -60,8 +60,7 @@ class ContinuationPlayer:
         self._world_config = world_config
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
-        senses = seat.needs_pictures or not spec.poses or spec.vector  # poses redraw pictures, not vectors
-        self._see = (self._solver,) if senses else ()
+        self._see = seat.observers(spec, recorded=True)
 
     def play(
         self, requests: Iterable[tuple[Scenario, int]], stopped: Callable[[], bool] = lambda: False

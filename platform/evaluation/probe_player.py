@@ -46,7 +46,7 @@ class ProbePlayer:
         self._seat = seat
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
-        self._see = (self._solver,) if seat.needs_pictures else ()
+        self._see = seat.observers(spec)
 
     def play(
         self,
