@@ -6,7 +6,6 @@ environments that are deterministic after seeding; those registered as nondeterm
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -21,6 +20,7 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Image
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
+from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
@@ -99,13 +99,7 @@ class GymnasiumWorld(World):
         return Outcome(self._views(observers), self._facts.done, reward, truncated=truncated)
 
     def state(self) -> bytes:
-        saved = {
-            "world": self._identity(),
-            "seed": self._seed,
-            "bins": self._history,
-            "said": self._said,
-        }
-        return json.dumps(saved, sort_keys=True).encode()
+        return write_state(self._identity(), seed=self._seed, bins=self._history, said=self._said)
 
     def facts(self) -> GymnasiumFacts:
         return self._facts
@@ -146,28 +140,17 @@ class GymnasiumWorld(World):
         return float(reward), truncated and not terminated
 
     def _restore(self, state: bytes) -> None:
-        saved = self._read(state)
+        saved = read_state(state, self._identity())
         self._begin(saved["seed"])
         for bins in saved["bins"]:
             self._advance(bins)
         self._said = dict(saved["said"])
 
-    def _read(self, state: bytes) -> Mapping[str, Any]:
-        try:
-            saved = json.loads(state)
-        except ValueError as broken:
-            raise ValueError(f"{len(state)} bytes are no saved state of the world {self.spec.name!r}") from broken
-        identity = saved.get("world") if isinstance(saved, dict) else None
-        if identity != self._identity():
-            raise ValueError(f"the state was saved by {identity}, this world is {self._identity()}; make that one")
-        return dict(saved)
-
     def _identity(self) -> Mapping[str, Any]:
         """Everything that determines the result of replaying a history, as JSON values."""
         settings = {"id": self.config.id, "bins": self.config.bins, "max_steps": self.config.max_steps}
         identity = {"name": self.spec.name, "version": VERSION, "kwargs": dict(self.config.kwargs), **settings}
-        kept: Mapping[str, Any] = json.loads(json.dumps(identity, default=repr))
-        return kept
+        return json_values(identity)
 
     def _solver_bins(self, actions: Mapping[str, Action]) -> list[int]:
         """Validates all actions and returns the solver's bins."""

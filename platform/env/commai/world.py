@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import string
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from interplay.env.commai.scheduler import (
 from interplay.env.commai.serializer import SILENCE
 from interplay.env.commai.tasks import task_sets
 from interplay.env.commai.worlds.grid_world import GridWorld
+from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
@@ -102,7 +102,7 @@ class CommAI(World):
             assert start.seed is not None
             self._begin(start.seed)
         else:
-            saved = self._read(start.state)
+            saved = read_state(start.state, self._identity())
             self._begin(saved["seed"])
             for said, named in saved["history"]:
                 self._advance(said, named)
@@ -114,8 +114,7 @@ class CommAI(World):
         return Outcome(self._views(observers), len(self._results) >= self.config.instances, sum(self._last.rewards))
 
     def state(self) -> bytes:
-        saved = {"world": self._identity(), "seed": self._seed, "history": self._history}
-        return json.dumps(saved, sort_keys=True).encode()
+        return write_state(self._identity(), seed=self._seed, history=self._history)
 
     def facts(self) -> LessonFacts:
         task = self._running()._current_task
@@ -239,18 +238,7 @@ class CommAI(World):
         return self.environment
 
     def _identity(self) -> Mapping[str, Any]:
-        kept: Mapping[str, Any] = json.loads(json.dumps({"name": "commai", "version": VERSION, **asdict(self.config)}))
-        return kept
-
-    def _read(self, state: bytes) -> Mapping[str, Any]:
-        try:
-            saved = json.loads(state)
-        except ValueError as broken:
-            raise ValueError(f"{len(state)} bytes are no saved state of the world 'commai'") from broken
-        identity = saved.get("world") if isinstance(saved, dict) else None
-        if identity != self._identity():
-            raise ValueError(f"the state was saved by {identity}, this world is {self._identity()}; make that one")
-        return dict(saved)
+        return json_values({"name": "commai", "version": VERSION, **asdict(self.config)})
 
 
 class _FirstThenRandom(RandomTaskScheduler):
