@@ -3,7 +3,8 @@
     gymnasium.make("interplay.env.gymnasium_ids:interplay/CommAI-v0")
 
 Ids: `CommAI-v0` (settings as keyword arguments: tasks, interface, ...), `CommAI-SET-v0` for each set of tasks, and
-`CommAI-TASK-v0` for each task.
+`CommAI-TASK-v0` for each task. Where several tasks share a name, each also has an id with the module before it
+(`CommAI-sample.sample_tasks.MovingTask-v0`), and the short one is the task in the first of the sets.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gymnasium import spaces
 
 from interplay.core.settings_validation import build_config
 from interplay.env.commai.tasks import task_sets
-from interplay.env.commai.world import CommAI, CommAIConfig
+from interplay.env.commai.world import CommAI, CommAIConfig, kind_of
 from interplay.env.world import Action, Start
 
 NAMESPACE = "interplay"
@@ -51,6 +52,8 @@ class CommAIEnv(gymnasium.Env[Any, Any]):
         return self._observed(), self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        if not 0 <= int(action) < len(self._symbols):
+            raise ValueError(f"the action is {action}: symbols go from 0 to {len(self._symbols) - 1}")
         movement = np.array([[action]], np.int8)
         outcome = self._world.step({"solver": Action(movement)}, observers=())
         self._said += self._symbols[int(action)]
@@ -82,7 +85,8 @@ def register_ids() -> None:
     for set_name, tasks in task_sets.sets().items():
         _register(f"CommAI-{set_name}", tasks=(set_name,))
         for task in tasks:
-            _register(f"CommAI-{task.rpartition('.')[2]}", tasks=(task,))
+            for name in {kind_of(task_sets.find(task)), task.rpartition(".")[2]}:
+                _register(f"CommAI-{name}", tasks=(task,))
 
 
 register_ids()

@@ -17,6 +17,24 @@ def test_an_id_that_names_its_module_registers_all() -> None:
     assert {f"interplay/CommAI-{name}-v0" for name in task_sets.sets()} <= ids
 
 
+def test_each_task_has_an_id_of_its_own() -> None:
+    """`LookAroundTask` and two more are names of several tasks."""
+    ids = [spec for name, spec in gymnasium.registry.items() if name.startswith("interplay/")]
+    registered = {task for spec in ids for task in spec.kwargs.get("tasks", ())}
+    assert {dotted for tasks in task_sets.sets().values() for dotted in tasks} <= registered
+    name = "sample.sample_tasks.MovingTask"
+    environment = gymnasium.make(f"interplay.env.gymnasium_ids:interplay/CommAI-{name}-v0")
+    assert environment.reset(seed=1)[1]["task"] == name
+
+
+def test_a_symbol_outside_the_alphabet_is_refused() -> None:
+    environment = gymnasium.make("interplay.env.gymnasium_ids:interplay/CommAI-nano-v0", interface="bits").unwrapped
+    environment.reset(seed=1)
+    for action in (-1, 2, 500):
+        with pytest.raises(ValueError, match=r"symbols go from 0 to 1"):
+            environment.step(action)
+
+
 @pytest.mark.parametrize(("name", "settings"), [("micro", {}), ("nano", {"interface": "bits"})])
 def test_the_checker_passes(name: str, settings: dict[str, str]) -> None:
     environment = gymnasium.make(f"interplay.env.gymnasium_ids:interplay/CommAI-{name}-v0", **settings)
