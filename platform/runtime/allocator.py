@@ -30,9 +30,7 @@ class _Setting(NamedTuple):
 
 _SETTINGS = (
     _Setting("MALLOC_MMAP_MAX_", -4, 0),  # large blocks come from the heap: an mmap is unmapped when freed
-    _Setting(
-        "MALLOC_TRIM_THRESHOLD_", -1, 2**64 - 1
-    ),  # free bytes at the end of the heap above which they are returned
+    _Setting("MALLOC_TRIM_THRESHOLD_", -1, 2**64 - 1),  # free bytes at the heap's end above which they are returned
     _Setting("MALLOC_ARENA_MAX", -8, 1),  # one heap for all threads: further ones hold blocks of at most 64 MB
 )
 
