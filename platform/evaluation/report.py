@@ -58,9 +58,13 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "reward_model": findings.reward_model_figures(model) if model else None,
         "answers": findings.answer_rewards(data) or None,
         "modeled_return": [
-            {"update": point.update, "training": point.training.mean(), "heldout": point.heldout.mean()}
+            {
+                "update": point.update,
+                "training": point.training.mean() if len(point.training) else None,  # none before the first update
+                "heldout": point.heldout.mean(),
+            }
             for point in data.reward_points
-            if len(point.training) and len(point.heldout)
+            if len(point.heldout)
         ],
     }
 

@@ -309,6 +309,12 @@ def test_a_report_without_a_reward_model_names_none() -> None:
     assert not any("model" in (headline.label + headline.sentence).lower() for headline in found)
 
 
+def test_the_summary_has_the_return_measured_before_the_first_update() -> None:
+    points = [RewardPoint(0, np.zeros(0), np.array([1.0, 2.0])), RewardPoint(9, np.ones(4), np.ones(2))]
+    found = results_of(ReportData(reward_points=points))["modeled_return"]
+    assert found == [{"update": 0, "training": None, "heldout": 1.5}, {"update": 9, "training": 1.0, "heldout": 1.0}]
+
+
 def test_the_modeled_return_is_compared_pair_by_pair() -> None:
     start = np.array([-3.0, 0.0, 2.0, 9.0])  # episodes differ far more than their returns change
     rises = np.array([0.4, 0.5, 0.5, 0.6])
