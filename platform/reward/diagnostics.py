@@ -54,7 +54,7 @@ def utilities(
     rows: int = 16,
     beat: Callable[[str], None] = lambda what: None,
 ) -> list[Float32Array]:
-    """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `actors.unroll`).
+    """The utility at every row of whole episodes, each [N + 1], from arrays [N + 1, 1, ...] (see `agent.unroll`).
 
     Of a model that predicts marks, the sum of the marks that it draws up to the row: what its rewards sum to.
 
@@ -109,11 +109,20 @@ def instruction(arrays: Arrays) -> NDArray[np.int16]:
     return heard
 
 
-def other_instructions(heard: Sequence[NDArray[np.int16]]) -> Iterator[NDArray[np.int16]]:
-    """For each instruction [L] the next different one of the list, or itself if there is no other."""
-    for index, own in enumerate(heard):
-        following = (heard[(index + step) % len(heard)] for step in range(1, len(heard)))
-        yield next((other for other in following if not np.array_equal(other, own)), own)
+def other_instructions(heard: Sequence[NDArray[np.int16]]) -> dict[int, NDArray[np.int16]]:
+    """The instruction [L] of another episode for each episode, by index, from the instructions [L] of all.
+
+    It is the next different one in the order of the list. Episodes without an instruction, and those without a
+    different one, are left out.
+    """
+    spoken = [index for index, own in enumerate(heard) if own.any()]
+    found = {}
+    for place, index in enumerate(spoken):
+        following = (heard[other] for other in spoken[place + 1 :] + spoken[:place])
+        other = next((other for other in following if not np.array_equal(other, heard[index])), None)
+        if other is not None:
+            found[index] = other
+    return found
 
 
 def _forward(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:

@@ -20,7 +20,7 @@ from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.observation import Arrays
 from interplay.env.arrays import Float64Array
 from interplay.learner.check_shapes import check_shapes
-from interplay.reward.diagnostics import joined_rows, other_instructions, with_instruction
+from interplay.reward.diagnostics import joined_rows, with_instruction
 
 ACTION_ARRAYS = ("movement", "spoke", "tokens")
 KINDS = ("movement", "words")
@@ -70,18 +70,6 @@ def joined_gaps(gaps: Sequence[ListeningGap]) -> ListeningGap:
         for sides in ([gap.own for gap in gaps], [gap.other for gap in gaps])
     )
     return ListeningGap(own, other)
-
-
-def other_words(heard: Sequence[NDArray[np.int16]]) -> dict[int, NDArray[np.int16]]:
-    """The instruction [L] of another episode for each episode, by index, from the instructions [L] of all.
-
-    It is the next different one in the order of the list. Episodes without an instruction, and those without a
-    different one, are left out.
-    """
-    spoken = [index for index, own in enumerate(heard) if own.any()]
-    others = other_instructions([heard[index] for index in spoken])
-    paired = zip(spoken, others, strict=True)
-    return {index: other for index, other in paired if not np.array_equal(other, heard[index])}
 
 
 def listening_gap(

@@ -30,7 +30,7 @@ from interplay.reward.diagnostics import (
     utilities,
     with_instruction,
 )
-from interplay.reward.listening_gap import ListeningGap, joined_gaps, listening_gap, other_words
+from interplay.reward.listening_gap import ListeningGap, joined_gaps, listening_gap
 from interplay.reward.mark_prediction import mark_prediction
 from interplay.stages.run import ReportActivity, ignore_activity
 
@@ -74,15 +74,17 @@ class HeldOutEpisodes:
     def measure(self, model: Agent, *, swap: bool = False, beat: ReportActivity = ignore_activity) -> Measured:
         """Measures a reward model some episodes at a time; calls `beat` with the progress.
 
-        With `swap`, each episode has the instruction of another.
+        With `swap`, each episode has the instruction of another; those left out by `other_instructions` keep theirs.
         """
-        heard = list(other_instructions(self._instructions())) if swap else []
+        others = other_instructions(self._instructions()) if swap else {}
         gains, agreed = list[NDArray[np.float64]](), list[Agreement]()
         for batch in batches([episode.steps + 1 for episode in self.episodes]):
             where = f"of episodes {batch.start + 1} to {batch.stop} of {len(self)}"
             arrays = [self.arrays(index) for index in batch]
-            if swap:
-                arrays = [with_instruction(own, heard[index]) for own, index in zip(arrays, batch, strict=True)]
+            arrays = [
+                with_instruction(own, others[index]) if index in others else own
+                for own, index in zip(arrays, batch, strict=True)
+            ]
             utility = utilities(model, arrays, beat=lambda row, where=where: beat(f"measures {row} {where}"))  # type: ignore[misc]
             gains.append(returns(utility))
             agreed.append(agreement(utility, arrays))
@@ -96,7 +98,7 @@ class HeldOutEpisodes:
 
         Calls `beat` with the progress. The gap is empty if no two instructions differ.
         """
-        others = other_words(self._instructions()[:most])
+        others = other_instructions(self._instructions()[:most])
         indices, gaps = list(others), list[ListeningGap]()
         for batch in batches([self.episodes[index].steps + 1 for index in indices]):
             chosen = indices[batch.start : batch.stop]
@@ -123,7 +125,7 @@ class HeldOutEpisodes:
         metrics = {"heldout_pair_accuracy": measured.agreement.accuracy}
         few = replace(self, episodes=self.episodes[:listening_episodes], marks=self.marks[:listening_episodes])
         hears = model.layout.world.utterances
-        others = [*other_words(few._instructions())] if hears else []
+        others = [*other_instructions(few._instructions())] if hears else []
         if others and model.utility is not None:
             swapped = few.measure(model, swap=True, beat=beat).returns
             metrics["heldout_utility_listening"] = float((measured.returns[others] - swapped[others]).mean())

@@ -114,9 +114,14 @@ def test_a_swapped_instruction_is_heard_in_the_same_rows() -> None:
 def test_swapping_gives_each_episode_the_next_different_instruction() -> None:
     episodes = [episode(4, heard=word) for word in (4, 4, 5, 6)]
     heard = [instruction(arrays) for arrays in episodes]
-    assert [int(other[0]) for other in other_instructions(heard)] == [5, 5, 6, 4]
-    alike = [episode(4, heard=4) for _ in range(3)]
-    assert [int(other[0]) for other in other_instructions([instruction(arrays) for arrays in alike])] == [4, 4, 4]
+    assert [int(other[0]) for other in other_instructions(heard).values()] == [5, 5, 6, 4]
+
+
+def test_episodes_without_an_instruction_neither_give_nor_get_one() -> None:
+    go, lift, none = (np.array(words, np.int16) for words in ([4, 3], [5, 3], [0, 0]))
+    found = other_instructions([go, none, go, lift])
+    assert {index: other.tolist() for index, other in found.items()} == {0: [5, 3], 2: [5, 3], 3: [4, 3]}
+    assert other_instructions([go, go, none]) == {}
 
 
 @given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 8), st.integers(1, 100))

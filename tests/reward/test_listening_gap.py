@@ -20,7 +20,6 @@ from interplay.reward.listening_gap import (
     joined_gaps,
     listening_gap,
     log_likelihoods,
-    other_words,
 )
 
 LAYOUT = Layout(LineWorld().spec, TINY.utterance_length, TINY.actions_per_step)
@@ -114,13 +113,6 @@ def test_an_array_of_another_type_is_refused() -> None:
     arrays["cloned"] = arrays["cloned"].astype(np.int8)
     with pytest.raises(ValueError, match="cloned"):
         log_likelihoods(tiny_agent(LineWorld()), [arrays])
-
-
-def test_instructions_are_those_of_the_next_different_episode() -> None:
-    go, lift, none = (np.array(words, np.int16) for words in ([4, 3], [5, 3], [0, 0]))
-    found = other_words([go, none, go, lift])
-    assert {index: other.tolist() for index, other in found.items()} == {0: [5, 3], 2: [5, 3], 3: [4, 3]}
-    assert other_words([go, go, none]) == {}
 
 
 def test_means_and_errors_are_paired_by_episode() -> None:
