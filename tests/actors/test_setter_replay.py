@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -35,7 +35,7 @@ from interplay.agent.network import Agent
 from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.agent.weights import export_weights
 from interplay.env import registry
-from interplay.env.world import Action, Start, World
+from interplay.env.world import Action, Outcome, Start, World
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import DialogueTask, dialogue
@@ -347,7 +347,9 @@ def test_until_done_episodes_end_once_their_task_is_done_or_answered(snapshot: S
                     continue
                 task = finished[t, lane]
                 assert task.kind == tasks[lane]["kind"] and task.done == unroll.arrays["success"][t, lane]
-                assert row == 12 or (walked if task.answered is None else task.answered)
+                over = walked if task.answered is None else task.answered
+                assert row == 12 or over
+                assert unroll.arrays["truncated"][t, lane] == (not over)
                 ends.append((row < 12, task.answered))
     assert {(True, None), (True, True), (False, None)} <= set(ends)
 
@@ -447,6 +449,28 @@ def test_an_episode_that_the_world_ends_is_shorter(snapshot: Snapshot) -> None:
     inside = ~rows["first"][1:]
     paid, place = rows["env_reward"][:-1][inside], rows["vector"][1:, :, 0][inside]
     np.testing.assert_allclose(paid, place)
+
+
+class TimedWorld(LineWorld):
+    """A world that ends its episodes by a time limit of its own."""
+
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
+        outcome = super().step(actions, observers)
+        return dataclasses.replace(outcome, truncated=outcome.done)
+
+
+def test_a_time_limit_of_the_world_truncates_the_episode(snapshot: Snapshot) -> None:
+    worlds = [TimedWorld(ends_at=4) for _ in range(CONFIG.lanes)]
+    rows = stream(
+        SetterReplayActor(
+            runner=make_runner(tiny_agent(worlds[0]), CONFIG.lanes),
+            worlds=worlds,
+            episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
+            config=CONFIG,
+        ),
+        4,
+    )
+    np.testing.assert_array_equal(rows["truncated"], rows["row"] == 4)
 
 
 @pytest.mark.parametrize("parts", [{"utterances": False}, {"movement": False}, {"image": False}])
