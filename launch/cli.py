@@ -38,10 +38,12 @@ from interplay.stages.play_stage import play
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
 from interplay.stages.rounds import SHARED_STAGES
-from interplay.stages.run import Run, open_run
+from interplay.stages.run import Run, open_run, recorded_env
 from interplay.stages.serve_reward_stage import serve_reward
 from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
 from interplay.stages.training_loop import Diverged
+from interplay.studio.web import server
+from interplay.studio.web.studio_context import ServedRun
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
 from interplay.video.writer import EncoderFailed
@@ -226,6 +228,16 @@ def _serve_reward(config: Config) -> int:
     return 0
 
 
+def _studio(config: Config) -> int:
+    root = Path(config.run.dir) / config.run.name
+    env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
+    if env is None:
+        env = _open(config).config.env
+    served = ServedRun(root, env, config.run.seed, config.studio)
+    sys.stdout.flush()
+    os.execv(sys.executable, server.command(served))
+
+
 def _catalog(config: Config) -> int:
     run = _open(config)
     paths = contact_sheets.draw_contact_sheets(run.make_world(), seed=run.seed, folder=run.root / "catalog")
@@ -279,6 +291,7 @@ VERBS: Mapping[str, Verb] = {
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
     "look": Verb("draw a house as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
+    "studio": Verb("serve the pages on which people take part in a run", _studio),
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),
     "watch": Verb("show the progress of a run from another terminal", _watch),
     "catalog": Verb("draw every kind of object, and many houses, as the players see them", _catalog),

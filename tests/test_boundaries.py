@@ -25,6 +25,7 @@ LAYERS = (
     {"evaluation"},
     {"runtime"},
     {"stages"},
+    {"studio"},
     {"launch", "conf"},
 )
 
@@ -68,6 +69,11 @@ HOMES = {
     "zmq": ("env/commai/learners",),
     "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps
     "av": ("video/encode.py",),
+    "fastapi": ("studio",),
+    "starlette": ("studio",),
+    "uvicorn": ("studio",),
+    "websockets": ("studio",),
+    "simplejpeg": ("studio",),
     "numba": ("env/playhouse", "launch/doctor.py"),
 }
 

@@ -18,6 +18,7 @@ from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
+from interplay.stages.studio_config import StudioConfig
 from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig
 
@@ -191,6 +192,7 @@ class Config:
     evaluate: ProbesConfig = field(default_factory=ProbesConfig)
     continuation: ContinuationConfig = field(default_factory=ContinuationConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
+    studio: StudioConfig = field(default_factory=StudioConfig)
 
     def __post_init__(self) -> None:
         problems = []

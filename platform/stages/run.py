@@ -12,11 +12,11 @@ runs/<name>/
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from interplay.core.renamed_settings import with_current_names
 from interplay.env import registry
@@ -144,15 +144,27 @@ def ignore_activity(activity: str) -> None:
     """In process, nothing watches the learner."""
 
 
+def recorded_env(root: Path) -> Mapping[str, Any] | None:
+    """The settings of the world of the run in `root`, under their current names; None if there is no run yet.
+
+    Raises:
+        ValueError: the run's configuration is damaged.
+    """
+    file = root / "config.json"
+    if not file.exists():
+        return None
+    env = read_json(file).get("env")
+    if not isinstance(env, dict):
+        raise damaged(file, f"its 'env' is {env!r}")
+    current: Mapping[str, Any] = with_current_names(env, "env")
+    return current
+
+
 def _check_same_world(root: Path, config: Config) -> None:
     """Refuses a second world in one store: its episodes would be cloned as if they were of the first."""
-    file = root / "config.json"
-    if not file.exists() or not any((root / "store" / "episodes").glob("*/*.npz")):
+    before, now = recorded_env(root), json.loads(json.dumps(dict(config.env)))
+    if before is None or not any((root / "store" / "episodes").glob("*/*.npz")):
         return
-    before, now = read_json(file).get("env"), json.loads(json.dumps(dict(config.env)))
-    if not isinstance(before, dict):
-        raise damaged(file, f"its 'env' is {before!r}")
-    before = with_current_names(before, "env")
     # A setting that is newer than the run had its default's effect then, so only settings of both are compared.
     both = before.keys() & now.keys()
     changed = setting_differences({key: before[key] for key in both}, {key: now[key] for key in both}, "env")

@@ -1,0 +1,89 @@
+"""Settings of the studio, the web server on whose pages people take part."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class StudioLimits:
+    """Upper limits on what a browser may send. Requests over a limit are refused, none is queued."""
+
+    body_bytes: int = 64_000  # of one request
+    marks_per_second: int = 20  # of one login
+    entrances_per_minute: int = 10  # of one address
+
+    def __post_init__(self) -> None:
+        wrong = [f"studio.limits.{name} is at least 1, got {value}" for name, value in vars(self).items() if value < 1]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+
+
+@dataclass(frozen=True)
+class StudioConfig:
+    """Address, security and pictures of the studio.
+
+    `host` other than this machine's loopback address needs TLS (`tls_cert` and `tls_key`) or `behind_proxy`, a proxy
+    that speaks TLS to the browsers, with the addresses that they see as `origins`.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8700  # 0: any free one
+    origins: tuple[str, ...] = ()  # further addresses of the pages, as https://studio.example.org
+    tls_cert: str = ""  # path of the certificate
+    tls_key: str = ""  # path of its key
+    behind_proxy: bool = False
+    size: tuple[int, int] = (288, 384)  # height and width of pictures; the width follows the world's aspect
+    quality: int = 85  # of JPEG, 1 to 100
+    limits: StudioLimits = field(default_factory=StudioLimits)
+
+    def __post_init__(self) -> None:
+        wrong = []
+        if not 0 <= self.port <= 65535:
+            wrong.append(f"studio.port is between 0 and 65535, got {self.port}")
+        if bool(self.tls_cert) != bool(self.tls_key):
+            wrong.append("studio.tls_cert and studio.tls_key belong together: give both or none")
+        if self.behind_proxy and not self.origins:
+            wrong.append(
+                "studio.behind_proxy=true needs the address that browsers see: add "
+                "'studio.origins=[https://studio.example.org]'"
+            )
+        for origin in self.origins:
+            parts = urlsplit(origin)
+            if (
+                parts.scheme not in ("http", "https")
+                or not parts.netloc
+                or origin != f"{parts.scheme}://{parts.netloc}"
+            ):
+                wrong.append(
+                    f"studio.origins takes addresses as https://studio.example.org, without a path, got {origin!r}"
+                )
+        if not is_loopback(self.host) and not (self.tls_cert or self.behind_proxy):
+            wrong.append(
+                f"studio.host={self.host} lets other machines in, and without TLS anyone on the way could read along: "
+                "add studio.tls_cert=FILE studio.tls_key=FILE, or put a proxy that speaks TLS in front and add "
+                "studio.behind_proxy=true 'studio.origins=[https://studio.example.org]'"
+            )
+        if not all(48 <= side <= 1080 for side in self.size):
+            wrong.append(f"studio.size is a height and a width between 48 and 1080 pixels, got {list(self.size)}")
+        if not 1 <= self.quality <= 100:
+            wrong.append(f"studio.quality is between 1 and 100, got {self.quality}")
+        if wrong:
+            raise ValueError("; ".join(wrong))
+
+    @property
+    def scheme(self) -> str:
+        """What browsers speak to the studio itself."""
+        return "https" if self.tls_cert else "http"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

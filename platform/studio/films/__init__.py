@@ -1,0 +1,1 @@
+"""Films: pictures of recorded episodes, drawn again exactly."""

@@ -1,0 +1,1 @@
+"""Marking: what people are given to mark, and what they mark."""

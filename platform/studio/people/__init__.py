@@ -1,0 +1,1 @@
+"""People of the studio: pseudonyms, invitations, logins, consent, their own data."""

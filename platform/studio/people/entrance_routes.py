@@ -1,0 +1,94 @@
+"""Routes of coming in and going out: an invitation becomes a cookie, and the cookie names the person."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interplay.studio.people.invitation import LOGIN_SECONDS
+from interplay.studio.people.person import Person
+from interplay.studio.web.access import address_of, cookie_name, person_of, studio_of
+
+router = APIRouter(prefix="/api")
+Someone = Annotated[Person, Depends(person_of)]
+
+
+class Entrance(BaseModel):
+    """A code, and the ids that a crowd platform put into the address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    code: str = Field(max_length=100)
+    platform: dict[str, str] = Field(default_factory=dict, max_length=4)
+
+
+class OwnSettings(BaseModel):
+    """What a person chose for itself: keys by action, and switches."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    keys: dict[str, str] = Field(default_factory=dict, max_length=60)
+    scrub_picture: bool = False
+
+
+PLATFORM_IDS = ("PROLIFIC_PID", "workerId")
+NAME_LENGTH = 100
+
+
+@router.post("/enter")
+def enter(entrance: Entrance, request: Request, response: Response) -> dict[str, Any]:
+    """Uses a code up by one and logs its person in; a crowd platform's id finds the same person again."""
+    studio = studio_of(request)
+    if not studio.entrances.allows(address_of(request)):
+        raise HTTPException(429, "too many entrances from your address; wait a minute")
+    known = _named_by_platform(studio, entrance.platform)
+    invitation = studio.invitations.find(entrance.code)
+    if invitation is None or (studio.invitations.redeem(entrance.code) is None):
+        raise HTTPException(404, "this invitation is not valid: it was used already, or it is too old")
+    person = studio.people.add(invitation.roles, invitation.person or known)
+    for platform, name in entrance.platform.items():
+        studio.people.identify(person.id, platform, name)
+    studio.audit.note("login", person.id, study=invitation.study)
+    response.set_cookie(
+        cookie_name(request),
+        studio.logins.begin(person.id),
+        max_age=int(LOGIN_SECONDS),
+        httponly=True,
+        samesite="lax",
+        secure=studio.served.config.scheme == "https" or studio.served.config.behind_proxy,
+    )
+    return {"person": person.id, "study": invitation.study}
+
+
+def _named_by_platform(studio: Any, platform: dict[str, str]) -> str | None:
+    for key, name in platform.items():
+        if key not in PLATFORM_IDS or not 0 < len(name) <= NAME_LENGTH:
+            raise HTTPException(
+                422, f"platform: ids are {' and '.join(PLATFORM_IDS)}, of {NAME_LENGTH} letters at most"
+            )
+        if (person := studio.people.identified(key, name)) is not None:
+            return str(person.id)
+    return None
+
+
+@router.post("/leave")
+def leave(request: Request, response: Response, person: Someone) -> dict[str, Any]:
+    """Logs this browser out."""
+    studio = studio_of(request)
+    studio.logins.end(request.cookies[cookie_name(request)])
+    studio.audit.note("logout", person.id)
+    response.delete_cookie(cookie_name(request))
+    return {}
+
+
+@router.get("/me")
+def me(person: Someone) -> dict[str, Any]:
+    """The person that is logged in."""
+    return {"person": person.id, "roles": sorted(person.roles), "settings": person.settings, "paused": person.paused}
+
+
+@router.post("/me/settings")
+def keep_settings(settings: OwnSettings, request: Request, person: Someone) -> dict[str, Any]:
+    """Keeps a person's keys and switches."""
+    studio_of(request).people.keep_settings(person.id, settings.model_dump())
+    return {}

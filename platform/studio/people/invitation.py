@@ -1,0 +1,118 @@
+"""Invitations and logins: random codes of 128 bits, kept only as a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from interplay.studio.people.person import People, Person
+from interplay.studio.people.studio_database import StudioDatabase
+
+CODE_BYTES = 16
+LOGIN_SECONDS = 30 * 86400.0
+
+
+def hashed(code: str) -> str:
+    """What is kept of a code or a cookie. The codes are random, so a plain hash can't be inverted by guessing."""
+    return hashlib.sha256(code.encode(errors="replace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """What a code gives: roles, a study (empty: none in particular), uses left, and the person if it names one."""
+
+    roles: tuple[str, ...]
+    study: str
+    uses_left: int
+    expires: float  # seconds since 1970
+    person: str | None
+
+
+class Invitations:
+    """The codes that let people in."""
+
+    def __init__(self, database: StudioDatabase, people: People) -> None:
+        self._database = database
+        self._people = people
+
+    def make(
+        self, roles: Collection[str], *, study: str = "", uses: int = 1, seconds: float, person: str | None = None
+    ) -> str:
+        """Makes an invitation and returns its code, which is kept nowhere."""
+        code, now = secrets.token_urlsafe(CODE_BYTES), time.time()
+        self._database.write(
+            "INSERT INTO invitations (code, roles, study, uses, expires, created, person) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            hashed(code),
+            json.dumps(sorted(roles)),
+            study,
+            uses,
+            now + seconds,
+            now,
+            person,
+        )
+        return code
+
+    def find(self, code: str) -> Invitation | None:
+        """The invitation of a code that can still be used."""
+        rows = self._database.rows(
+            "SELECT * FROM invitations WHERE code = ? AND used < uses AND expires > ?", hashed(code), time.time()
+        )
+        return _invitation(rows[0]) if rows else None
+
+    def redeem(self, code: str) -> Invitation | None:
+        """Uses a code up by one; None if it is unknown, used up or too old."""
+        invitation = self.find(code)
+        used = self._database.write(
+            "UPDATE invitations SET used = used + 1 WHERE code = ? AND used < uses AND expires > ?",
+            hashed(code),
+            time.time(),
+        )
+        return invitation if used else None
+
+    def withdraw(self, person: str) -> None:
+        """Ends the unused codes that name a person, as the next start prints a new one."""
+        self._database.write("DELETE FROM invitations WHERE person = ?", person)
+
+    def all(self) -> list[Invitation]:
+        """The invitations that can still be used, the newest first."""
+        rows = self._database.rows(
+            "SELECT * FROM invitations WHERE used < uses AND expires > ? ORDER BY created DESC", time.time()
+        )
+        return [_invitation(row) for row in rows]
+
+
+def _invitation(row: Any) -> Invitation:
+    return Invitation(
+        tuple(json.loads(row["roles"])), row["study"], row["uses"] - row["used"], row["expires"], row["person"]
+    )
+
+
+class Logins:
+    """The cookies by which browsers are recognized."""
+
+    def __init__(self, database: StudioDatabase, people: People) -> None:
+        self._database = database
+        self._people = people
+
+    def begin(self, person: str) -> str:
+        """Logs a person in and returns the cookie's value, which is kept nowhere."""
+        token, now = secrets.token_urlsafe(CODE_BYTES), time.time()
+        self._database.write("DELETE FROM logins WHERE expires < ?", now)
+        self._database.write("INSERT INTO logins VALUES (?, ?, ?, ?)", hashed(token), person, now, now + LOGIN_SECONDS)
+        return token
+
+    def find(self, token: str) -> Person | None:
+        """The person that this cookie logs in."""
+        rows = self._database.rows(
+            "SELECT person FROM logins WHERE token = ? AND expires > ?", hashed(token), time.time()
+        )
+        return self._people.find(rows[0]["person"]) if rows else None
+
+    def end(self, token: str) -> None:
+        """Logs out."""
+        self._database.write("DELETE FROM logins WHERE token = ?", hashed(token))

@@ -1,0 +1,85 @@
+"""A person of the studio: a pseudonym and what it may do. Names and platform ids are kept apart from it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interplay.studio.people.studio_database import StudioDatabase
+
+ROLES = ("research", "adjudicate", "play", "copilot", "mark", "judge")
+RESEARCHER = "p-root"  # the person of the code that the start prints
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike
+
+
+@dataclass(frozen=True)
+class Person:
+    """A pseudonym `p-xxxxxx`, its roles, its own settings (such as keys), and why it is paused, if it is."""
+
+    id: str
+    roles: frozenset[str]
+    settings: Mapping[str, Any]
+    paused: str | None = None
+
+
+class People:
+    """The people of `studio.db`."""
+
+    def __init__(self, database: StudioDatabase) -> None:
+        self._database = database
+
+    def add(self, roles: Collection[str], person: str | None = None) -> Person:
+        """Adds a person under a new pseudonym, or gives these roles to `person` as well."""
+        name = person or self._new_name()
+        old = self.find(name)
+        every = frozenset(roles) | (old.roles if old else frozenset())
+        if unknown := every - set(ROLES):
+            raise ValueError(f"unknown roles {sorted(unknown)}; a person has some of {', '.join(ROLES)}")
+        self._database.write(
+            "INSERT INTO people (id, created, roles) VALUES (?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET roles = excluded.roles",
+            name,
+            time.time(),
+            json.dumps(sorted(every)),
+        )
+        return Person(name, every, old.settings if old else {}, old.paused if old else None)
+
+    def find(self, person: str) -> Person | None:
+        """The person of this pseudonym."""
+        rows = self._database.rows("SELECT * FROM people WHERE id = ?", person)
+        return _person(rows[0]) if rows else None
+
+    def all(self) -> list[Person]:
+        """Everyone, in the order in which they came."""
+        return [_person(row) for row in self._database.rows("SELECT * FROM people ORDER BY created")]
+
+    def keep_settings(self, person: str, settings: Mapping[str, Any]) -> None:
+        """Replaces a person's own settings."""
+        self._database.write("UPDATE people SET settings = ? WHERE id = ?", json.dumps(dict(settings)), person)
+
+    def pause(self, person: str, reason: str | None) -> None:
+        """Gives a person no further work, for this reason; None ends the pause."""
+        self._database.write("UPDATE people SET paused = ? WHERE id = ?", reason, person)
+
+    def identify(self, person: str, platform: str, name: str) -> None:
+        """Keeps the id that a crowd platform gave to a person."""
+        self._database.write("INSERT OR IGNORE INTO identities VALUES (?, ?, ?)", person, platform, name)
+
+    def identified(self, platform: str, name: str) -> Person | None:
+        """The person that a crowd platform calls `name`."""
+        rows = self._database.rows("SELECT person FROM identities WHERE platform = ? AND name = ?", platform, name)
+        return self.find(rows[0]["person"]) if rows else None
+
+    def _new_name(self) -> str:
+        while True:
+            name = "p-" + "".join(secrets.choice(LETTERS) for _ in range(6))
+            if self.find(name) is None:
+                return name
+
+
+def _person(row: Any) -> Person:
+    return Person(row["id"], frozenset(json.loads(row["roles"])), json.loads(row["settings"]), row["paused"])

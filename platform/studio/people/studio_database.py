@@ -1,0 +1,101 @@
+"""The studio's own database, `studio.db`: people, how they came in, what they agreed to, and what they were given.
+
+Episodes and marks are not in it: they go into the run's store, as those of scripts do. Only the web process opens the
+file; its threads share one connection.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+STUDIO_VERSION = 1
+
+TABLES = """
+CREATE TABLE people (id TEXT PRIMARY KEY, created REAL NOT NULL, roles TEXT NOT NULL,
+    settings TEXT NOT NULL DEFAULT '{}', paused TEXT);
+CREATE TABLE identities (person TEXT NOT NULL, platform TEXT NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (platform, name));
+CREATE TABLE invitations (code TEXT PRIMARY KEY, roles TEXT NOT NULL, study TEXT NOT NULL, uses INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0, expires REAL NOT NULL, created REAL NOT NULL, person TEXT);
+CREATE TABLE logins (token TEXT PRIMARY KEY, person TEXT NOT NULL, created REAL NOT NULL, expires REAL NOT NULL);
+CREATE INDEX logins_of ON logins (person);
+CREATE TABLE consents (person TEXT NOT NULL, study TEXT NOT NULL, version INTEGER NOT NULL, text TEXT NOT NULL,
+    answers TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (person, study, version));
+CREATE TABLE assignments (id TEXT PRIMARY KEY, study TEXT NOT NULL, version INTEGER NOT NULL, person TEXT NOT NULL,
+    episode TEXT NOT NULL, kind TEXT NOT NULL, request TEXT, rule TEXT NOT NULL, score REAL,
+    probability REAL NOT NULL, created REAL NOT NULL, expires REAL NOT NULL, state TEXT NOT NULL, reason TEXT,
+    ended REAL);
+CREATE INDEX assignments_of ON assignments (person, study);
+CREATE INDEX assignments_to ON assignments (study, episode);
+CREATE TABLE shown (assignment TEXT NOT NULL, at REAL NOT NULL, what TEXT NOT NULL, details TEXT NOT NULL);
+CREATE INDEX shown_in ON shown (assignment);
+CREATE TABLE sessions (id TEXT PRIMARY KEY, study TEXT NOT NULL, version INTEGER NOT NULL, started REAL NOT NULL,
+    ended REAL, outcome TEXT, episode TEXT, seats TEXT NOT NULL);
+CREATE TABLE checks (assignment TEXT PRIMARY KEY, person TEXT NOT NULL, study TEXT NOT NULL, kind TEXT NOT NULL,
+    passed INTEGER NOT NULL, result TEXT NOT NULL, at REAL NOT NULL);
+CREATE INDEX checks_of ON checks (person, study);
+"""
+
+
+class StudioDatabase:
+    """The open database; every method is one transaction, and what it wrote survives a power cut.
+
+    Raises:
+        ValueError: a newer version of the platform wrote the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._connection.row_factory = sqlite3.Row
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if version > STUDIO_VERSION:
+            self._connection.close()
+            raise ValueError(
+                f"{path} has version {version}, this platform reads up to {STUDIO_VERSION}; update the platform"
+            )
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+            self._connection.execute(f"PRAGMA {setting}")
+        if version == 0:
+            self._connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {STUDIO_VERSION}; COMMIT;")
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """The rows of a query."""
+        with self._lock:
+            return self._connection.execute(query, values).fetchall()
+
+    def write(self, statement: str, *values: Any) -> int:
+        """Executes one statement; returns the number of rows it changed."""
+        with self.writing() as connection:
+            return connection.execute(statement, values).rowcount
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction of several statements; an exception undoes it."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def erase(self, statements: Iterable[tuple[str, tuple[Any, ...]]]) -> None:
+        """Deletes rows so that no byte of them stays in the file or in its write-ahead log."""
+        with self.writing() as connection:
+            for statement, values in statements:
+                connection.execute(statement, values)
+        with self._lock:
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Closes the file."""
+        with self._lock:
+            self._connection.close()

@@ -1,0 +1,33 @@
+// Elements without HTML strings: text is only ever set as text, so nothing that people type is parsed.
+
+/**
+ * Makes an element.
+ * @param {string} name tag name
+ * @param {Object<string, any>} [given] attributes; `on...` are listeners, `text` is its text, `data` its data-testid
+ * @param {...(Node|string|null|undefined|false)} children
+ * @returns {any}
+ */
+export function make(name, given = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(given)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === 'text') element.textContent = value;
+    else if (key === 'data') element.dataset.testid = value;
+    else if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? '' : String(value));
+  }
+  for (const child of children) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
+  return element;
+}
+
+/** The element of this id. @param {string} id @returns {any} */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Replaces what an element holds. @param {Element} element @param {...(Node|string)} children */
+export function fill(element, ...children) {
+  element.replaceChildren(...children);
+}

@@ -1,0 +1,65 @@
+// What every page begins with: its texts, the person, the bar at the top.
+import { get, post, Refused } from './api.js';
+import { make } from './dom.js';
+import { readWords, word } from './words.js';
+
+/** Links of the bar: path, key of the text, roles that see it (none: everyone). */
+const LINKS = [
+  ['/', 'nav.home', []],
+];
+
+/**
+ * Reads texts and person, draws the bar, and shows the page; without a login it goes to the entrance.
+ * @param {{login?: boolean}} [options] login false: the page is for everyone
+ * @returns {Promise<any>} the person as /api/me gives it, or null
+ */
+export async function begin({ login = true } = {}) {
+  await readWords();
+  let person = null;
+  try {
+    person = await get('/api/me');
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 401) throw error;
+    if (login) {
+      location.replace('/i');
+      return new Promise(() => {});
+    }
+  }
+  document.body.prepend(bar(person));
+  document.querySelector('main').hidden = false;
+  return person;
+}
+
+/** @param {any} person */
+function bar(person) {
+  const links = LINKS.filter(([, , roles]) => person && (!roles.length || roles.some((role) => person.roles.includes(role))));
+  return make(
+    'header',
+    { class: 'bar' },
+    make('a', { class: 'skip', href: '#main', text: word('nav.skip') }),
+    make('a', { class: 'name', href: '/', text: word('studio.name') }),
+    make(
+      'nav',
+      { 'aria-label': word('nav.label') },
+      ...links.map(([path, key]) =>
+        make('a', { href: path, text: word(key), 'aria-current': location.pathname === path ? 'page' : null }),
+      ),
+    ),
+    person && make('span', { class: 'who' }, word('nav.person', { person: person.person })),
+    person &&
+      make('button', {
+        class: 'small',
+        data: 'leave',
+        text: word('nav.leave'),
+        onclick: async () => {
+          await post('/api/leave');
+          location.assign('/i');
+        },
+      }),
+  );
+}
+
+/** Shows a message that screen readers read out. @param {Element} place @param {string} text @param {string} [kind] */
+export function say(place, text, kind = '') {
+  place.replaceChildren(text ? make('div', { class: `note ${kind}`, role: kind === 'bad' ? 'alert' : 'status', text }) : '');
+}

@@ -1,0 +1,35 @@
+// The entrance: takes the code out of the address bar at once; only the button uses it up.
+import { post } from '../api.js';
+import { byId } from '../dom.js';
+import { begin, say } from '../page.js';
+import { word } from '../words.js';
+
+const NARROW = 700;
+const PLATFORM_IDS = ['PROLIFIC_PID', 'workerId'];
+
+const inPath = location.pathname.split('/')[2] ?? '';
+const code = decodeURIComponent(location.hash.slice(1) || inPath);
+const asked = new URLSearchParams(location.search);
+const platform = Object.fromEntries(PLATFORM_IDS.filter((id) => asked.get(id)).map((id) => [id, asked.get(id)]));
+history.replaceState(null, '', '/i');
+
+const person = await begin({ login: false });
+byId('text').textContent = word(code ? 'enter.invited' : 'enter.no_code');
+byId('typed').hidden = Boolean(code);
+if (innerWidth < NARROW) say(byId('device'), word('enter.narrow', { width: NARROW }));
+else if (!matchMedia('(any-pointer: fine)').matches) say(byId('device'), word('enter.no_keyboard'));
+if (person) {
+  byId('known').hidden = false;
+  byId('knownText').textContent = word('enter.known', { person: person.person });
+}
+
+byId('form').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const typed = byId('code').value.trim();
+  try {
+    await post('/api/enter', { code: code || typed.split(/[#/]/).pop(), platform });
+    location.assign('/');
+  } catch (error) {
+    say(byId('message'), error.message, 'bad');
+  }
+});

@@ -1,0 +1,1 @@
+"""Studies: what is wanted of people."""

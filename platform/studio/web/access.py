@@ -1,0 +1,52 @@
+"""Which person a request comes from, and what that person may do: dependencies of the routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import HTTPException
+from starlette.requests import HTTPConnection
+
+from interplay.studio.people.person import Person
+from interplay.studio.web.studio_context import StudioContext
+
+
+def studio_of(connection: HTTPConnection) -> StudioContext:
+    """The studio that the route belongs to."""
+    studio: StudioContext = connection.app.state.studio
+    return studio
+
+
+def cookie_name(connection: HTTPConnection) -> str:
+    """Name of the login cookie. Browsers share cookies among the ports of a host, so the name holds the port."""
+    return f"interplay_studio_{connection.app.state.port}"
+
+
+def person_of(connection: HTTPConnection) -> Person:
+    """The person that is logged in; 401 without a login."""
+    token = connection.cookies.get(cookie_name(connection), "")
+    person = studio_of(connection).logins.find(token) if token else None
+    if person is None:
+        raise HTTPException(401, "you are not logged in; open the address of your invitation")
+    return person
+
+
+def with_role(*roles: str) -> Callable[[HTTPConnection], Person]:
+    """A dependency that returns the person if it has one of these roles; 403 otherwise."""
+
+    def allowed(connection: HTTPConnection) -> Person:
+        person = person_of(connection)
+        if not person.roles & set(roles):
+            raise HTTPException(403, f"this needs the role {' or '.join(roles)}")
+        return person
+
+    return allowed
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """The address of the browser; behind a proxy the one that the proxy saw."""
+    if studio_of(connection).served.config.behind_proxy:
+        forwarded = connection.headers.get("x-forwarded-for", "")
+        if nearest := forwarded.rpartition(",")[2].strip():
+            return nearest
+    return connection.client.host if connection.client else "unknown"

@@ -1,0 +1,54 @@
+"""The web application: every router, the middleware, and errors as short JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from interplay.studio.people import entrance_routes
+from interplay.studio.web import page_routes
+from interplay.studio.web.security import SecurityMiddleware, own_origins
+from interplay.studio.web.studio_context import StudioContext
+
+logger = logging.getLogger(__name__)
+
+ROUTERS = (page_routes.router, entrance_routes.router)  # one of each folder
+
+
+def make_application(studio: StudioContext, port: int) -> FastAPI:
+    """The application of an open studio that listens on `port`; its end closes the studio."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        studio.close()
+
+    # The pages of FastAPI's own documentation load scripts from another host.
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.studio = studio
+    app.state.port = port
+    for router in ROUTERS:
+        app.include_router(router)
+    config = studio.served.config
+    app.add_middleware(SecurityMiddleware, origins=own_origins(config, port), body_bytes=config.limits.body_bytes)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _misunderstood)
+    return app
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, status_code=error.status_code)
+
+
+async def _misunderstood(_: Request, error: Exception) -> Response:
+    """Says which field is wrong, without repeating what was sent."""
+    assert isinstance(error, RequestValidationError)
+    problems = [f"{'.'.join(str(part) for part in wrong['loc'][1:])}: {wrong['msg']}" for wrong in error.errors()[:5]]
+    return JSONResponse({"error": "; ".join(problems)}, status_code=422)

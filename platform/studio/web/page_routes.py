@@ -1,0 +1,72 @@
+"""The pages and their files. Files are found in a table that is read at the start, never by a path of the request.
+
+Pages hold no data and are therefore the same for everyone; what a person may see comes from the routes under `/api/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fastapi import APIRouter, HTTPException, Response
+
+STATIC = Path(__file__).parents[1] / "static"
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
+PAGES: Mapping[str, str] = {
+    "/": "home.html",
+    "/i": "enter.html",
+}
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class StaticFile:
+    """Content and type of a file."""
+
+    content: bytes
+    kind: str
+
+
+@cache
+def static_files() -> Mapping[str, StaticFile]:
+    """Every file of `static/` by its path relative to it."""
+    found = sorted(file for file in STATIC.rglob("*") if file.suffix in TYPES)
+    return {file.relative_to(STATIC).as_posix(): StaticFile(file.read_bytes(), TYPES[file.suffix]) for file in found}
+
+
+def _sent(name: str) -> Response:
+    file = static_files().get(name)
+    if file is None:
+        raise HTTPException(404, "there is no such file")
+    return Response(file.content, media_type=file.kind, headers={"Cache-Control": "no-cache"})
+
+
+@router.get("/static/{name:path}")
+def static_file(name: str) -> Response:
+    """A style sheet, a module, the texts, a picture."""
+    return _sent(name)
+
+
+@router.get("/i/{code}")
+def entrance(code: str) -> Response:
+    """The entrance with the code in the path; its page takes the code out of the address bar, and nothing logs it."""
+    return _sent(PAGES["/i"])
+
+
+def _add_page(path: str, file: str) -> None:
+    @router.get(path, name=file)
+    def page() -> Response:
+        return _sent(file)
+
+
+for _path, _file in PAGES.items():
+    _add_page(_path, _file)

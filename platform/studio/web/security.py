@@ -1,0 +1,112 @@
+"""Protection against other sites and oversized requests, in front of every route.
+
+A request must carry a `Host` of the studio; one that may change something, and every socket, also its `Origin`.
+Otherwise a page of another site could act with the cookie of a person, or read the studio through a name of its own
+that resolves to this machine (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from interplay.stages.studio_config import StudioConfig
+
+SAFE_METHODS = ("GET", "HEAD")  # these change nothing
+POLICY = "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'"
+REFUSED_SOCKET = 1008  # WebSocket close code: policy violation
+
+
+def own_origins(config: StudioConfig, port: int) -> frozenset[str]:
+    """The addresses under which browsers may use the studio; `port` is the one that it listens on."""
+    hosts = ["127.0.0.1", "localhost", "[::1]", f"[{config.host}]" if ":" in config.host else config.host]
+    return frozenset([*(f"{config.scheme}://{host}:{port}" for host in hosts), *config.origins])
+
+
+class SecurityMiddleware:
+    """Refuses foreign and oversized requests, and adds the headers that every answer carries."""
+
+    def __init__(self, app: ASGIApp, *, origins: Collection[str], body_bytes: int) -> None:
+        self._app = app
+        self._origins = frozenset(origins)
+        self._hosts = frozenset(origin.partition("://")[2] for origin in origins)
+        self._body_bytes = body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One connection."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        problem = self._problem(scope)
+        if scope["type"] == "websocket":
+            if problem:
+                await receive()
+                await send({"type": "websocket.close", "code": REFUSED_SOCKET, "reason": problem})
+            else:
+                await self._app(scope, receive, send)
+            return
+        secured = _with_headers(send)
+        if problem:
+            await JSONResponse({"error": problem}, status_code=403)(scope, receive, secured)
+            return
+        body = await self._body(scope, receive)
+        if body is None:
+            too_large = f"a request holds at most {self._body_bytes} bytes"
+            await JSONResponse({"error": too_large}, status_code=413)(scope, receive, secured)
+            return
+        await self._app(scope, _replayed(body, receive), secured)
+
+    def _problem(self, scope: Scope) -> str:
+        """Why the connection is refused; empty if it is not."""
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts:
+            return "this is no address of the studio"
+        if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
+            return ""
+        if origin not in self._origins or origin.partition("://")[2] != host:
+            return "the request does not come from a page of the studio"
+        return ""
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The whole body; None if it is too large."""
+        if scope["method"] in SAFE_METHODS:
+            return b""
+        body = bytearray()
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if len(body) > self._body_bytes:
+                return None
+            if message["type"] != "http.request" or not message.get("more_body", False):
+                return bytes(body)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Gives the body that was read already, then what follows it."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def _with_headers(send: Send) -> Send:
+    async def secured(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["Content-Security-Policy"] = POLICY
+            headers["X-Content-Type-Options"] = "nosniff"
+            headers["Referrer-Policy"] = "no-referrer"
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return secured

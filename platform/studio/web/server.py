@@ -1,0 +1,108 @@
+"""The web process: `python -m interplay.studio.web.server`, with the run to serve as JSON in its argument.
+
+It imports no torch, so that a studio takes little memory next to a training run. The `interplay studio` verb, which has
+read the settings with everything that they need, replaces itself by this process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import uvicorn
+
+from interplay.core.settings_validation import build_config
+from interplay.stages.studio_config import StudioConfig, is_loopback
+from interplay.studio.web.application import make_application
+from interplay.studio.web.studio_context import ServedRun, StudioContext
+
+
+def command(served: ServedRun) -> list[str]:
+    """What starts the web process."""
+    settings = {**asdict(served), "root": str(served.root), "env": dict(served.env)}
+    return [sys.executable, "-m", "interplay.studio.web.server", json.dumps(settings)]
+
+
+def read_command(arguments: Sequence[str]) -> ServedRun:
+    """The run that `command` named."""
+    (text,) = arguments
+    given = json.loads(text)
+    config = build_config(StudioConfig, given["config"], "studio")
+    return ServedRun(Path(given["root"]), given["env"], given["seed"], config)
+
+
+def serve(served: ServedRun) -> None:
+    """Serves until it is stopped. Prints the researcher's address once it can be reached.
+
+    Raises:
+        OSError: the port is taken.
+        StudioConflict: another studio serves this run.
+    """
+    config = served.config
+    with _listening(config) as listener:
+        port = listener.getsockname()[1]
+        studio = StudioContext(served)
+        settings = uvicorn.Config(
+            make_application(studio, port),
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            ssl_certfile=config.tls_cert or None,
+            ssl_keyfile=config.tls_key or None,
+            ws_max_size=config.limits.body_bytes,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=2,
+        )
+        sys.stdout.write(_welcome(studio, port))
+        sys.stdout.flush()
+        uvicorn.Server(settings).run(sockets=[listener])
+
+
+def _listening(config: StudioConfig) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((config.host, config.port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise OSError(
+            f"{config.host}:{config.port} can't be listened on ({error.strerror}); choose another port with "
+            "studio.port=..., 0 for any free one"
+        ) from error
+    return listener
+
+
+def _welcome(studio: StudioContext, port: int) -> str:
+    config = studio.served.config
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    origin = config.origins[0] if config.origins else f"{config.scheme}://{host}:{port}"
+    reach = "from this machine only" if is_loopback(config.host) and not config.behind_proxy else "from other machines"
+    return (
+        f"The studio of {studio.served.root} ({reach}; Ctrl-C ends it).\n"
+        f"The researcher's address, good for one entrance within an hour:\n  {origin}/i#{studio.researcher_code()}\n"
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serves the run of `arguments`; returns the exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname).1s %(message)s", stream=sys.stderr)
+    try:
+        serve(read_command(arguments))
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"interplay studio: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

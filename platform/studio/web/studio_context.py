@@ -1,0 +1,88 @@
+"""What the routes of the studio share: the run, the database, the people, the limits. One per web process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.people.audit import AuditLog
+from interplay.studio.people.invitation import Invitations, Logins
+from interplay.studio.people.person import RESEARCHER, ROLES, People
+from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.web.rate_limit import RateLimit
+
+RESEARCHER_CODE_SECONDS = 3600.0
+LOCK = ".lock"
+
+
+class StudioConflict(ValueError):
+    """Another studio serves the same run."""
+
+
+@dataclass(frozen=True)
+class ServedRun:
+    """The run that a studio serves: its folder, its world's settings, its seed, and the studio's settings."""
+
+    root: Path
+    env: Mapping[str, Any]
+    seed: int
+    config: StudioConfig
+
+    @property
+    def folder(self) -> Path:
+        """The studio's own files."""
+        return self.root / "studio"
+
+
+class StudioContext:
+    """The open studio. `close` releases its files."""
+
+    def __init__(self, served: ServedRun) -> None:
+        self.served = served
+        served.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(served.folder / LOCK)
+        self.database = StudioDatabase(served.folder / "studio.db")
+        self.people = People(self.database)
+        self.invitations = Invitations(self.database, self.people)
+        self.logins = Logins(self.database, self.people)
+        self.audit = AuditLog(served.folder / "audit.jsonl")
+        self.store = EpisodeStore(served.root / "store")
+        limits = served.config.limits
+        self.entrances = RateLimit(limits.entrances_per_minute, seconds=60.0)
+        self.marks_a_second = RateLimit(limits.marks_per_second, seconds=1.0)
+
+    def researcher_code(self) -> str:
+        """A new one-time code for the researcher; codes that earlier starts printed end."""
+        self.invitations.withdraw(RESEARCHER)
+        return self.invitations.make(ROLES, seconds=RESEARCHER_CODE_SECONDS, person=RESEARCHER)
+
+    def close(self) -> None:
+        """Closes the database and the store, and releases the lock."""
+        self.store.close()
+        self.database.close()
+        self._lock.close()
+
+
+def _locked(path: Path) -> TextIO:
+    """The opened lock file. The operating system releases the lock when the process ends."""
+    file = path.open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as taken:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise StudioConflict(
+            f"{path.parent.parent} is served by a studio already ({holder}); use that one, or stop it"
+        ) from taken
+    file.truncate(0)
+    file.write(f"process {os.getpid()} since {time.strftime('%H:%M')}\n")
+    file.flush()
+    return file

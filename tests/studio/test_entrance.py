@@ -1,0 +1,169 @@
+"""Coming into the studio: codes that work once, cookies, limits, foreign origins and hosts."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from starlette.websockets import WebSocketDisconnect
+from studio_client import ORIGIN, PORT, logged_in, open_studio, visitor
+
+from interplay.stages.studio_config import StudioConfig, StudioLimits
+from interplay.studio.web.studio_context import StudioConflict
+
+
+def test_a_code_lets_one_person_in_once(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], seconds=60.0)
+        first = visitor(studio)
+        assert first.get("/api/me").status_code == 401
+        entered = first.post("/api/enter", json={"code": code})
+        assert entered.status_code == 200
+        cookie = entered.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=lax" in cookie and f"interplay_studio_{PORT}=" in cookie
+        me = first.get("/api/me").json()
+        assert me["person"].startswith("p-") and me["roles"] == ["mark"]
+        second = visitor(studio).post("/api/enter", json={"code": code})
+        assert second.status_code == 404 and "not valid" in second.json()["error"]
+        first.post("/api/leave", json={})
+        assert first.get("/api/me").status_code == 401
+
+
+def test_old_and_unknown_codes_are_refused(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        old = studio.invitations.make(["mark"], seconds=-1.0)
+        for code in (old, "guessed", ""):
+            assert visitor(studio).post("/api/enter", json={"code": code}).status_code == 404
+
+
+def test_neither_codes_nor_cookies_are_kept(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], uses=2, seconds=60.0)
+        client = visitor(studio)
+        client.post("/api/enter", json={"code": code})
+        (cookie,) = client.cookies.jar
+        studio.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        kept = b"".join(file.read_bytes() for file in (tmp_path / "studio").iterdir() if file.is_file())
+        assert code.encode() not in kept
+        assert cookie.value is not None and cookie.value.encode() not in kept
+
+
+def test_a_platform_id_finds_the_same_person_again(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], uses=3, seconds=60.0)
+        entrance = {"code": code, "platform": {"PROLIFIC_PID": "abc"}}
+        people = {visitor(studio).post("/api/enter", json=entrance).json()["person"] for _ in range(2)}
+        assert len(people) == 1
+        refused = visitor(studio).post("/api/enter", json={"code": code, "platform": {"email": "a@b.c"}})
+        assert refused.status_code == 422
+
+
+def test_the_researchers_code_ends_with_the_next_start(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        first, second = studio.researcher_code(), studio.researcher_code()
+        assert visitor(studio).post("/api/enter", json={"code": first}).status_code == 404
+        entered = visitor(studio).post("/api/enter", json={"code": second})
+        assert entered.json()["person"] == "p-root"
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", f"http://127.0.0.1:{PORT + 1}", "null", None])
+def test_a_post_from_another_origin_is_refused(tmp_path: Path, origin: str | None) -> None:
+    with open_studio(tmp_path) as studio:
+        code = studio.invitations.make(["mark"], seconds=60.0)
+        assert visitor(studio, origin).post("/api/enter", json={"code": code}).status_code == 403
+        assert studio.invitations.find(code) is not None, "the code was used up"
+
+
+def test_a_foreign_host_is_refused(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        client = logged_in(studio, "mark")
+        for host in ("evil.example", f"evil.example:{PORT}", "127.0.0.1"):
+            answer = client.get("/api/me", headers={"host": host})
+            assert answer.status_code == 403 and "p-" not in answer.text
+
+
+def test_a_socket_from_another_origin_is_refused(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        client = visitor(studio, "http://evil.example")
+        with pytest.raises(WebSocketDisconnect) as refused, client.websocket_connect("/live/a/solver"):
+            pass
+        assert refused.value.code == 1008
+
+
+def test_every_answer_carries_the_policy(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        client = visitor(studio)
+        for path in ("/", "/static/base.css", "/api/me", "/nowhere"):
+            headers = client.get(path).headers
+            assert "default-src 'self'" in headers["content-security-policy"]
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_too_many_entrances_and_too_large_bodies_are_refused(tmp_path: Path) -> None:
+    config = StudioConfig(limits=StudioLimits(entrances_per_minute=3))
+    with open_studio(tmp_path, config) as studio:
+        client = visitor(studio)
+        answers = [client.post("/api/enter", json={"code": "guessed"}).status_code for _ in range(5)]
+        assert answers == [404, 404, 404, 429, 429]
+        assert client.post("/api/enter", content=b"x" * 65_000).status_code == 413
+
+
+def test_files_are_not_found_by_path(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        client = visitor(studio)
+        for path in ("../web/server.py", "%2e%2e/web/server.py", "/etc/passwd", "words", "nothing.js"):
+            assert client.get(f"/static/{path}").status_code == 404
+
+
+def test_a_second_studio_is_refused(tmp_path: Path) -> None:
+    with (
+        open_studio(tmp_path),
+        pytest.raises(StudioConflict, match="served by a studio already"),
+        open_studio(tmp_path),
+    ):
+        pass
+
+
+def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+    with open_studio(tmp_path):
+        pass
+    database = sqlite3.connect(tmp_path / "studio" / "studio.db")
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(ValueError, match="version 99"), open_studio(tmp_path):
+        pass
+
+
+def test_the_audit_log_holds_logins(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        logged_in(studio, "mark")
+        lines = (tmp_path / "studio" / "audit.jsonl").read_text().splitlines()
+        assert [json.loads(line)["event"] for line in lines] == ["login"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"host": "0.0.0.0"}, "studio.tls_cert=FILE"),
+        ({"host": "studio.example.org"}, "studio.behind_proxy=true"),
+        ({"behind_proxy": True}, "studio.origins"),
+        ({"tls_cert": "a.pem"}, "belong together"),
+        ({"origins": ("https://a.org/path",)}, "without a path"),
+    ],
+)
+def test_settings_that_let_others_read_along_are_refused(settings: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        StudioConfig(**settings)  # type: ignore[arg-type]
+
+
+def test_own_origins_are_enough_behind_a_proxy(tmp_path: Path) -> None:
+    config = StudioConfig(host="0.0.0.0", behind_proxy=True, origins=("https://studio.example.org",))
+    with open_studio(tmp_path, config) as studio:
+        code = studio.invitations.make(["mark"], seconds=60.0)
+        there = {"host": "studio.example.org", "origin": "https://studio.example.org"}
+        entered = visitor(studio).post("/api/enter", json={"code": code}, headers=there)
+        assert entered.status_code == 200 and "Secure" in entered.headers["set-cookie"]
+        assert visitor(studio).get("/api/me", headers={"host": ORIGIN}).status_code == 403

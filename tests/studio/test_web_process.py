@@ -1,0 +1,43 @@
+"""The web process: what it prints, what it imports, who it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from studio_process import running, started
+from tiny_runs import refused, tiny
+
+
+def test_the_printed_address_lets_the_researcher_in(tmp_path: Path) -> None:
+    with started(tmp_path, {"name": "line"}) as studio:
+        with httpx2.Client(base_url=studio.origin, headers={"origin": studio.origin}) as client:
+            assert client.get("/").status_code == 200
+            assert client.post("/api/enter", json={"code": studio.code}).json()["person"] == "p-root"
+            assert "research" in client.get("/api/me").json()["roles"]
+        studio.process.terminate()
+        studio.process.wait(30)
+
+
+def test_the_web_process_imports_no_torch() -> None:
+    heavy = "{'torch', 'numba', 'mujoco', 'ray'}"
+    script = f"import sys, interplay.studio.web.server; sys.exit(', '.join({heavy} & set(sys.modules)) or 0)"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_beyond_loopback_without_tls_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("studio", tiny(tmp_path, "studio.host=0.0.0.0"), capsys, code=2)
+    assert "studio.tls_cert=FILE" in said and "studio.behind_proxy=true" in said
+
+
+def test_the_verb_becomes_the_web_process(tmp_path: Path) -> None:
+    verb = [sys.executable, "-c", "from interplay.launch.cli import console; console()", "studio"]
+    with running([*verb, *tiny(tmp_path, "studio.port=0")]) as studio:
+        assert httpx2.get(studio.origin).status_code == 200
+        settings = Path(f"/proc/{studio.process.pid}/cmdline").read_text()
+        assert "interplay.studio.web.server" in settings
+    assert (tmp_path / "run" / "config.json").exists()
