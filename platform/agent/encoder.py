@@ -18,7 +18,9 @@ class Encoded(NamedTuple):
 
     tokens: Tensor  # [N, S, W]
     mask: Tensor | None  # bool [N, S], False at padding; None: no padding
-    vision: Tensor | None  # [N, 2 C], image features before text conditioning; None if not requested
+    # None if not requested: [N, 2 C], image features before text conditioning; with `css_input=transformer` [N, S' W],
+    # the tokens of the image.
+    vision: Tensor | None
     language: Tensor | None  # [N, W], text features alone
 
 
@@ -65,6 +67,7 @@ class Encoder(nn.Module):
             self.place = nn.Parameter(torch.randn(self.tower.cells, config.width) * 0.3)
         if world.vector:
             self.senses = nn.Linear(world.vector, config.width)
+        self.width, self.pairs_tokens = config.width, config.css_input == "transformer"
         words = 2 * layout.utterance_length if world.utterances else 0
         cells = 0 if self.tower is None else self.tower.cells
         self.tokens = words + cells + bool(world.vector)  # S
@@ -80,8 +83,10 @@ class Encoder(nn.Module):
             parts.append(embedded)
             masks.append(mask)
         if self.tower is not None:
-            grid, vision_features = self.tower(observations["image"], language, vision)
+            grid, vision_features = self.tower(observations["image"], language, vision and not self.pairs_tokens)
             parts.append(self.cell(grid.flatten(2).transpose(1, 2)) + self.place)  # [N, C, h, w] -> [N, h w, W]
+            if vision and self.pairs_tokens:
+                vision_features = parts[-1].flatten(1)
         if self.senses is not None:
             parts.append(cast(Tensor, self.senses(observations["vector"]))[:, None, :])
         tokens = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
@@ -89,3 +94,12 @@ class Encoder(nn.Module):
             return Encoded(tokens, None, vision_features, language)
         unmasked = masks[0].new_ones(tokens.shape[0], tokens.shape[1] - masks[0].shape[1])
         return Encoded(tokens, torch.cat([masks[0], unmasked], dim=1), vision_features, language)
+
+    def paired(self, vision: Tensor, texts: Tensor) -> Encoded:
+        """The tokens of images [N, S' W] (`Encoded.vision`) together with those of any texts [N, 2 L]."""
+        assert self.words is not None
+        embedded, mask, language = self.words(texts.long())
+        cells = torch.unflatten(vision, -1, (-1, self.width))
+        tokens = torch.cat([embedded, cells.to(embedded.dtype)], dim=1)
+        unmasked = mask.new_ones(cells.shape[:2])
+        return Encoded(tokens, torch.cat([mask, unmasked], dim=1), None, language)

@@ -26,7 +26,10 @@ class ScalarHead(nn.Module):
 
 
 class MovementHead(nn.Module):
-    """An MLP that outputs the A distinct actions of a step at once, each of K independent categoricals."""
+    """The A distinct actions of a step, each of K categoricals, all independent given the core: an MLP.
+
+    A forward pass computes what depends on the core alone; `logits` and `sample` continue from its result.
+    """
 
     spread: Tensor
 
@@ -48,6 +51,72 @@ class MovementHead(nn.Module):
         flat = self.layers(core).view(*core.shape[:-1], self.actions, self.total)
         padded = functional.pad(flat, (0, 1), value=IMPOSSIBLE_LOGIT).index_select(-1, self.spread)
         return padded.view(*padded.shape[:-1], self.components, -1)
+
+    def logits(self, computed: Tensor, movement: Tensor) -> Tensor:
+        """The logits of each component of a movement [..., A, K], from the result of `forward`: [..., A, K, M]."""
+        return computed
+
+    def sample(self, computed: Tensor, noise: Noise, greedy: bool) -> tuple[Tensor, Tensor]:
+        """Draws movements from the result of `forward` [N, A, K, M]; `greedy` takes each component's mode.
+
+        Returns:
+            The movements, int64 [N, A, K], and the log-probability of each component, [N, A, K].
+        """
+        chosen = choose(computed, noise, greedy)
+        return chosen, movement_log_probs(computed, chosen)
+
+
+class AutoregressiveMovementHead(nn.Module):
+    """The A K components of a step's actions one after another, each conditioned on the core and on those before it.
+
+    A hidden layer is shared by all components (Neural Autoregressive Distribution Estimation, JMLR 2016)::
+
+        h_n = relu(W core + b + sum of E_m[a_m] over m < n),   logits of component n = V_n h_n + c_n
+
+    So scoring a movement is one product, and sampling adds one embedding a component. The embeddings start at zero, as
+    an independent head. Interface and shapes as in `MovementHead`.
+    """
+
+    offsets: Tensor
+    possible: Tensor
+
+    def __init__(self, inputs: int, hidden: int, layout: Layout) -> None:
+        super().__init__()
+        self.shape = (layout.actions_per_step, layout.components)
+        bins = torch.tensor(layout.bins).repeat(layout.actions_per_step)  # [A K]
+        self.hidden = nn.Linear(inputs, hidden)
+        self.chosen = nn.Embedding(int(bins.sum()), hidden)
+        nn.init.zeros_(self.chosen.weight)
+        bound = hidden**-0.5  # as in nn.Linear
+        self.weight = nn.Parameter(torch.empty(len(bins), hidden, int(bins.max())).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(len(bins), int(bins.max())).uniform_(-bound, bound))
+        self.register_buffer("offsets", bins.cumsum(0) - bins, persistent=False)
+        self.register_buffer("possible", torch.arange(int(bins.max())) < bins[:, None], persistent=False)
+
+    def forward(self, core: Tensor) -> Tensor:
+        """[..., inputs] -> [..., hidden], the hidden layer without the components before."""
+        return cast(Tensor, self.hidden(core))
+
+    def logits(self, computed: Tensor, movement: Tensor) -> Tensor:
+        """The logits of each component given the true ones before it: [..., A, K] -> [..., A, K, M]."""
+        before = self.chosen(movement.flatten(-2).long() + self.offsets).cumsum(-2)  # [..., A K, hidden]
+        before = functional.pad(before[..., :-1, :], (0, 0, 1, 0))
+        hidden = functional.relu(computed[..., None, :] + before)
+        found = torch.einsum("...nh,nhm->...nm", hidden, self.weight) + self.bias
+        found = found.masked_fill(~self.possible, IMPOSSIBLE_LOGIT)  # [..., A K, M]
+        return torch.unflatten(found, -2, self.shape)
+
+    def sample(self, computed: Tensor, noise: Noise, greedy: bool) -> tuple[Tensor, Tensor]:
+        """Draws movements component by component; `greedy` takes the mode of each, given those before it."""
+        chosen, log_probs = [], []
+        for weight, bias, possible, offset in zip(self.weight, self.bias, self.possible, self.offsets, strict=True):
+            logits = (functional.relu(computed) @ weight + bias).masked_fill(~possible, IMPOSSIBLE_LOGIT)  # [N, M]
+            drawn = choose(logits, noise, greedy)
+            log_probs.append(logits.log_softmax(-1).gather(-1, drawn[:, None])[:, 0])
+            computed = computed + self.chosen(drawn + offset)
+            chosen.append(drawn)
+        movement, log_prob = (torch.unflatten(torch.stack(parts, -1), -1, self.shape) for parts in (chosen, log_probs))
+        return movement, log_prob
 
 
 def movement_log_probs(logits: Tensor, movement: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from interplay.agent.encoder import Encoded, Encoder
-from interplay.agent.heads import MovementHead, ScalarHead
+from interplay.agent.heads import AutoregressiveMovementHead, MovementHead, ScalarHead
 from interplay.agent.language import LanguageHead
 from interplay.agent.mark_head import MarkHead
 from interplay.agent.observation import Layout
@@ -30,11 +30,11 @@ class AgentOutput(NamedTuple):
     """Outputs for [T, B] observations. Parts that the world does not have are None."""
 
     core: Tensor  # [T, B, D], the input of every head (except of a utility head without memory)
-    movement: Tensor | None  # logits [T, B, A, K, M]: see `MovementHead`
+    movement: Tensor | None  # [T, B, ...], of the movement head; `MovementHead.logits` continues from it
     gate: Tensor | None  # [T, B], logit of speaking
     value: Tensor  # [T, B]
     utility: Tensor | None  # [T, B]; only of a reward model with utility
-    vision: Tensor | None  # [T, B, 2 C], image features before text conditioning; only for CSS
+    vision: Tensor | None  # [T, B, E], what CSS reads of the image: see `Agent.match`
     language: Tensor | None  # [T, B, W], text features alone
 
 
@@ -42,7 +42,7 @@ class StepFeatures(NamedTuple):
     """Features of N single steps, before the recurrent core."""
 
     aggregate: Tensor  # [N, D / 2]
-    vision: Tensor | None  # [N, 2 C], image features before text conditioning; only for CSS
+    vision: Tensor | None  # [N, E], what CSS reads of the image: see `Agent.match`
     language: Tensor | None  # [N, W], text features alone
 
 
@@ -112,13 +112,13 @@ class PreviousActionEmbedding(nn.Module):
 class CSSDiscriminator(nn.Module):
     """Discriminates matching from mismatching pairs of vision and language (for the CSS loss)."""
 
-    def __init__(self, vision: int, language: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(vision + language, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        self.layers = nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
-    def forward(self, vision: Tensor, language: Tensor) -> Tensor:
-        """[..., C] and [..., W] -> the logit that they match, [...]."""
-        return cast(Tensor, self.layers(torch.cat([vision, language], dim=-1))[..., 0])
+    def forward(self, features: Tensor) -> Tensor:
+        """Features of pairs [..., inputs] -> the logit that they match, [...]."""
+        return cast(Tensor, self.layers(features)[..., 0])
 
 
 class Agent(nn.Module):
@@ -142,7 +142,8 @@ class Agent(nn.Module):
         self.aggregate = nn.Sequential(nn.Linear(features_in, config.lstm), nn.ReLU())
         self.memory = RecurrentCore(config.lstm, config.lstm)
         core = 2 * config.lstm  # design choice: the aggregate also bypasses the LSTM
-        self.movement = MovementHead(core, config.policy_hidden, layout) if world.movement else None
+        movement = MovementHead if config.movement == "independent" else AutoregressiveMovementHead
+        self.movement = movement(core, config.policy_hidden, layout) if world.movement else None
         self.language = (
             LanguageHead(core, config, vocabulary_size, layout.utterance_length) if world.utterances else None
         )
@@ -151,11 +152,10 @@ class Agent(nn.Module):
         self.utility = ScalarHead(utility_inputs, config.value_hidden) if utility else None
         self.marks = MarkHead(core, config.lstm) if marks else None  # has its own memory; see `MarkHead`
         tower = self.encoder.tower
-        self.css = (
-            CSSDiscriminator(2 * tower.channels, config.width, config.contrast_hidden)
-            if tower is not None and world.utterances
-            else None
-        )
+        self.css: CSSDiscriminator | None = None
+        if tower is not None and world.utterances:
+            pair = 2 * tower.channels + config.width if config.css_input == "tower" else self.mixer.width
+            self.css = CSSDiscriminator(pair, config.contrast_hidden)
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
         """The state at the start of an episode, [B, D]."""
@@ -182,6 +182,18 @@ class Agent(nn.Module):
         if self.previous is not None:
             features_in = torch.cat([features_in, self.previous(observations["previous"])], dim=-1)
         return StepFeatures(self.aggregate(features_in), encoded.vision, encoded.language)
+
+    def match(self, vision: Tensor, language: Tensor) -> Tensor:
+        """The logits that images and texts match, [N], for the CSS loss.
+
+        Args:
+            vision: [N, E], of `StepFeatures`.
+            language: [N, W], also of `StepFeatures`; with `css_input=transformer` the tokens heard and said, [N, 2 L].
+        """
+        assert self.css is not None
+        if self.config.css_input == "tower":
+            return cast(Tensor, self.css(torch.cat([vision, language], dim=-1)))
+        return cast(Tensor, self.css(self.mixer(self.encoder.paired(vision, language))))
 
     def unroll_core(
         self, features: StepFeatures, first: Tensor, state: RecurrentState[Tensor], step: Step = lstm_step

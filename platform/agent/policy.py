@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from interplay.agent.heads import choose, gate_log_prob, movement_log_probs
+from interplay.agent.heads import gate_log_prob
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Arrays, Layout
@@ -51,10 +51,10 @@ def act(
     lanes, layout = core.shape[0], agent.layout
     movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)
     movement_log_prob = core.new_zeros(lanes, layout.actions_per_step)
-    if output.movement is not None:
-        chosen = choose(output.movement[0], noise, greedy)
+    if agent.movement is not None and output.movement is not None:
+        chosen, log_probs = agent.movement.sample(output.movement[0], noise, greedy)
         movement = chosen.to(torch.int8)
-        movement_log_prob = movement_log_probs(output.movement[0], chosen).sum(-1)
+        movement_log_prob = log_probs.sum(-1)
     speak = torch.zeros(lanes, dtype=torch.bool, device=core.device)
     tokens = torch.full((lanes, layout.utterance_length), PAD, dtype=torch.int16, device=core.device)
     language_log_prob = core.new_zeros(lanes)

@@ -10,6 +10,8 @@ from interplay.episodes.vocabulary import TokenKind, VocabularyConfig
 MAX_WIDTH, MAX_LAYERS = 65_536, 1_000  # far above any agent that can be trained
 
 AttentionKind = Literal["full", "aggregate", "none"]
+MovementKind = Literal["independent", "autoregressive"]
+CSSInput = Literal["tower", "transformer"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,18 @@ class AgentConfig:
     # The recurrent core and the heads.
     lstm: int = 512
     utility_remembers: bool = True  # design choice: with memory, small reward models learn the elapsed time
+    # The components of a step's actions are drawn independently given the core, or one after another, each given those
+    # before it (the paper's policy is hierarchical; design choice: independent, which is faster).
+    movement: MovementKind = "independent"
     policy_hidden: int = 512
     value_hidden: int = 512
     decoder_width: int = 256
     decoder_layers: int = 2
     decoder_heads: int = 4
     contrast_hidden: int = 256  # the discriminator of matching vision and language
+    # What it reads: the tower's features and those of the text (design choice: cheap, and possible with text_film), or
+    # the output of the transformer for the tokens of both, which trains the transformer too.
+    css_input: CSSInput = "tower"
 
     def __post_init__(self) -> None:
         problems = self._sizes_out_of_range()
@@ -65,12 +73,28 @@ class AgentConfig:
             )
         if self.attention not in get_args(AttentionKind):
             problems.append(f"agent.attention={self.attention!r} is not one of {', '.join(get_args(AttentionKind))}")
+        if self.movement not in get_args(MovementKind):
+            problems.append(f"agent.movement={self.movement!r} is not one of {', '.join(get_args(MovementKind))}")
+        problems += self._unusable_css_input()
         if self.utterance_length < 2:
             problems.append(f"agent.utterance_length={self.utterance_length} leaves no room for a word and its end")
         if self.tokens not in get_args(TokenKind):
             problems.append(f"agent.tokens={self.tokens!r} is not one of {', '.join(get_args(TokenKind))}")
         if problems:
             raise ValueError("; ".join(problems))
+
+    def _unusable_css_input(self) -> list[str]:
+        """Settings with which the transformer cannot tell matching from mismatching pairs."""
+        if self.css_input not in get_args(CSSInput):
+            return [f"agent.css_input={self.css_input!r} is not one of {', '.join(get_args(CSSInput))}"]
+        if self.css_input == "transformer" and self.text_film:
+            return [
+                "agent.css_input=transformer with agent.text_film=true: the tokens of the image depend on its own text "
+                "already; set agent.text_film=false, or agent.css_input=tower"
+            ]
+        if self.css_input == "transformer" and self.attention == "none":
+            return ["agent.css_input=transformer with agent.attention=none: there is no transformer"]
+        return []
 
     def _sizes_out_of_range(self) -> list[str]:
         """Widths below 1 or above `MAX_WIDTH`, and numbers of layers out of range."""

@@ -62,6 +62,19 @@ class Forward:
             features = self._recomputed if self._config.recompute else self._encode
             return self.agent.unroll_core(features(fold_time(observations)), observations["first"], state, self._step)
 
+    def match(self, vision: Tensor, language: Tensor) -> Tensor:
+        """As `Agent.match`; the transformer runs in the precision of the forward pass, recomputed as its encoder."""
+        if self.agent.config.css_input == "tower":
+            return self.agent.match(vision, language)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
+            if not self._config.recompute:
+                return self.agent.match(vision, language).float()
+            pairs = zip(*(part.chunk(self._config.recompute) for part in (vision, language)), strict=True)
+            logits = [
+                checkpoint(self.agent.match, *pair, use_reentrant=False, preserve_rng_state=False) for pair in pairs
+            ]
+            return torch.cat(logits).float()
+
     def _recomputed(self, observations: dict[str, Tensor]) -> StepFeatures:
         """`Agent.encode` with recomputed activations: a third more arithmetic, memory for one chunk of steps."""
         keys = list(observations)

@@ -192,6 +192,7 @@ class Learner:
             objective,
             self.group.gather,
             self._mark_logits(output.core[:, lanes:], batch.demonstrated),
+            self.forward.match,
         )
         return terms
 

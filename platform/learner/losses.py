@@ -120,7 +120,7 @@ def css(
     *,
     discriminator: Callable[[Tensor, Tensor], Tensor],
     vision: Tensor,
-    language: Tensor,
+    language: Tensor | None,
     text: Tensor,
     mask: Tensor,
     permutation: Tensor,
@@ -135,7 +135,7 @@ def css(
 
     Args:
         discriminator: (vision [N, E], language [N, F]) -> logits [N] of matching.
-        vision, language: float [T, B, E] and [T, B, F].
+        vision, language: float [T, B, E] and [T, B, F]. Without `language` the discriminator gets the tokens [N, L].
         text: int [T, B, L], the tokens that `language` embeds, padded with `pad`.
         mask: bool [T, B], rows that may form pairs.
         permutation: int64 [B], the lane whose language is paired with each lane's vision: see `shuffled_lanes`.
@@ -144,7 +144,7 @@ def css(
     """
     check_shapes(
         vision=(vision, "float [T, B, E]"),
-        language=(language, "float [T, B, F]"),
+        **({} if language is None else {"language": (language, "float [T, B, F]")}),
         text=(text, "int [T, B, L]"),
         mask=(mask, "bool [T, B]"),
         permutation=(permutation, "int64 [B]"),
@@ -156,9 +156,10 @@ def css(
         vision,
     )
 
-    other = gather(language)[:, permutation.to(language.device)]
+    read = text.to(vision.device) if language is None else language
+    other = gather(read)[:, permutation.to(read.device)]
     pairs_vision = torch.cat([vision[matching], vision[mismatching]])  # [N, E]
-    pairs_language = torch.cat([language[matching], other[mismatching]])
+    pairs_language = torch.cat([read[matching], other[mismatching]])
     logits = discriminator(pairs_vision, pairs_language)
     count = len(matching[0])
     same, different = logits[:count], logits[count:]

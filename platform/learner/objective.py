@@ -118,6 +118,7 @@ def demonstration_terms(
     config: ObjectiveConfig,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
     mark_logits: Tensor | None = None,
+    match: Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Iterator[Term]:
     """Yields the cloning and CSS terms, and the term of the marks if the agent is a reward model.
 
@@ -128,20 +129,22 @@ def demonstration_terms(
         rows: a dataset unroll.
         permutation: int64 [b], index of the lane whose language is paired with each lane's vision.
         gather: see `interplay.learner.losses.css`.
+        match: as `Agent.match`, which is the default.
     """
     host, arrays, weights = rows.host, rows.device, config.weights
     mask = arrays["cloned"] & ~arrays["last"]
-    if output.movement is not None:
-        log_probs = movement_log_probs(output.movement, arrays["movement"])
+    if agent.movement is not None and output.movement is not None:
+        logits = agent.movement.logits(output.movement, arrays["movement"])
+        log_probs = movement_log_probs(logits, arrays["movement"])
         loss = losses.movement_cloning(log_probs=log_probs, mask=mask, reduce=config.cloning)
         yield Term("movement_cloning", (Mean(loss, mask.sum()),), weights.movement_cloning, {})
     if agent.language is not None and output.gate is not None:
         yield _language_cloning(agent, output, rows, mask, config)
-    if agent.css is not None and output.vision is not None and output.language is not None:
+    if agent.css is not None and output.vision is not None:
         contrast = losses.css(
-            discriminator=agent.css,
+            discriminator=agent.match if match is None else match,
             vision=output.vision,
-            language=output.language,
+            language=output.language if agent.config.css_input == "tower" else None,
             text=torch.cat([host["heard"], host["said"]], dim=-1),
             mask=host.get("untouched", torch.ones_like(host["last"])),
             permutation=permutation,

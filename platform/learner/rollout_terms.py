@@ -48,7 +48,10 @@ def rollout_terms(
     """
     arrays, weights = rows.device, config.weights
     mask = valid_steps(last=arrays["last"])
-    heads = _heads(agent, output, rows)
+    logits = None  # of the components of the movement
+    if agent.movement is not None and output.movement is not None:
+        logits = agent.movement.logits(output.movement, arrays["movement"])
+    heads = _heads(agent, output, logits, rows)
     trace = _trace(heads, output, arrays, mask, config)
     for head, weight in (("movement", weights.movement_policy), ("language", weights.language_policy)):
         if head in heads:
@@ -58,7 +61,7 @@ def rollout_terms(
         kl = losses.gate_kl(logits=output.gate[:-1], reference_logits=arrays["reference_gate"][:-1], mask=mask)
         yield Term("gate_kl", (Mean(kl, mask.sum()),), weights.gate_kl, {})
     if weights.entropy:
-        yield _entropy_term(output, mask, weights.entropy)
+        yield _entropy_term(logits, output.gate, mask, weights.entropy)
 
 
 def effective_shares(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -72,12 +75,12 @@ def effective_shares(metrics: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _heads(agent: Agent, output: AgentOutput, rows: UnrollTensors) -> dict[str, HeadActions]:
+def _heads(agent: Agent, output: AgentOutput, logits: Tensor | None, rows: UnrollTensors) -> dict[str, HeadActions]:
     """The actions of each head: the movement in A parts, the language in one."""
     arrays = rows.device
     log_probs: dict[str, Tensor] = {}
-    if output.movement is not None:
-        log_probs["movement"] = movement_log_probs(output.movement, arrays["movement"]).sum(-1)
+    if logits is not None:
+        log_probs["movement"] = movement_log_probs(logits, arrays["movement"]).sum(-1)
     if agent.language is not None and output.gate is not None:
         words = agent.language.utterance_log_probs(output.core, rows.host["spoke"], arrays["tokens"])
         log_probs["language"] = (gate_log_prob(output.gate, arrays["spoke"]) + words)[:, :, None]
@@ -158,13 +161,17 @@ def _statistics(prefix: str, log_ratio: Tensor, mask: Tensor, clip: float) -> di
     return each_mean({f"{prefix}{name}": value for name, value in found.items()}, mask.sum())
 
 
-def _entropy_term(output: AgentOutput, mask: Tensor, weight: float) -> Term:
-    """Minus the entropy of a step: that of all components of the movement, plus that of the gate."""
+def _entropy_term(logits: Tensor | None, gate: Tensor | None, mask: Tensor, weight: float) -> Term:
+    """Minus the entropy of a step: that of all components of the movement, plus that of the gate.
+
+    With an autoregressive movement, the entropy of a component is that given the components drawn before it, which on
+    policy is an unbiased estimate.
+    """
     entropies: dict[str, Tensor] = {}
-    if output.movement is not None:
-        entropies["movement_entropy"] = movement_entropy(output.movement[:-1]).sum((-1, -2))
-    if output.gate is not None:
-        entropies["gate_entropy"] = gate_entropy(output.gate[:-1])
+    if logits is not None:
+        entropies["movement_entropy"] = movement_entropy(logits[:-1]).sum((-1, -2))
+    if gate is not None:
+        entropies["gate_entropy"] = gate_entropy(gate[:-1])
     means = {name: Mean(masked_mean(entropy, mask), mask.sum()) for name, entropy in entropies.items()}
     loss = tuple(Mean(-mean.value, mean.over) for mean in means.values())
     return Term("entropy", loss, weight, {name: (mean,) for name, mean in means.items()})

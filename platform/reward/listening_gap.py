@@ -127,9 +127,10 @@ def log_likelihoods(
 def _of_steps(agent: Agent, output: AgentOutput, batch: dict[str, Tensor]) -> Tensor:
     """Log-likelihoods of movement and words at each step [2, T, B]; NaN for what the world does not have."""
     movement = words = torch.full(batch["last"].shape, torch.nan, device=agent.device)
-    if output.movement is not None:
+    if agent.movement is not None and output.movement is not None:
         check_shapes(movement=(batch["movement"], "int8 [T, B, A, K]"))
-        movement = movement_log_probs(output.movement, batch["movement"]).flatten(2).sum(-1)
+        logits = agent.movement.logits(output.movement, batch["movement"])
+        movement = movement_log_probs(logits, batch["movement"]).flatten(2).sum(-1)
     if output.gate is not None and agent.language is not None:
         check_shapes(spoke=(batch["spoke"], "bool [T, B]"), tokens=(batch["tokens"], "int16 [T, B, L]"))
         words = gate_log_prob(output.gate, batch["spoke"])

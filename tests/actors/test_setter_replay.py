@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import io
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
 import torch
 from fake_world import (
     LENGTH,
+    TINY,
     WORDS,
     LineTask,
     LineWorld,
@@ -32,6 +34,7 @@ from interplay.actors.seats import ScriptedSeat
 from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
+from interplay.agent.sizes import MovementKind
 from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.agent.weights import export_weights
 from interplay.env import registry
@@ -159,15 +162,18 @@ def assert_on_policy(agent: Agent, unroll: Unroll) -> None:
     with torch.no_grad():
         output, _ = agent(observations, unroll.state.to_tensors())
         assert output.movement is not None and output.gate is not None and agent.language is not None
-        movement = movement_log_probs(output.movement, arrays["movement"]).sum(-1)
+        assert agent.movement is not None
+        logits = agent.movement.logits(output.movement, arrays["movement"])
+        movement = movement_log_probs(logits, arrays["movement"]).sum(-1)
         words = agent.language.utterance_log_probs(output.core, arrays["spoke"], arrays["tokens"])
         language = gate_log_prob(output.gate, arrays["spoke"]) + words
     for ours, key in ((movement, "movement_log_prob"), (language, "language_log_prob")):
         torch.testing.assert_close(ours[:-1].exp(), arrays[key][:-1].exp(), rtol=1e-4, atol=1e-6)
 
 
-def test_on_policy_all_ratios_are_one(snapshot: Snapshot) -> None:
-    agent = tiny_agent(LineWorld())
+@pytest.mark.parametrize("movement", get_args(MovementKind))
+def test_on_policy_all_ratios_are_one(snapshot: Snapshot, movement: MovementKind) -> None:
+    agent = tiny_agent(LineWorld(), config=dataclasses.replace(TINY, movement=movement))
     actor = actor_of(snapshot, agent=agent)
     for _ in range(5):
         unroll = actor.unroll()
@@ -192,10 +198,12 @@ def through_a_file(state: Any) -> Any:
     return torch.load(file, weights_only=True)
 
 
+@pytest.mark.parametrize("movement", get_args(MovementKind))
 @pytest.mark.parametrize("before", [0, 1, 3])
-def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int) -> None:
-    straight, resumed = (actor_of(snapshot, first_steps=[2, 6, 3]) for _ in range(2))
-    straight.load_weights(export_weights(tiny_agent(LineWorld())), version=3)
+def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int, movement: MovementKind) -> None:
+    agent = tiny_agent(LineWorld(), config=dataclasses.replace(TINY, movement=movement))
+    straight, resumed = (actor_of(snapshot, agent=copy.deepcopy(agent), first_steps=[2, 6, 3]) for _ in range(2))
+    straight.load_weights(export_weights(agent), version=3)
     for _ in range(before):
         straight.unroll()
     resumed.load_state(through_a_file(straight.state()))

@@ -1,10 +1,11 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from interplay.agent.heads import choose, gate_log_prob, movement_entropy, movement_log_probs
+from interplay.agent.heads import MovementHead, choose, gate_log_prob, movement_entropy, movement_log_probs
 from interplay.agent.image_tower import ImageTower
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
@@ -28,6 +29,7 @@ SMALL_NANO = AgentConfig(
 )  # fmt: skip
 
 SMALL_FLAT = replace(SMALL, attention="none")
+SMALL_PAPER = replace(SMALL, movement="autoregressive", css_input="transformer")
 
 
 def spec(
@@ -100,7 +102,9 @@ def test_nano_is_small(image: tuple[int, int, int]) -> None:
     assert sum(parameter.numel() for parameter in agent.parameters()) <= 550_000
 
 
-@pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
+@pytest.mark.parametrize(
+    "config", [SMALL, SMALL_NANO, SMALL_FLAT, SMALL_PAPER], ids=["full", "aggregate", "none", "paper"]
+)
 @pytest.mark.parametrize("world", WORLDS)
 def test_an_unroll_equals_its_steps(world: str, config: AgentConfig) -> None:
     agent = agent_of(WORLDS[world], config, utility=True)
@@ -188,6 +192,46 @@ def test_vision_has_not_seen_the_text() -> None:
     assert not torch.equal(before.language, after.language)
 
 
+def gradients_of_css(config: AgentConfig) -> set[str]:
+    """The parameters that the logits of matching pairs depend on."""
+    agent = agent_of(spec(), config)
+    observations = observations_of(agent.layout, 1, 4)
+    output, _ = agent(observations, agent.initial_state(4))
+    assert output.vision is not None and output.language is not None
+    language = output.language[0]
+    if config.css_input == "transformer":
+        language = torch.cat([observations["heard"], observations["said"]], -1)[0]
+    agent.match(output.vision[0], language).sum().backward()
+    return {name for name, parameter in agent.named_parameters() if parameter.grad is not None}
+
+
+def test_css_after_the_transformer_trains_it_and_the_whole_tower() -> None:
+    tower, transformer = gradients_of_css(SMALL), gradients_of_css(SMALL_PAPER)
+    last_stage = {"encoder.tower.stages.1.0.first.weight", "encoder.cell.weight"}
+    assert not [name for name in tower if name.startswith("mixer.")] and not last_stage & tower
+    assert {"mixer.queries", "mixer.blocks.1.attention.query.weight", "encoder.words.word.weight"} <= transformer
+    assert last_stage < transformer
+
+
+def test_a_pair_after_the_transformer_is_the_image_under_that_text() -> None:
+    """The pair of an image and its own text gives the transformer what the forward pass gives it."""
+    agent = agent_of(spec(), SMALL_PAPER)
+    observations = observations_of(agent.layout, 2, 4)
+    output, _ = agent(observations, agent.initial_state(4))
+    assert output.vision is not None and agent.css is not None
+    texts = torch.cat([observations["heard"], observations["said"]], -1)[1]
+    encoded = agent.encoder({key: value[1] for key, value in observations.items()})
+    torch.testing.assert_close(agent.match(output.vision[1], texts), agent.css(agent.mixer(encoded)))
+    own, other = (agent.match(output.vision[1], given) for given in (texts, texts.roll(1, 0)))
+    assert not torch.isclose(own, other).any()
+
+
+@pytest.mark.parametrize("changes", [{"text_film": True}, {"attention": "none"}, {"css_input": "tokens"}], ids=str)
+def test_an_agent_that_cannot_contrast_after_the_transformer_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"agent\.css_input"):
+        replace(SMALL_PAPER, **changes)
+
+
 @pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
 def test_padding_is_not_read(config: AgentConfig) -> None:
     """Lanes with and without text share a batch: what one says must not depend on the other's padding."""
@@ -208,6 +252,7 @@ def test_movement_log_probs_against_each_components_own_softmax() -> None:
     assert output.movement is not None and agent.movement is not None
     movement = observations["previous"]
     found = movement_log_probs(output.movement, movement)
+    assert isinstance(agent.movement, MovementHead)
     flat = agent.movement.layers(output.core).unflatten(-1, (2, sum(BINS)))
     for k, logits in enumerate(flat.split(list(BINS), dim=-1)):
         categorical = torch.distributions.Categorical(logits=logits)
@@ -216,10 +261,12 @@ def test_movement_log_probs_against_each_components_own_softmax() -> None:
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-@pytest.mark.parametrize("config", [SMALL, SMALL_NANO, SMALL_FLAT], ids=["full", "aggregate", "none"])
+@pytest.mark.parametrize(
+    "config", [SMALL, SMALL_NANO, SMALL_FLAT, SMALL_PAPER], ids=["full", "aggregate", "none", "paper"]
+)
 def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, greedy: bool) -> None:
     agent = agent_of(spec(), config)
-    assert agent.language is not None
+    assert agent.language is not None and agent.movement is not None
     observations = observations_of(agent.layout, 5, 8)
     output, _ = agent(observations, agent.initial_state(8))
     with torch.no_grad():  # so that about half of the steps speak
@@ -232,7 +279,8 @@ def test_what_acting_reports_is_what_learning_recomputes(config: AgentConfig, gr
         step = {key: value[t : t + 1] for key, value in observations.items()}
         decision = act(agent, step, state, Noise.of(generator, 8), greedy)
         state = decision.state
-        expected = movement_log_probs(output.movement[t], torch.from_numpy(decision.movement)).sum(-1)
+        movement = torch.from_numpy(decision.movement)
+        expected = movement_log_probs(agent.movement.logits(output.movement[t], movement), movement).sum(-1)
         torch.testing.assert_close(torch.from_numpy(decision.movement_log_prob), expected)
         assert (decision.movement < BINS).all() and (decision.movement >= 0).all()
         speak, tokens = torch.from_numpy(decision.speak), torch.from_numpy(decision.tokens)

@@ -48,7 +48,10 @@ def test_every_choice_of_every_group_composes(file: str) -> None:
 
 def test_the_papers_settings_are_the_papers() -> None:
     config = compose(["experiment=paper"])
-    assert config.agent == replace(SIZES["71m"], vocabulary=VocabularyConfig(limit=10_000, least_count=2))
+    vocabulary = VocabularyConfig(limit=10_000, least_count=2)
+    assert config.agent == replace(
+        SIZES["71m"], vocabulary=vocabulary, movement="autoregressive", css_input="transformer"
+    )
     reinforce = config.reinforce
     assert (reinforce.actor.lanes, reinforce.actor.steps, reinforce.actor.episode_steps) == (96, 50, 1125)
     for stage in config.training_stages.values():
@@ -211,7 +214,7 @@ def test_a_size_with_overrides() -> None:
     agent = compose(["agent=5m", "agent.layers=3"]).agent
     assert agent.layers == 3
     assert agent.width == SIZES["5m"].width
-    assert compose(["experiment=paper", "agent=nano"]).agent.channels == SIZES["nano"].channels
+    assert compose(["experiment=paper", "agent=5m"]).agent.channels == SIZES["5m"].channels
 
 
 def test_a_preset_for_the_demo_goes_with_another_world() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from fake_world import TINY, LineWorld, tiny_agent
+from torch.nn.functional import softplus
 
 from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.observation import Arrays
@@ -19,6 +20,7 @@ from interplay.agent.unroll import Unroll, allocate_demonstration, allocate_roll
 from interplay.learner.batch import to_tensors
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
+from interplay.learner.losses import shuffled_lanes
 from interplay.learner.objective import LossWeights, ObjectiveConfig
 
 STEPS, LANES = 6, 3
@@ -75,6 +77,25 @@ def learner_of(agent: Agent, config: LearnerConfig = CONFIG, seed: int = 0) -> L
 
 def weighing(**weights: float) -> LearnerConfig:
     return LearnerConfig(ObjectiveConfig(LossWeights(**weights)), learning_rate=1e-3)
+
+
+def test_css_after_the_transformer_is_the_slow_cross_entropy_of_pairs() -> None:
+    agent = tiny_agent(LineWorld(), config=dataclasses.replace(TINY, text_film=False, css_input="transformer"))
+    shown = demonstrated(agent)
+    observations = {key: torch.from_numpy(shown.arrays[key]) for key in agent.layout.observations(0, 0)}
+    output, _ = agent(observations, agent.initial_state(LANES))
+    texts = torch.from_numpy(np.concatenate([shown.arrays["heard"], shown.arrays["said"]], -1))
+    other = shuffled_lanes(LANES, torch.Generator().manual_seed(0))
+    assert output.vision is not None
+    same, different = [], []
+    with torch.no_grad():
+        for t, b in np.ndindex(*texts.shape[:2]):
+            pair, wrong = (agent.match(output.vision[t, b][None], texts[t, lane][None]) for lane in (b, other[b]))
+            same += [float(softplus(-pair))] if texts[t, b].any() else []
+            readable = texts[t, other[b]].any() and not torch.equal(texts[t, other[b]], texts[t, b])
+            different += [float(softplus(wrong))] if readable else []
+    found = learner_of(agent).update(demonstrated=shown)["css"]
+    assert found == pytest.approx((np.mean(same) + np.mean(different)) / 2, rel=1e-4)
 
 
 def weights_of(agent: Agent) -> dict[str, torch.Tensor]:

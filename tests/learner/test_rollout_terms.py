@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pytest
 import torch
-from fake_world import LineWorld, tiny_agent
+from fake_world import TINY, LineWorld, tiny_agent
 from test_learner import forward, learner_of, rollout
 
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
+from interplay.agent.sizes import MovementKind
 from interplay.agent.unroll import Unroll
 from interplay.learner.batch import to_tensors
 from interplay.learner.config import LearnerConfig
@@ -27,9 +28,11 @@ def slow_movement_policy(agent: Agent, unroll: Unroll, ratio: str) -> float:
     """The movement's policy gradient loss, number by number."""
     rows, output = to_tensors(unroll, torch.device("cpu")), forward(agent, unroll)
     assert output.movement is not None and output.gate is not None and agent.language is not None
+    assert agent.movement is not None
     arrays = rows.host
     with torch.no_grad():
-        actions = movement_log_probs(output.movement, arrays["movement"]).sum(-1)
+        logits = agent.movement.logits(output.movement, arrays["movement"])
+        actions = movement_log_probs(logits, arrays["movement"]).sum(-1)
         words = agent.language.utterance_log_probs(output.core, arrays["spoke"], arrays["tokens"])
         language = gate_log_prob(output.gate, arrays["spoke"]) + words - arrays["language_log_prob"]
     ratios = actions - arrays["movement_log_prob"]
@@ -52,9 +55,10 @@ def slow_movement_policy(agent: Agent, unroll: Unroll, ratio: str) -> float:
     return total / int(mask.sum())
 
 
+@pytest.mark.parametrize("movement", get_args(MovementKind))
 @pytest.mark.parametrize("ratio", ["joint", "head", "action"])
-def test_each_ratio_is_the_slow_sum(ratio: Ratio) -> None:
-    agent = tiny_agent(LineWorld())
+def test_each_ratio_is_the_slow_sum(ratio: Ratio, movement: MovementKind) -> None:
+    agent = tiny_agent(LineWorld(), config=replace(TINY, movement=movement))
     earned = rollout(agent)
     earned.arrays["movement_log_prob"][:] += 0.8  # so that ratios lie on both sides of the clip
     expected = slow_movement_policy(agent, earned, ratio)

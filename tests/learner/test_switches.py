@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from fake_world import LineWorld, tiny_agent
+from fake_world import TINY, LineWorld, tiny_agent
 from test_learner import LANES, demonstrated, learner_of, rollout
 
 from interplay.agent.network import Agent
 from interplay.agent.policy import tensors
+from interplay.agent.sizes import AgentConfig
 from interplay.learner import forward
 from interplay.learner.config import LearnerConfig
 from interplay.learner.device import find_device
@@ -31,9 +32,9 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forward, "COMPILE_BACKEND", "aot_eager")
 
 
-def update(**switches: Any) -> Told:
+def update(config: AgentConfig = TINY, **switches: Any) -> Told:
     """Metrics and the whole gradient of one update."""
-    agent = tiny_agent(LineWorld(), utility=True)
+    agent = tiny_agent(LineWorld(), utility=True, config=config)
     learner = learner_of(agent, LearnerConfig(learning_rate=1e-3, **switches))
     metrics = learner.update(demonstrated=demonstrated(agent), rollout=rollout(agent))
     gradients = [parameter.grad for parameter in agent.parameters() if parameter.grad is not None]
@@ -55,6 +56,13 @@ def assert_near(told: Told, plain: Told, tolerance: float) -> None:
 @pytest.mark.parametrize("switch", [{"channels_last": True}, {"recompute": 3}], ids=str)
 def test_a_setting_that_only_moves_the_computation_keeps_the_results(switch: dict[str, Any], plain: Told) -> None:
     assert_near(update(**switch), plain, 1e-5)
+
+
+@pytest.mark.parametrize("switch", [{"recompute": 3}, {"precision": "bf16"}], ids=str)
+def test_css_after_the_transformer_is_computed_as_the_forward_pass(switch: dict[str, Any]) -> None:
+    after = dataclasses.replace(TINY, text_film=False, css_input="transformer")
+    tolerance = 0.05 if "precision" in switch else 1e-5
+    assert_near(update(config=after, **switch), update(config=after), tolerance)
 
 
 def test_chunks_are_computed_again_one_by_one() -> None:
