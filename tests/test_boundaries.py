@@ -55,6 +55,15 @@ COMMAI_LAYERS = (
 )
 COMMAI = PurePosixPath("env/commai")
 
+# The same for the folders and modules of env/voxel.
+VOXEL_LAYERS = (
+    {"space", "commands", "dynamics"},
+    {"gaze", "matching"},
+    {"body"},
+    {"building", "controls"},
+)
+VOXEL = PurePosixPath("env/voxel")
+
 # The two halves of one contract: a world names its tasks, a task is carried out in a world.
 ALLOWED_CYCLES = ({"env.task", "env.world"},)
 
@@ -74,7 +83,7 @@ HOMES = {
     "uvicorn": ("studio",),
     "websockets": ("studio",),
     "simplejpeg": ("studio",),
-    "numba": ("env/playhouse", "launch/doctor.py"),
+    "numba": ("env/compiled.py", "launch/doctor.py"),
 }
 
 
@@ -181,6 +190,14 @@ def test_imports_inside_commai_go_one_way() -> None:
     names = {place: "tasks" if name == "worlds" else name for place, name in names.items()}
     assert set(names.values()) == set().union(*COMMAI_LAYERS), "a module without a rank, or a rank without a module"
     wrong = upward(names, COMMAI_LAYERS)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_imports_inside_the_voxel_world_go_one_way() -> None:
+    places = [place for place, _ in sources() if place.is_relative_to(VOXEL) and place != VOXEL / "__init__.py"]
+    names = {place: place.relative_to(VOXEL).parts[0].removesuffix(".py") for place in places}
+    assert set(names.values()) == set().union(*VOXEL_LAYERS), "a module without a rank, or a rank without a module"
+    wrong = upward(names, VOXEL_LAYERS)
     assert not wrong, "\n".join(wrong)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interplay.env.arrays import Float32Array, Int32Array
-from interplay.env.playhouse.render.kernels import compiled, inlined
+from interplay.env.compiled import compiled, inlined
 
 BOX, ELLIPSOID, CYLINDER, CONE, ROOM, SHADOW = 0, 1, 2, 3, 4, 5
 PRIMITIVE_KINDS = {"box": BOX, "ellipsoid": ELLIPSOID, "cylinder": CYLINDER, "cone": CONE}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Int32Array
-from interplay.env.playhouse.render.kernels import compiled, inlined
+from interplay.env.compiled import compiled, inlined
 from interplay.env.playhouse.render.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW
 
 FLOOR_PATTERNS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5, "mats": 6}

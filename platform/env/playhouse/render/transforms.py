@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from interplay.env.arrays import Float32Array, Int32Array
-from interplay.env.playhouse.render.kernels import compiled, inlined
+from interplay.env.compiled import compiled, inlined
 from interplay.env.playhouse.render.raycast import ROOM
 
 

@@ -1,4 +1,4 @@
-"""Numba decorators of the renderer: no GIL, and compiled code cached between processes.
+"""Numba decorators of the worlds: no GIL, and compiled code cached between processes.
 
 Numba's cache key is the modification time of the function's own file, so a compiled function must not call a compiled
 function of another file: an edit there would not invalidate the cache. This is why small helpers exist in two files.

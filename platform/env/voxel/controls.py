@@ -1,0 +1,155 @@
+"""Control schemes: components of the agent's movement, and their conversion to commands.
+
+`human` walks and jumps in 5 frames a step, `discrete` moves by cells, `fly` flies through blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from interplay.core.settings_validation import did_you_mean
+from interplay.env.arrays import Float64Array
+from interplay.env.voxel.body import Way
+from interplay.env.voxel.commands import LENGTH, Command
+from interplay.env.world import Component, Movement
+
+Control = Literal["human", "discrete", "fly"]
+MU = 20.0  # curvature of the mu-law
+_ANGLES = (-45.0, -15.0, 0.0, 15.0, 45.0)
+_SIGNS = (-1.0, 0.0, 1.0)
+_FINE_SIGNS = (-1.0, -0.25, 0.0, 0.25, 1.0)
+_SWITCH = (0.0, 1.0)
+_HOTBAR = tuple(float(color) for color in range(7))
+
+
+class _Part(NamedTuple):
+    """One component: its name, the field of `Command` that it sets, and the value of each bin."""
+
+    name: str
+    sets: str
+    values: tuple[float, ...]
+
+    @property
+    def component(self) -> Component:
+        return Component(self.name, len(self.values), self.values.index(0.0))
+
+
+def _mu_law(bins: int, most: float) -> tuple[float, ...]:
+    """Values from -most to most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
+    x = np.linspace(-1.0, 1.0, bins)
+    return tuple((np.sign(x) * ((1 + MU) ** np.abs(x) - 1) / MU * most).tolist())
+
+
+_HANDS = (_Part("attack", "attack", _SWITCH), _Part("use", "use", _SWITCH), _Part("hotbar", "select", _HOTBAR))
+_PARTS: Mapping[str, tuple[_Part, ...]] = {
+    "human": (
+        _Part("forward", "forward", _SIGNS),
+        _Part("strafe", "strafe", _SIGNS),
+        _Part("jump", "jump", _SWITCH),
+        _Part("yaw", "yaw", _mu_law(11, 15.0)),
+        _Part("pitch", "pitch", _mu_law(11, 10.0)),
+        *_HANDS,
+    ),
+    "discrete": (
+        _Part("move", "forward", _SIGNS),
+        _Part("strafe", "strafe", _SIGNS),
+        _Part("jump", "jump", _SWITCH),
+        _Part("turn", "yaw", _ANGLES),
+        _Part("look", "pitch", _ANGLES),
+        *_HANDS,
+    ),
+    "fly": (
+        _Part("forward", "forward", _FINE_SIGNS),
+        _Part("strafe", "strafe", _FINE_SIGNS),
+        _Part("up", "up", _FINE_SIGNS),
+        _Part("turn", "yaw", _ANGLES),
+        _Part("look", "pitch", _ANGLES),
+        *_HANDS,
+    ),
+}
+_WAYS: Mapping[str, Way] = {"human": "walk", "discrete": "cells", "fly": "fly"}
+_FRAMES: Mapping[str, int] = {"human": 5, "discrete": 1, "fly": 1}
+_COLUMNS = {name: column for column, name in enumerate(Command._fields)}
+
+
+class ControlScheme:
+    """Components of one control, all or a choice of them; those left out do nothing.
+
+    Args:
+        control: human, discrete or fly.
+        components: names of the components to keep, in any order; None for all.
+        select_and_place: choosing a color on the hotbar places a block at once, and `use` does not exist.
+
+    Raises:
+        ValueError: an unknown control or component.
+    """
+
+    def __init__(
+        self, control: Control, components: tuple[str, ...] | None = None, select_and_place: bool = False
+    ) -> None:
+        if control not in _PARTS:
+            raise ValueError(f"control={control!r} is unknown.{did_you_mean(control, tuple(_PARTS))}")
+        parts = [part for part in _PARTS[control] if not (select_and_place and part.name == "use")]
+        names = [part.name for part in parts]
+        for name in components or ():
+            if name not in names:
+                raise ValueError(
+                    f"control={control} has no component {name!r}.{did_you_mean(name, names)} "
+                    f"Components: {', '.join(names)}"
+                )
+        kept = [part for part in parts if components is None or part.name in components]
+        if not kept:
+            raise ValueError(f"components=[] leaves nothing to do; choose from {', '.join(names)}")
+        self.control = control
+        self.way = _WAYS[control]
+        self.frames = _FRAMES[control]
+        self.select_and_place = select_and_place
+        self.components = tuple(part.component for part in kept)
+        self._parts = tuple(kept)
+        self._bins = np.array([len(part.values) for part in kept])
+        self._values = np.zeros((len(kept), int(self._bins.max())))  # [component, bin]
+        for row, part in enumerate(kept):
+            self._values[row, : len(part.values)] = part.values
+        self._rows = np.arange(len(kept))
+        self._columns = np.array([_COLUMNS[part.sets] for part in kept])
+
+    def decode(self, movement: Movement) -> Float64Array:
+        """Commands float64 [frames, 9] of bins [frames, components].
+
+        Raises:
+            ValueError: another shape, or a bin out of range.
+        """
+        movement = np.asarray(movement)
+        expected = (self.frames, len(self._parts))
+        if movement.shape != expected:
+            names = ", ".join(part.name for part in self._parts)
+            raise ValueError(f"the movement has shape {movement.shape}, expected {expected}: bins of {names}")
+        if (movement < 0).any() or (movement >= self._bins).any():
+            raise ValueError(f"the movement is {movement.tolist()}; bins go from 0 to {(self._bins - 1).tolist()}")
+        commands = np.zeros((self.frames, LENGTH))
+        commands[:, self._columns] = self._values[self._rows, movement]
+        if self.select_and_place:
+            commands[:, _COLUMNS["use"]] = commands[:, _COLUMNS["select"]] > 0
+        return commands
+
+    def frame(self, command: Command) -> Movement:
+        """Bins int8 [components] whose values are nearest to a command; fields without a component are dropped."""
+        row = np.empty(len(self._parts), np.int8)
+        for column, part in enumerate(self._parts):
+            wanted = getattr(command, part.sets)
+            row[column] = min(range(len(part.values)), key=lambda bin_: abs(part.values[bin_] - wanted))
+        return row
+
+    def encode(self, *commands: Command) -> Movement:
+        """Movement of one step, int8 [frames, components], from at most `frames` commands; the others do nothing."""
+        if len(commands) > self.frames:
+            raise ValueError(f"{len(commands)} commands for a step of {self.frames} frames (control={self.control})")
+        padded = [*commands, *[Command()] * (self.frames - len(commands))]
+        return np.stack([self.frame(command) for command in padded])
+
+    def angles(self) -> tuple[float, ...]:
+        """Degrees by which one frame can turn the yaw, empty if `yaw` or `turn` is not among the components."""
+        return next((part.values for part in self._parts if part.sets == "yaw"), ())
