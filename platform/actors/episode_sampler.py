@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from interplay.episodes.decoded_episode import EpisodeCache
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Episode
+from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class EpisodeSampler:
         self._seed = seed
         self._rank, self._world_size = rank, world_size
         self._drawn = 0
-        self._cache = EpisodeCache[Episode](cache_bytes)
+        self._cache = EpisodeCache(cache_bytes)
         self._unreadable: set[str] = set()
         self._order = (-1, np.zeros(0, np.int64))  # epoch, permutation
 

@@ -49,8 +49,10 @@ class RowWriter:
         block["first"][at, lane] |= window.cut
         block["last"][rows] = numbers == last
         block["row"][rows] = numbers
-        block["env_reward"][rows] = np.append(episode.env_reward, np.float32(0))[start:stop]
-        block["cloned"][rows] = _is_demonstration(episode, self._layout.role)[start:stop]
+        rewarded = min(stop, last)  # the terminal row has no step, so no reward and no action
+        block["env_reward"][rows][: rewarded - start] = episode.env_reward[start:rewarded]
+        block["env_reward"][rows][rewarded - start :] = 0
+        block["cloned"][rows] = _is_demonstration(episode, self._layout.role, numbers)
         if episode.images is not None:
             block["image"][rows] = episode.images[start:stop]
         if episode.vectors is not None:
@@ -64,9 +66,10 @@ class RowWriter:
 
     def _fill_movement(self, block: Arrays, rows: Any, episode: DecodedEpisode, start: int, stop: int) -> None:
         rest = self._layout.rest()[None]
-        taken = self._layout.distinct(episode.actions)  # [N, A, K]
-        block["movement"][rows] = np.concatenate([taken, rest])[start:stop]
-        block["previous"][rows] = np.concatenate([rest, taken])[start:stop]
+        before = max(start - 1, 0)
+        taken = self._layout.distinct(episode.actions[before:stop])  # of the steps from `before` on [n, A, K]
+        block["movement"][rows] = np.concatenate([taken, rest])[start - before :][: stop - start]
+        block["previous"][rows] = (taken if start else np.concatenate([rest, taken]))[: stop - start]
 
     def _fill_words(self, block: Arrays, at: int, lane: int, episode: DecodedEpisode, start: int, stop: int) -> None:
         for number in range(start, stop):
@@ -107,10 +110,10 @@ class RowWriter:
         return self._encoded[text]
 
 
-def _is_demonstration(episode: DecodedEpisode, role: str) -> NDArray[np.bool_]:
-    """Rows steered by a player other than an agent, bool [N + 1]; the terminal row counts as the step before it."""
-    frames = np.arange(episode.rows) * episode.meta.frames_per_step
-    steered = np.ones(episode.rows, bool)
+def _is_demonstration(episode: DecodedEpisode, role: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether a player other than an agent steered each of these rows; the terminal row counts as the step before."""
+    frames = rows * episode.meta.frames_per_step
+    steered = np.ones(len(rows), bool)
     for frame, who in episode.meta.control[role]:
         steered[frames >= frame] = who != STEERS_AGENT
     return steered

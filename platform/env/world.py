@@ -166,10 +166,20 @@ class World(ABC):
         """The current moment as a float32 vector [spec.poses], from which `show` redraws it."""
         raise NotImplementedError(f"{self.spec.name} keeps no poses: store its pictures")
 
+    def prepare_show(self, state: bytes) -> None:
+        """Prepares `show` for the moments of the episode that started from a saved state; `step` requires a `reset`
+        afterwards. A world may do less here than in `reset`, because nothing is simulated.
+
+        Raises:
+            ValueError: the state was not saved by this world with this version and configuration.
+        """
+        self.reset(Start(state=state), observers=())
+
     def show(self, poses: NDArray[np.float32]) -> None:
         """Makes `view` and `facts` describe a recorded moment of this episode, without simulating it.
 
-        Requires a preceding `reset` to the start of that episode; `step` requires another `reset` afterwards."""
+        Requires a preceding `prepare_show`, or `reset`, with the start of that episode; `step` requires another `reset`
+        afterwards."""
         raise NotImplementedError(f"{self.spec.name} keeps no poses: store its pictures")
 
     def view(self, role: str) -> View:

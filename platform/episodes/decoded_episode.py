@@ -3,17 +3,17 @@ recorded episode yields the views and the ground truth of every row."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.world import Action, Start, View, World
 from interplay.episodes import transcript
+from interplay.episodes.drawn_rows import DrawnRows, RowDrawer
 from interplay.episodes.episode import Episode, EpisodeMeta, Mark
+from interplay.episodes.episode_cache import EpisodeCache
 
 Row = tuple[int, Mapping[str, View], World]
 
@@ -56,7 +56,7 @@ def _rows_from_poses(
     world: World, episode: Episode, observers: Collection[str]
 ) -> Iterator[tuple[int, Mapping[str, View]]]:
     assert episode.poses is not None
-    world.reset(Start(state=episode.initial_state), observers=())
+    world.prepare_show(episode.initial_state)
     for row, poses in enumerate(episode.poses):
         world.show(poses)
         yield row, {role: world.view(role) for role in observers}
@@ -91,11 +91,14 @@ Clicks = tuple[tuple[int, int], ...]  # (step, sign) of each mark, in order
 
 @dataclass(frozen=True)
 class DecodedEpisode:
-    """An episode of N steps as N + 1 rows: row t is the role's observation before step t, row N the terminal one."""
+    """An episode of N steps as N + 1 rows: row t is the role's observation before step t, row N the terminal one.
+
+    Observations that are not stored are drawn from poses when their rows are read.
+    """
 
     meta: EpisodeMeta
-    images: NDArray[np.uint8] | None  # [N + 1, H, W, 3]
-    vectors: NDArray[np.float32] | None  # [N + 1, V]
+    images: NDArray[np.uint8] | DrawnRows | None  # [N + 1, H, W, 3]
+    vectors: NDArray[np.float32] | DrawnRows | None  # [N + 1, V]
     heard: Sequence[str]  # [N + 1], last utterance of the other players
     said: Sequence[str]  # [N + 1], last utterance of the role
     actions: NDArray[np.int8]  # [N, F, K], the action chunk of each step
@@ -110,22 +113,30 @@ class DecodedEpisode:
 
     @property
     def bytes(self) -> int:
-        """Memory of the arrays."""
+        """Memory of the arrays; drawn rows have their own place in the cache."""
         arrays = (self.images, self.vectors, self.actions, self.env_reward)
         return sum(array.nbytes for array in arrays if array is not None)
 
 
 def decode_for_role(
-    episode: Episode, role: str, *, marks: Sequence[Mark] = (), world: World | None = None
+    episode: Episode,
+    role: str,
+    *,
+    marks: Sequence[Mark] = (),
+    world: World | None = None,
+    cache: EpisodeCache | None = None,
 ) -> DecodedEpisode:
     """Decodes an episode for `role`. Observations not stored are drawn again in `world`, which loses its state.
+
+    If the episode has poses, its rows are drawn when they are read, and `cache` keeps them; without a cache they are
+    drawn again at every reading. Otherwise all rows are simulated here.
 
     Raises:
         ValueError: pictures must be drawn, and `world` is missing or of another kind.
     """
     if role not in episode.actions:
         raise ValueError(f"episode {episode.meta.id} has no role {role!r}; choose one of {sorted(episode.actions)}")
-    images, vectors = _observations(episode, role, world)
+    images, vectors = _observations(episode, role, world, cache)
     movement = episode.actions[role]
     frames = episode.meta.frames_per_step
     return DecodedEpisode(
@@ -141,41 +152,9 @@ def decode_for_role(
     )
 
 
-class Sized(Protocol):
-    """What states the memory that it takes."""
-
-    @property
-    def bytes(self) -> int: ...
-
-
-CachedT = TypeVar("CachedT", bound=Sized)
-
-
-class EpisodeCache(Generic[CachedT]):
-    """Least-recently-used cache of episodes within a memory limit; it saves reading, decoding or drawing them again."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit = limit_bytes
-        self._held: OrderedDict[str, CachedT] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, episode: str, make: Callable[[str], CachedT]) -> CachedT:
-        """Returns the episode with this id from memory, or else from `make`."""
-        if episode in self._held:
-            self._held.move_to_end(episode)
-            return self._held[episode]
-        made = make(episode)
-        self._held[episode] = made
-        self._bytes += made.bytes
-        while self._bytes > self._limit:
-            _, oldest = self._held.popitem(last=False)
-            self._bytes -= oldest.bytes
-        return made
-
-
 def _observations(
-    episode: Episode, role: str, world: World | None
-) -> tuple[NDArray[np.uint8] | None, NDArray[np.float32] | None]:
+    episode: Episode, role: str, world: World | None, cache: EpisodeCache | None
+) -> tuple[NDArray[np.uint8] | DrawnRows | None, NDArray[np.float32] | DrawnRows | None]:
     images, vectors = episode.images.get(role), episode.vectors.get(role)
     if world is None:
         if images is None and episode.poses is not None:
@@ -186,12 +165,17 @@ def _observations(
         return images, vectors
     draw = world.spec.image is not None and images is None
     sense = world.spec.vector > 0 and vectors is None
-    if draw or sense:
-        views = [seen[role] for _, seen, _ in resimulate(world, episode, (role,))]
-        if draw:
-            images = np.stack([view.image for view in views if view.image is not None])
-        if sense:
-            vectors = np.stack([view.vector for view in views if view.vector is not None])
+    if not (draw or sense):
+        return images, vectors
+    if episode.poses is not None:
+        _check_same_world(world, episode)
+        drawer = RowDrawer(episode, role, world, cache)
+        return DrawnRows(drawer, "image") if draw else images, DrawnRows(drawer, "vector") if sense else vectors
+    views = [seen[role] for _, seen, _ in resimulate(world, episode, (role,))]
+    if draw:
+        images = np.stack([view.image for view in views if view.image is not None])
+    if sense:
+        vectors = np.stack([view.vector for view in views if view.vector is not None])
     return images, vectors
 
 

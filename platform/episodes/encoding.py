@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.episodes.episode import FORMAT_VERSION, Episode, EpisodeMeta, Utterance
+from interplay.episodes.stored_rows import StoredRows, read_member
 
 WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
@@ -53,18 +54,23 @@ def encode(episode: Episode) -> bytes:
     return buffer.getvalue()
 
 
-def decode(data: bytes, *, source: str) -> Episode:
+def decode(data: bytes, *, source: str, trusted: bool = False) -> Episode:
     """Decodes the bytes of an npz file; `source` names the file in errors.
+
+    The poses of `trusted` bytes, whose hash was verified, are inflated when they are read.
 
     Raises:
         DamagedEpisode: the bytes are not a complete episode.
         UnknownFormat: they were written by a newer version of the platform.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            meta = _read_meta(archive, source)
-            arrays = {name.removesuffix(".npy"): _array(archive, name) for name in _array_names(archive)}
-            episode = _assemble(meta, arrays)
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        meta, shapes = _read_meta(archive, source)
+        names = [name for name in _array_names(archive) if not (trusted and name.startswith("poses/"))]
+        arrays = {name.removesuffix(".npy"): read_member(archive, name) for name in names}
+        episode = _assemble(meta, arrays)
+        if trusted:
+            episode = _with_stored_poses(episode, archive, shapes, len(data))
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, TypeError, NotImplementedError) as error:
         raise DamagedEpisode(f"{source} is damaged ({error!r}); restore it from a copy or purge it") from error
     except (DamagedEpisode, UnknownFormat):
@@ -127,7 +133,7 @@ def _members(episode: Episode) -> Iterator[tuple[str, NDArray[Any]]]:
         yield from _windows(f"vectors/{role}", vectors, rows)
 
 
-def _windows(name: str, array: NDArray[Any], rows: int) -> Iterator[tuple[str, NDArray[Any]]]:
+def _windows(name: str, array: NDArray[Any] | StoredRows, rows: int) -> Iterator[tuple[str, NDArray[Any]]]:
     for number, start in enumerate(range(0, len(array), rows)):
         yield f"{name}/{number:04d}", array[start : start + rows]
 
@@ -140,13 +146,16 @@ def _array_names(archive: zipfile.ZipFile) -> list[str]:
     return [name for name in archive.namelist() if name != META_MEMBER]
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    whole = archive.read(name)  # verifies the checksum before parsing
-    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(whole), allow_pickle=False)
-    return array
+def _with_stored_poses(episode: Episode, archive: zipfile.ZipFile, shapes: Mapping[str, Any], nbytes: int) -> Episode:
+    windows = sorted(name for name in shapes if name.startswith("poses/"))
+    if not windows:
+        return episode
+    counts = [int(shapes[name]["shape"][0]) for name in windows]
+    return dataclasses.replace(episode, poses=StoredRows(archive, [f"{name}.npy" for name in windows], counts, nbytes))
 
 
-def _read_meta(archive: zipfile.ZipFile, source: str) -> EpisodeMeta:
+def _read_meta(archive: zipfile.ZipFile, source: str) -> tuple[EpisodeMeta, Mapping[str, Any]]:
+    """The metadata, and the dtype and shape of each array by name."""
     fields = json.loads(archive.read(META_MEMBER))
     version = int(fields["version"])
     if version > FORMAT_VERSION:
@@ -158,7 +167,7 @@ def _read_meta(archive: zipfile.ZipFile, source: str) -> EpisodeMeta:
     stored = {name.removesuffix(".npy") for name in _array_names(archive)}
     if streams != stored:
         raise DamagedEpisode(f"{source} should hold {sorted(streams)}, it holds {sorted(stored)}")
-    return meta_from_json(fields)
+    return meta_from_json(fields), fields["streams"]
 
 
 def _assemble(meta: EpisodeMeta, arrays: EpisodeArrays) -> Episode:
@@ -187,7 +196,7 @@ def _disagreement(episode: Episode) -> str:
         return f"{len(meta.endings)} tasks ended, of {len(meta.tasks)} that were asked"
     if meta.frames % meta.frames_per_step:
         return f"{meta.frames} frames are no whole number of steps of {meta.frames_per_step}"
-    by_row: dict[str, NDArray[Any]] = {f"images/{role}": array for role, array in episode.images.items()}
+    by_row: dict[str, NDArray[Any] | StoredRows] = {f"images/{role}": array for role, array in episode.images.items()}
     by_row |= {f"vectors/{role}": array for role, array in episode.vectors.items()}
     if episode.poses is not None:
         by_row["poses"] = episode.poses

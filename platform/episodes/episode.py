@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.episodes.stored_rows import StoredRows
+
 FORMAT_VERSION = 1
 META_ENTRY_BYTES = 1_000  # of an utterance or a task, estimated
 
@@ -75,7 +77,7 @@ class Episode:
     initial_state: bytes
     actions: Mapping[str, NDArray[np.int8]]  # by role [frames, components]
     env_reward: NDArray[np.float32]  # [steps]
-    poses: NDArray[np.float32] | None = None  # [steps + 1, spec.poses]
+    poses: NDArray[np.float32] | StoredRows | None = None  # [steps + 1, spec.poses]
     images: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)  # by role [steps + 1, H, W, 3]
     vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  # by role [steps + 1, V]
 

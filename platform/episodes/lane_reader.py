@@ -22,8 +22,9 @@ import numpy as np
 
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
+from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
+from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.episode_order import order_of
 from interplay.episodes.snapshot import Snapshot
 
@@ -73,7 +74,7 @@ class EpisodeSource:
         self.snapshot = snapshot
         self.unreadable: set[str] = set()
         self._world, self._role = world, role
-        self._cache = EpisodeCache[DecodedEpisode](cache_bytes)
+        self._cache = EpisodeCache(cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
         """Returns the episode with this id, or None if its file can't be read."""
@@ -93,14 +94,15 @@ class EpisodeSource:
 
     def _decode(self, episode: str) -> DecodedEpisode:
         marks = self.snapshot.marks([episode])
-        return decode_for_role(self.snapshot.read(episode), self._role, marks=marks, world=self._world)
+        read = self.snapshot.read(episode)
+        return decode_for_role(read, self._role, marks=marks, world=self._world, cache=self._cache)
 
 
 class LaneReader:
     """`lanes` streams over the episodes of a snapshot that satisfy `where`, decoded for `role`.
 
-    Unreadable files are logged, skipped and counted in `unreadable`. Each lane holds its current episode decoded;
-    `cache_bytes` limits the memory for caching other decoded episodes.
+    Unreadable files are logged, skipped and counted in `unreadable`. Each lane holds its current episode, without
+    drawn pictures; `cache_bytes` limits the memory for caching decoded episodes and drawn rows.
     """
 
     def __init__(

@@ -15,9 +15,10 @@ from interplay.actors.row_writer import RowWriter
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.env.world import World
-from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role, resimulate
+from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role, resimulate
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.episode import Episode, EpisodeMeta
+from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.transcript import dialogue
 from interplay.episodes.vocabulary import Vocabulary
@@ -53,7 +54,7 @@ class HeldOutEpisodes:
     read: Callable[[str], DecodedEpisode]
     judge: Callable[[str], bool]  # whether an episode, by its id, ended well: see `succeeded`
     writer: RowWriter
-    cache: EpisodeCache[DecodedEpisode]
+    cache: EpisodeCache
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -154,10 +155,11 @@ def read_heldout(
 ) -> HeldOutEpisodes:
     """Reads the readable ones of these episodes; calls `beat` before each."""
     role, clicks = world.spec.solver, Counter(mark.episode for mark in snapshot.marks(ids))
-    metas = list[EpisodeMeta]()
+    metas, cache = list[EpisodeMeta](), EpisodeCache(cache_bytes)
 
     def read(episode: str) -> DecodedEpisode:
-        return decode_for_role(snapshot.read(episode), role, marks=snapshot.marks([episode]), world=world)
+        marks = snapshot.marks([episode])
+        return decode_for_role(snapshot.read(episode), role, marks=marks, world=world, cache=cache)
 
     for number, episode in enumerate(iter_readable(snapshot, ids), 1):
         beat(f"reads held-out episode {number} of {len(ids)}")
@@ -168,7 +170,7 @@ def read_heldout(
         read=read,
         judge=lambda episode: succeeded(world, snapshot.read(episode)),
         writer=RowWriter(agent.layout, vocabulary),
-        cache=EpisodeCache(cache_bytes),
+        cache=cache,
     )
 
 

@@ -577,4 +577,4 @@ def test_recorded_setters_stay_in_memory_within_a_budget(snapshot: Snapshot, mon
         assert len(reads) == (expected or 3 * len(whole))
         for each in drawn:
             assert_same_arrays(each.actions, plain.sample().actions)
-        assert bounded._cache._bytes <= budget
+        assert bounded._cache.bytes <= budget

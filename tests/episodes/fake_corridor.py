@@ -75,7 +75,7 @@ def assert_same_episode(a: Episode, b: Episode) -> None:
         (a.images, b.images),
         (a.vectors, b.vectors),
         ({"reward": a.env_reward}, {"reward": b.env_reward}),
-        ({} if a.poses is None else {"poses": a.poses}, {} if b.poses is None else {"poses": b.poses}),
+        ({} if a.poses is None else {"poses": a.poses[:]}, {} if b.poses is None else {"poses": b.poses[:]}),
     ]
     for one, other in arrays:
         assert_same_arrays(one, other)

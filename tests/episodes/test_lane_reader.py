@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.decoded_episode import DecodedEpisode, EpisodeCache, decode_for_role
+from interplay.episodes.decoded_episode import DecodedEpisode, decode_for_role
 from interplay.episodes.encoding import DamagedEpisode
 from interplay.episodes.episode import Mark
+from interplay.episodes.episode_cache import EpisodeCache
 from interplay.episodes.episode_order import EpisodeOrder
 from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
 from interplay.episodes.snapshot import Snapshot
@@ -178,7 +179,7 @@ def test_an_episode_is_decoded_from_the_roles_point_of_view(poses: bool, role: s
     ]
     decoded = decode_for_role(episode, role, marks=marks, world=Corridor(poses=poses))
     assert decoded.images is not None and decoded.vectors is not None
-    assert decoded.images.shape == (13, 8, 8, 3)
+    assert decoded.images[:].shape == (13, 8, 8, 3)
     for row, seen in enumerate(views):
         np.testing.assert_array_equal(decoded.images[row], seen[role].image)
         np.testing.assert_array_equal(decoded.vectors[row], seen[role].vector)
@@ -206,7 +207,7 @@ def test_the_cache_keeps_the_most_recently_used_within_its_budget() -> None:
         asked.append(name)
         return episodes[name]
 
-    cache = EpisodeCache[DecodedEpisode](2 * episodes["0"].bytes)
+    cache = EpisodeCache(2 * episodes["0"].bytes)
     for name in ["0", "1", "0", "2", "0", "1", "3", "0"]:
         assert cache.get(name, decode) is episodes[name]
     assert asked == ["0", "1", "2", "1", "3", "0"]

@@ -21,7 +21,14 @@ from interplay.env.playhouse.physics.saved_state import (
     to_bytes,
     write_poses,
 )
-from interplay.env.playhouse.physics.simulation import FRAME_SECONDS, NOOP_MOVE, Moment, Move, Simulation
+from interplay.env.playhouse.physics.simulation import (
+    FRAME_SECONDS,
+    NOOP_MOVE,
+    Moment,
+    Move,
+    Simulation,
+    furnished,
+)
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.task_source import PlayhouseTasks
@@ -54,22 +61,32 @@ class Playhouse(World):
         self._episode: _Episode | None = None
         self._steppable = False
         self._moment: Moment | None = None
+        self._unloaded: Moment | None = None  # shown, and not in the physics so far
         self._facts: HouseFacts | None = None
 
     def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
-        saved = None if start.state is None else from_bytes(start.state, self.config)
-        seed = start.seed if saved is None else saved.seed
-        assert seed is not None, "a Start has a seed or a state"
-        same_house = saved is not None and self._episode is not None and self._episode.house.seed == seed
-        if self._episode is None or not same_house:
-            self._episode = _Episode(make_house(self.config, seed), self.config)
-        if saved is None:
-            self._episode.simulation.save()  # reloads the simulation, so that a later restore is bit-identical
+        if start.state is not None:
+            self._restore(start.state).physics()
         else:
-            self._episode.restore(saved)
+            assert start.seed is not None, "a Start has a seed or a state"
+            self._episode = _Episode(make_house(self.config, start.seed), self.config)
+            self._episode.physics().save()  # reloads the simulation, so that a later restore is bit-identical
         self._steppable = True
         self._clear_cache()
         return self._views(observers)
+
+    def prepare_show(self, state: bytes) -> None:
+        self._restore(state)
+        self._steppable = False
+        self._clear_cache()
+
+    def _restore(self, state: bytes) -> _Episode:
+        """Makes the saved episode the current one; its physics are built and loaded at their first use."""
+        saved = from_bytes(state, self.config)
+        if self._episode is None or self._episode.house.seed != saved.seed:
+            self._episode = _Episode(make_house(self.config, saved.seed), self.config)
+        self._episode.restore(saved)
+        return self._episode
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
         episode = self._current_episode()
@@ -78,8 +95,9 @@ class Playhouse(World):
         moves = [self._decode(role, actions.get(role)) for role in ROLES]
         if unknown := set(actions) - set(ROLES):
             raise ValueError(f"unknown roles {sorted(unknown)}; the Playhouse has {', '.join(ROLES)}")
+        simulation = episode.physics()
         for pair in zip(*moves, strict=True):
-            episode.simulation.frame(pair)
+            simulation.frame(pair)
         episode.frame += FRAMES_PER_STEP
         for role, action in actions.items():
             if action.utterance is not None:
@@ -104,9 +122,9 @@ class Playhouse(World):
 
     def state(self) -> bytes:
         episode = self._current_episode()
-        numbers = episode.simulation.save()
+        numbers = self.simulation.save()
         self._clear_cache()
-        contact_log = episode.simulation.contact_log
+        contact_log = episode.physics().contact_log
         contacts = None if contact_log is None else contact_log.events.ravel()
         saved = SavedEpisode(episode.house.seed, episode.frame, episode.last_said, numbers, contacts)
         return to_bytes(saved, self.config)
@@ -115,7 +133,7 @@ class Playhouse(World):
         if self._facts is None:
             episode = self._current_episode()
             moment = self.moment()
-            looking = [episode.simulation.looked_at(player) for player in range(len(ROLES))]
+            looking = [self.simulation.looked_at(player) for player in range(len(ROLES))]
             self._facts = episode.ground_truth.observe(moment, looking)
         return self._facts
 
@@ -125,7 +143,7 @@ class Playhouse(World):
     def moment(self) -> Moment:
         """The current moment, from which pictures and facts are computed."""
         if self._moment is None:
-            self._moment = self._current_episode().simulation.moment()
+            self._moment = self.simulation.moment()
         return self._moment
 
     def poses(self) -> NDArray[np.float32]:
@@ -133,9 +151,8 @@ class Playhouse(World):
 
     def show(self, poses: NDArray[np.float32]) -> None:
         episode = self._current_episode()
-        moment = read_poses(poses, self.moment(), episode.house, self.config)
-        episode.simulation.load_moment(moment)
-        self._moment, self._facts = moment, None
+        moment = read_poses(poses, episode.furnished, episode.house, self.config)
+        self._moment, self._unloaded, self._facts = moment, moment, None
         self._steppable = False
 
     def view(self, role: str) -> View:
@@ -177,8 +194,12 @@ class Playhouse(World):
 
     @property
     def simulation(self) -> Simulation:
-        """The physics of this episode."""
-        return self._current_episode().simulation
+        """The physics of this episode; a shown moment is loaded into it here, because pictures do not need it."""
+        simulation = self._current_episode().physics()
+        if self._unloaded is not None:
+            simulation.load_moment(self._unloaded)
+            self._unloaded = None
+        return simulation
 
     def _drawn_avatars(self, moment: Moment) -> NDArray[np.float32]:
         if self.config.setter_visible:
@@ -193,31 +214,45 @@ class Playhouse(World):
         return self._episode
 
     def _clear_cache(self) -> None:
-        self._moment = self._facts = None
+        self._moment = self._unloaded = self._facts = None
 
     def _views(self, observers: Collection[str] | None) -> dict[str, View]:
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}
 
 
 class _Episode:
-    """State of one episode."""
+    """State of one episode. Its physics are built at their first use: redrawing recorded moments needs none."""
 
     def __init__(self, house: House, config: PlayhouseConfig) -> None:
-        self.house = house
-        self.simulation = Simulation(house, config)
+        self.house, self._config = house, config
+        self.furnished = furnished(house)
         self.scene = Scene(house, config)
         self.ground_truth = GroundTruth(house, config.view[0] / 2)
         self.frame = 0
         self.last_said: dict[str, str] = {}
+        self._simulation: Simulation | None = None
+        self._unloaded: SavedEpisode | None = None  # restored, and not in the physics so far
+
+    def physics(self) -> Simulation:
+        """The simulation, in the state restored last. Raises ValueError if it is of another version."""
+        if self._simulation is None:
+            self._simulation = Simulation(self.house, self._config)
+        if self._unloaded is not None:
+            saved, self._unloaded = self._unloaded, None
+            self._load(self._simulation, saved)
+        return self._simulation
 
     def restore(self, saved: SavedEpisode) -> None:
-        if len(saved.numbers) != self.simulation.saved_length:
-            raise ValueError(
-                f"the state holds {len(saved.numbers)} numbers, the house of seed {self.house.seed} has "
-                f"{self.simulation.saved_length}: it was saved by another version of the Playhouse"
-            )
-        if self.simulation.contact_log is not None:
-            self.simulation.contact_log.load(saved.contacts)
-        self.simulation.load(saved.numbers)
+        self._unloaded = saved
         self.frame = saved.frame
         self.last_said = dict(saved.last_said)
+
+    def _load(self, simulation: Simulation, saved: SavedEpisode) -> None:
+        if len(saved.numbers) != simulation.saved_length:
+            raise ValueError(
+                f"the state holds {len(saved.numbers)} numbers, the house of seed {self.house.seed} has "
+                f"{simulation.saved_length}: it was saved by another version of the Playhouse"
+            )
+        if simulation.contact_log is not None:
+            simulation.contact_log.load(saved.contacts)
+        simulation.load(saved.numbers)

@@ -23,6 +23,9 @@ from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.render.portrait import portrait
 from interplay.env.playhouse.render.primitives import _paints
 from interplay.env.playhouse.render.scene import RenderedView, Scene, start_poses, warm_up
+from interplay.env.playhouse.render.shading import WALL_PATTERNS
+from interplay.env.playhouse.world import Playhouse
+from interplay.env.world import Start
 
 CONFIG = PlayhouseConfig()
 AWAY = (-1000.0, -1000.0, 0.0)
@@ -225,3 +228,20 @@ def test_warming_up_says_so() -> None:
     lines: list[str] = []
     warm_up(lines.append)
     assert len(lines) == 2 and "renderer" in lines[0]
+
+
+def test_pictures_of_many_houses_are_those_of_the_first_version() -> None:
+    """Recorded episodes are redrawn from poses, so the bytes of a picture never change: here of all patterns in use."""
+    digest, floors, walls = hashlib.sha256(), set[str](), set[str]()
+    for seed in range(12):
+        world = Playhouse(PlayhouseConfig(image=(36, 48)))
+        for view in world.reset(Start(seed=seed)).values():
+            assert view.image is not None
+            digest.update(view.image.tobytes())
+        for picture in world.portrait(36, 48).values():
+            digest.update(picture.tobytes())
+        floors |= {room.floor for room in world.house.rooms}
+        walls |= {room.walls for room in world.house.rooms}
+    assert floors == {"carpet", "checker", "mats", "tile", "wood"}
+    assert walls == set(WALL_PATTERNS)
+    assert digest.hexdigest() == "173ce0d43c9272c555f6ed8c6f16d545e8726ac44a6e3559c68607ccadff7e61"

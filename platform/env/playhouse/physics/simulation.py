@@ -62,6 +62,16 @@ class Moment:
     contacts: NDArray[np.float32] | None  # [N, kinds, fields] as in `ContactLog`; None if contacts are not tracked
 
 
+def furnished(house: House) -> Moment:
+    """A moment of a house with all things at their first places: the reference for poses, which omit furniture."""
+    positions = np.array([thing.position for thing in house.things], dtype=np.float32).reshape(-1, 3)
+    quaternions = np.array(
+        [(math.cos(thing.yaw / 2), 0.0, 0.0, math.sin(thing.yaw / 2)) for thing in house.things], dtype=np.float32
+    ).reshape(-1, 4)
+    avatars = np.array([(x, y, yaw, START_PITCH_RAD) for x, y, yaw in house.starts], dtype=np.float32)
+    return Moment(0.0, positions, quaternions, avatars, (None, None), np.ones(len(positions), dtype=bool), None)
+
+
 class Simulation:
     """MuJoCo simulation of one house with two players."""
 
@@ -81,10 +91,8 @@ class Simulation:
         self._avatar_qpos = self.data.qpos[:4].reshape(2, 2)
         self._object_qpos = self.data.qpos[4:].reshape(count, 7)
         self._object_qvel = self.data.qvel[4:].reshape(count, 6)
-        self._positions = np.array([thing.position for thing in house.things], dtype=np.float32).reshape(-1, 3)
-        self._quaternions = np.array(
-            [(math.cos(thing.yaw / 2), 0.0, 0.0, math.sin(thing.yaw / 2)) for thing in house.things], dtype=np.float32
-        ).reshape(-1, 4)
+        still = furnished(house)
+        self._positions, self._quaternions = still.positions, still.quaternions
 
     def frame(self, moves: Sequence[Move]) -> None:
         """Advances one frame with the moves of the setter and the solver."""

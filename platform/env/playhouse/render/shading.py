@@ -1,4 +1,8 @@
-"""Numba shader: colors of the ray-caster's pixels from light, shadows beneath things, and floor and wall patterns."""
+"""Numba shader: colors of the ray-caster's pixels from light, shadows beneath things, and floor and wall patterns.
+
+Rooms fill most of a picture, so they are painted a row at a time in loops without branches, which LLVM vectorizes:
+every pixel computes floor and wall, and selects one. A row's patterns are computed before, each in its own loop.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from numpy.typing import NDArray
 
 from interplay.env.arrays import Float32Array, Int32Array
 from interplay.env.compiled import compiled, inlined
-from interplay.env.playhouse.render.raycast import BOX, CONE, CYLINDER, ROOM, SHADOW
+from interplay.env.playhouse.render.raycast import BOX, CONE, CYLINDER, SHADOW
 
 FLOOR_PATTERNS = {"plain": 0, "wood": 1, "tile": 2, "checker": 3, "carpet": 4, "stripes": 5, "mats": 6}
 WALL_PATTERNS = {"plain": 0, "stripes": 1, "dado": 2, "boards": 3, "tiles": 4}
@@ -43,51 +47,98 @@ def _fraction(x: Any) -> Any:
     return x - np.floor(x)
 
 
+@inlined
+def _at(x: Any, depth: Any, us: Any, ray: Any) -> Any:
+    """The point of a room's unit box that the pixel in column `x` shows; the ray is o + t (d + u e)."""
+    o, d, e = ray
+    t, u = depth[x], us[x]
+    return o[0] + t * (d[0] + u * e[0]), o[1] + t * (d[1] + u * e[1]), o[2] + t * (d[2] + u * e[2])
+
+
 @compiled
-def _floor(pattern: Any, x: Any, y: Any, fine: Any) -> Any:
-    """Brightness of a floor pattern at a point in meters. `fine`: whether a pixel is small enough to show seams."""
+def _floor_row(tones: Any, pattern: Any, depth: Any, us: Any, ray: Any, half: Any, center: Any) -> None:
+    """Brightness of a floor pattern in each pixel of a row; seams and weaves only where a pixel is small enough."""
+    hx, hy, cx, cy = half[0], half[1], center[0], center[1]
+    slope = us[1] - us[0]
+    count = tones.shape[0]
     if pattern == 1:  # planks along x, shifted from row to row
-        row = np.floor(y * np.float32(5.0))
-        shift = _fraction(row * np.float32(0.381966))
-        plank = np.floor(x * np.float32(0.7) + shift)
-        tone = _fraction(row * np.float32(0.618034) + plank * np.float32(0.414214))
-        seam = min(_fraction(y * np.float32(5.0)), _fraction(x * np.float32(0.7) + shift) * np.float32(7.0))
-        return (
-            np.float32(0.90)
-            + np.float32(0.14) * tone
-            - (np.float32(0.12) if fine & (seam < np.float32(0.06)) else _ZERO)
-        )
-    if pattern == 2:  # square tiles with pale joints
-        joint = min(_fraction(x * np.float32(2.5)), _fraction(y * np.float32(2.5)))
-        odd = (int(np.floor(x * np.float32(2.5))) + int(np.floor(y * np.float32(2.5)))) & 1
-        return np.float32(1.12) if fine & (joint < np.float32(0.06)) else np.float32(0.94) + np.float32(0.08) * odd
-    if pattern == 3:
-        odd = (int(np.floor(x * np.float32(2.0))) + int(np.floor(y * np.float32(2.0)))) & 1
-        return np.float32(0.80) if odd else np.float32(1.14)
-    if pattern == 4 and fine:  # a carpet's weave
-        return np.float32(0.96) + np.float32(0.06) * _fraction(
-            np.floor(x * np.float32(16.0)) * np.float32(0.618034)
-            + np.floor(y * np.float32(16.0)) * np.float32(0.414214)
-        )
-    if pattern == 5:
-        return np.float32(0.91) if _fraction(y * np.float32(1.5)) < _HALF else np.float32(1.05)
-    if pattern == 6:  # mats of four tones, a meter wide
-        column, row = int(np.floor(x)), int(np.floor(y))
-        return np.float32(0.84) + np.float32(0.12) * ((column + 2 * row) & 3)
-    return _ONE
+        for k in range(count):
+            qx, qy, _ = _at(k, depth, us, ray)
+            x, y = cx + qx * hx, cy + qy * hy
+            fine = depth[k] * slope < _FINE
+            row = np.floor(y * np.float32(5.0))
+            shift = _fraction(row * np.float32(0.381966))
+            plank = np.floor(x * np.float32(0.7) + shift)
+            tone = _fraction(row * np.float32(0.618034) + plank * np.float32(0.414214))
+            seam = min(_fraction(y * np.float32(5.0)), _fraction(x * np.float32(0.7) + shift) * np.float32(7.0))
+            dark = np.float32(0.12) if fine & (seam < np.float32(0.06)) else _ZERO
+            tones[k] = np.float32(0.90) + np.float32(0.14) * tone - dark
+    elif pattern == 2:  # square tiles with pale joints
+        for k in range(count):
+            qx, qy, _ = _at(k, depth, us, ray)
+            x, y = (cx + qx * hx) * np.float32(2.5), (cy + qy * hy) * np.float32(2.5)
+            fine = depth[k] * slope < _FINE
+            joint = min(_fraction(x), _fraction(y))
+            tile = np.float32(0.94) + np.float32(0.08) * np.float64(_odd(x, y))
+            tones[k] = np.float64(np.float32(1.12)) if fine & (joint < np.float32(0.06)) else tile
+    elif pattern == 3:
+        for k in range(count):
+            qx, qy, _ = _at(k, depth, us, ray)
+            odd = _odd((cx + qx * hx) * np.float32(2.0), (cy + qy * hy) * np.float32(2.0))
+            tones[k] = np.float32(0.80) if odd != 0 else np.float32(1.14)
+    elif pattern == 4:  # a carpet's weave
+        for k in range(count):
+            qx, qy, _ = _at(k, depth, us, ray)
+            x, y = np.floor((cx + qx * hx) * np.float32(16.0)), np.floor((cy + qy * hy) * np.float32(16.0))
+            weave = _fraction(x * np.float32(0.618034) + y * np.float32(0.414214))
+            tones[k] = np.float32(0.96) + np.float32(0.06) * weave if depth[k] * slope < _FINE else _ONE
+    elif pattern == 5:
+        for k in range(count):
+            qy = _at(k, depth, us, ray)[1]
+            tones[k] = np.float32(0.91) if _fraction((cy + qy * hy) * np.float32(1.5)) < _HALF else np.float32(1.05)
+    elif pattern == 6:  # mats of four tones, a meter wide
+        for k in range(count):
+            qx, qy, _ = _at(k, depth, us, ray)
+            column, row = np.int32(np.floor(cx + qx * hx)), np.int32(np.floor(cy + qy * hy))
+            tones[k] = np.float32(0.84) + np.float32(0.12) * np.float64((column + np.int32(2) * row) & np.int32(3))
+    else:
+        tones[:] = 1.0
 
 
 @inlined
-def _wall(pattern: Any, along: Any, height: Any) -> Any:
-    """Brightness of a wall pattern at a point, meters from a corner and above the floor."""
+def _odd(x: Any, y: Any) -> Any:
+    return (np.int32(np.floor(x)) + np.int32(np.floor(y))) & np.int32(1)
+
+
+@inlined
+def _along(qx: Any, qy: Any, half: Any) -> Any:
+    """Meters from the corner of the wall that a ray hits."""
+    return (_ONE - abs(qy)) * half[1] if abs(qx) >= abs(qy) else (_ONE - abs(qx)) * half[0]
+
+
+@compiled
+def _wall_row(tones: Any, pattern: Any, depth: Any, us: Any, ray: Any, half: Any) -> None:
+    """Brightness of a wall pattern in each pixel of a row."""
+    count = tones.shape[0]
     if pattern == 1:  # wallpaper
-        return np.float32(0.93) if _fraction(along * np.float32(2.5)) < _HALF else np.float32(1.04)
-    if pattern == 3 and height < _BOARDS:
-        return np.float32(0.86) if _fraction(along * np.float32(3.0)) < np.float32(0.2) else np.float32(1.02)
-    if pattern == 4:
-        odd = (int(np.floor(along * np.float32(2.5))) + int(np.floor(height * np.float32(2.5)))) & 1
-        return np.float32(0.95) if odd else np.float32(1.03)
-    return _ONE
+        for k in range(count):
+            qx, qy, _ = _at(k, depth, us, ray)
+            tones[k] = (
+                np.float32(0.93) if _fraction(_along(qx, qy, half) * np.float32(2.5)) < _HALF else np.float32(1.04)
+            )
+    elif pattern == 3:
+        for k in range(count):
+            qx, qy, qz = _at(k, depth, us, ray)
+            groove = _fraction(_along(qx, qy, half) * np.float32(3.0)) < np.float32(0.2)
+            board = np.float32(0.86) if groove else np.float32(1.02)
+            tones[k] = board if (qz + _ONE) * half[2] < _BOARDS else _ONE
+    elif pattern == 4:
+        for k in range(count):
+            qx, qy, qz = _at(k, depth, us, ray)
+            odd = _odd(_along(qx, qy, half) * np.float32(2.5), (qz + _ONE) * half[2] * np.float32(2.5))
+            tones[k] = np.float32(0.95) if odd != 0 else np.float32(1.03)
+    else:
+        tones[:] = _ONE
 
 
 @compiled
@@ -96,24 +147,22 @@ def _darken(
 ) -> None:
     """Multiplies `light` by one shadow box: darkest at its center and directly beneath the thing.
 
-    `view`: eye, directions of forward, right and up, all in the frame of the unit box, and us, vs."""
+    `ids` [H, W]: what each pixel shows. `view`: eye, directions of forward, right and up, all in the frame of the unit
+    box, and us, vs."""
     o, f, r, w, us, vs = view
     for y in range(y0, y1):
         v = vs[y]
+        bright, depths, shown, hits = light[y], depth[y], ids[y], index[y]
         for x in range(x0, x1):
-            t = depth[y, x]
-            p = index[y, x]
-            if p < 0 or ids[p] == me:
-                continue
-            u = us[x]
+            t, u = depths[x], us[x]
             a = abs(o[0] + t * (f[0] + u * r[0] + v * w[0]))
             b = abs(o[1] + t * (f[1] + u * r[1] + v * w[1]))
             c = o[2] + t * (f[2] + u * r[2] + v * w[2])
-            if a < _ONE and b < _ONE and -_ONE <= c <= _ONE:
-                a, b = max(a - _HALF, _ZERO), max(b - _HALF, _ZERO)
-                edge = _ONE - (a * a + b * b) * np.float32(4.0)
-                if edge > _ZERO:
-                    light[y, x] *= _ONE - np.float32(0.42) * edge * (np.float32(0.65) + np.float32(0.35) * c)
+            within = (hits[x] >= 0) & (shown[x] != me) & (a < _ONE) & (b < _ONE) & (c >= -_ONE) & (c <= _ONE)
+            a, b = max(a - _HALF, _ZERO), max(b - _HALF, _ZERO)
+            edge = _ONE - (a * a + b * b) * np.float32(4.0)
+            darker = bright[x] * (_ONE - np.float32(0.42) * edge * (np.float32(0.65) + np.float32(0.35) * c))
+            bright[x] = darker if within & (edge > _ZERO) else bright[x]
 
 
 @inlined
@@ -156,34 +205,6 @@ def _corner(distance: Any) -> Any:
     return _ONE - np.float32(0.16) * near * near
 
 
-@compiled
-def _room(x: Any, y: Any, z: Any, pixel: Any, look: Any) -> Any:
-    """Color of a room's inside at the point x, y, z of its unit box. `pixel`: size of a pixel there, meters."""
-    faces, half, center, pattern, walls, floor, wall = look
-    ax, ay, az = abs(x), abs(y), abs(z)
-    if az >= ax and az >= ay:
-        if z > _ZERO:
-            return _CEILING
-        shade = faces[5] * _corner(min((_ONE - ax) * half[0], (_ONE - ay) * half[1]))
-        shade *= _floor(pattern, center[0] + x * half[0], center[1] + y * half[1], pixel < _FINE)
-        return floor[0] * shade, floor[1] * shade, floor[2] * shade
-    if ax >= ay:
-        shade, along = (faces[0] if x > _ZERO else faces[1]), (_ONE - ay) * half[1]
-    else:
-        shade, along = (faces[2] if y > _ZERO else faces[3]), (_ONE - ax) * half[0]
-    height = (z + _ONE) * half[2]
-    shade *= _corner(min(along, height))
-    if height < np.float32(0.09):
-        return _SKIRTING[0] * shade, _SKIRTING[1] * shade, _SKIRTING[2] * shade
-    if walls > 0:
-        shade *= _wall(walls, along, height)
-        if walls == 2 and height < _DADO:
-            return floor[0] * shade, floor[1] * shade, floor[2] * shade
-        if walls == 3 and height < _BOARDS:
-            return _PANEL[0] * shade, _PANEL[1] * shade, _PANEL[2] * shade
-    return wall[0] * shade, wall[1] * shade, wall[2] * shade
-
-
 @inlined
 def _byte(x: Any) -> Any:
     return np.uint8(min(x, np.float32(255.0)) + np.float32(0.499))
@@ -206,27 +227,81 @@ def _six(table: Any, p: Any) -> Any:
 
 
 @compiled
-def _blank(image: Any, ids: Any, y: Any, start: Any, stop: Any) -> None:
+def _blank(image: Any, y: Any, start: Any, stop: Any) -> None:
     for x in range(start, stop):
         image[y, x, 0], image[y, x, 1], image[y, x, 2] = _NOTHING
-        ids[y, x] = -1
 
 
 @compiled
-def _paint_room(
-    image: Any, light: Any, depth: Any, us: Any, y: Any, start: Any, stop: Any, o: Any, d: Any, e: Any, look: Any
+def _name(ids: Any, index: Any, names: Any) -> None:
+    """Fills `ids` [H, W] with the id of the primitive in each pixel; -1 where there is none."""
+    for y in range(ids.shape[0]):
+        for x in range(ids.shape[1]):
+            ids[y, x] = names[index[y, x]] if index[y, x] >= 0 else np.int16(-1)
+
+
+@compiled
+def _paint_room_row(
+    image: Any, room: Any, index: Any, light: Any, depth: Any, us: Any, ray: Any, look: Any, scratch: Any
 ) -> None:
-    """Paints a run of pixels of one row that show one room; the ray in its unit box is o + t (d + u e)."""
-    slope = us[1] - us[0]
-    for x in range(start, stop):
-        u, t, bright = us[x], depth[y, x], light[y, x]
-        qx, qy, qz = o[0] + t * (d[0] + u * e[0]), o[1] + t * (d[1] + u * e[1]), o[2] + t * (d[2] + u * e[2])
-        red, green, blue = _room(qx, qy, qz, t * slope, look)
-        image[y, x, 0], image[y, x, 1], image[y, x, 2] = (
-            _byte(red * bright),
-            _byte(green * bright),
-            _byte(blue * bright),
-        )
+    """Paints the pixels of one row [W] that show the room `room`. The arrays of `scratch`, [W] each, are overwritten.
+
+    Floors, and products of a color and light, are float64."""
+    faces, half, center, pattern, walls, floor, wall = look
+    floors, reds, greens, blues, papers, depths = scratch
+    count, on_floor, on_wall = us.shape[0], 0, 0
+    for x in range(count):
+        depths[x] = depth[x] if index[x] == room else _ONE
+    for x in range(count):
+        qx, qy, qz = _at(x, depths, us, ray)
+        level = (abs(qz) >= abs(qx)) & (abs(qz) >= abs(qy))
+        on_floor += 1 if level & (qz <= _ZERO) & (index[x] == room) else 0
+        on_wall += 1 if (not level) & (index[x] == room) else 0
+    if pattern != 0 and on_floor > 0:
+        _floor_row(floors, pattern, depths, us, ray, half, center)
+    else:
+        floors[:] = 1.0
+    if walls != 0 and on_wall > 0:
+        _wall_row(papers, walls, depths, us, ray, half)
+    else:
+        papers[:] = _ONE
+    panel = np.float32(0.0)
+    low = floor
+    if walls == 2:
+        panel = _DADO
+    elif walls == 3:
+        panel, low = _BOARDS, _PANEL
+    h0, h1, h2 = half
+    for x in range(count):
+        qx, qy, qz = _at(x, depths, us, ray)
+        ax, ay, az = abs(qx), abs(qy), abs(qz)
+        level = (az >= ax) & (az >= ay)
+        ground = np.float64(faces[5] * _corner(min((_ONE - ax) * h0, (_ONE - ay) * h1))) * floors[x]
+        east = ax >= ay
+        one = faces[0] if qx > _ZERO else faces[1]
+        other = faces[2] if qy > _ZERO else faces[3]
+        along = (_ONE - ay) * h1 if east else (_ONE - ax) * h0
+        height = (qz + _ONE) * h2
+        bare = (one if east else other) * _corner(min(along, height))
+        skirting = height < np.float32(0.09)
+        shade = bare if skirting else bare * papers[x]
+        red = _SKIRTING[0] if skirting else (low[0] if height < panel else wall[0])
+        green = _SKIRTING[1] if skirting else (low[1] if height < panel else wall[1])
+        blue = _SKIRTING[2] if skirting else (low[2] if height < panel else wall[2])
+        above = qz > _ZERO
+        r = np.float64(red * shade)
+        g = np.float64(green * shade)
+        b = np.float64(blue * shade)
+        r = (np.float64(_CEILING[0]) if above else floor[0] * ground) if level else r
+        g = (np.float64(_CEILING[1]) if above else floor[1] * ground) if level else g
+        b = (np.float64(_CEILING[2]) if above else floor[2] * ground) if level else b
+        bright = np.float64(light[x])
+        reds[x] = min(r * bright, 255.0) + np.float64(np.float32(0.499))
+        greens[x] = min(g * bright, 255.0) + np.float64(np.float32(0.499))
+        blues[x] = min(b * bright, 255.0) + np.float64(np.float32(0.499))
+    for x in range(count):
+        if index[x] == room:
+            image[x, 0], image[x, 1], image[x, 2] = np.uint8(reds[x]), np.uint8(greens[x]), np.uint8(blues[x])
 
 
 @compiled
@@ -256,10 +331,11 @@ def _light_faces(faces: Any, kinds: Any, world: Any) -> None:
 
 
 @compiled
-def _shade(light: Any, depth: Any, index: Any, primitives: Any, names: Any, rays: Any) -> None:
+def _shade(light: Any, depth: Any, index: Any, primitives: Any, names: Any, ids: Any, rays: Any) -> None:
     """Fills `light` [H, W]: 1, and less in the shadow beneath a thing.
 
-    `rays`: eye, directions of forward, right and up, us, vs; other arguments as in `paint`."""
+    `ids` [H, W]: what each pixel shows. `rays`: eye, directions of forward, right and up, us, vs. Other arguments as in
+    `paint`."""
     eye, f, r, w, us, vs = rays
     kinds, centers, _, _, inverses, _, rectangles = primitives
     light[:] = _ONE
@@ -270,7 +346,7 @@ def _shade(light: Any, depth: Any, index: Any, primitives: Any, names: Any, rays
         m = _nine(inverses, p)
         o = _turn(m, eye[0] - centers[p, 0], eye[1] - centers[p, 1], eye[2] - centers[p, 2])
         view = (o, _turn(m, f[0], f[1], f[2]), _turn(m, r[0], r[1], r[2]), _turn(m, w[0], w[1], w[2]), us, vs)
-        _darken(light, depth, index, names, x0, x1, y0, y1, names[p], view)
+        _darken(light, depth, index, ids, x0, x1, y0, y1, names[p], view)
 
 
 @compiled
@@ -300,30 +376,45 @@ def paint(
     _, _, _, _, halves, _, colors, names, _ = parts
     eye, basis, _, us, vs = rays
     f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)
+    rooms, width = patterns.shape[0], image.shape[1]
+    wide, narrow = np.empty((4, width), np.float64), np.empty((2, width), np.float32)
+    spans = np.empty((rooms, 2), np.int32)  # of each room: the first column that shows it in a row, and the last + 1
     _light_faces(faces, kinds, world)
-    _shade(light, depth, index, primitives, names, (eye, f, r, w, us, vs))
+    _name(ids, index, names)
+    _shade(light, depth, index, primitives, names, ids, (eye, f, r, w, us, vs))
     for y in range(image.shape[0]):
         stop = 0
-        while stop < image.shape[1]:
+        spans[:, 0], spans[:, 1] = width, 0
+        while stop < width:
             start, p = stop, index[y, stop]
-            while stop < image.shape[1] and index[y, stop] == p:
+            while stop < width and index[y, stop] == p:
                 stop += 1
             if p < 0:
-                _blank(image, ids, y, start, stop)
+                _blank(image, y, start, stop)
+                continue
+            if p < rooms:
+                spans[p, 0], spans[p, 1] = min(spans[p, 0], start), stop
                 continue
             m, c, v = _nine(inverses, p), _three(centers, p), vs[y]
             o = _turn(m, eye[0] - c[0], eye[1] - c[1], eye[2] - c[2])
             d = _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
             e = _turn(m, r[0], r[1], r[2])
-            half, own, color = _three(halves, p), _six(faces, p), _three(colors, p)
-            if kinds[p] == ROOM:
-                look = (own, half, c, patterns[p], papers[p], color, _three(walls, p))
-                _paint_room(image, light, depth, us, y, start, stop, o, d, e, look)
-            else:
-                part = (kinds[p], own, _nine(world, p), half, color)
-                _paint_part(image, light, depth, us, y, start, stop, o, d, e, part)
-            for x in range(start, stop):
-                ids[y, x] = names[p]
+            part = (kinds[p], _six(faces, p), _nine(world, p), _three(halves, p), _three(colors, p))
+            _paint_part(image, light, depth, us, y, start, stop, o, d, e, part)
+        for p in range(rooms):
+            start, stop = spans[p, 0], spans[p, 1]
+            if stop <= start:
+                continue
+            m, c, v = _nine(inverses, p), _three(centers, p), vs[y]
+            o = _turn(m, eye[0] - c[0], eye[1] - c[1], eye[2] - c[2])
+            d = _turn(m, f[0] + v * w[0], f[1] + v * w[1], f[2] + v * w[2])
+            e = _turn(m, r[0], r[1], r[2])
+            look = (_six(faces, p), _three(halves, p), c, patterns[p], papers[p], _three(colors, p), _three(walls, p))
+            row = (image[y, start:stop], p, index[y, start:stop], light[y, start:stop], depth[y, start:stop])
+            count = stop - start
+            colors_of_row = (wide[1, :count], wide[2, :count], wide[3, :count])
+            scratch = (wide[0, :count], *colors_of_row, narrow[0, :count], narrow[1, :count])
+            _paint_room_row(*row, us[start:stop], (o, d, e), look, scratch)
 
 
 @compiled

@@ -1,0 +1,84 @@
+"""Observations drawn from the recorded poses of an episode, row by row, when they are read.
+
+A window of an unroll needs fifty rows of an episode of a thousand. Only these rows are drawn; a cache that all episodes
+share keeps as many of them as fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.world import View, World
+from interplay.episodes.episode import Episode
+from interplay.episodes.episode_cache import EpisodeCache
+
+
+class RowDrawer:
+    """Draws the views of one role in one episode in a world that other episodes share. The episode has poses."""
+
+    def __init__(self, episode: Episode, role: str, world: World, cache: EpisodeCache | None) -> None:
+        assert episode.poses is not None, "rows are drawn from poses"
+        self._episode, self._poses = episode.meta.id, episode.poses
+        self._start = episode.initial_state
+        self._role, self._world, self._cache = role, world, cache
+
+    def __len__(self) -> int:
+        return len(self._poses)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the poses and of the initial state."""
+        return self._poses.nbytes + len(self._start)
+
+    def views(self, start: int, stop: int) -> list[View]:
+        """The views of the rows from `start` to `stop` (exclusive); they hold no utterances."""
+        found = [self._cached(row) for row in range(start, stop)]
+        missing = [start + offset for offset, view in enumerate(found) if view is None]
+        if missing:
+            self._world.prepare_show(self._start)  # another episode may have used the world since
+            poses = self._poses[missing[0] : missing[-1] + 1]
+            for row in missing:
+                self._world.show(poses[row - missing[0]])
+                found[row - start] = self._kept(row, self._world.view(self._role))
+        return [view for view in found if view is not None]
+
+    def _cached(self, row: int) -> View | None:
+        view: View | None = None if self._cache is None else self._cache.find(self._key(row))
+        return view
+
+    def _kept(self, row: int, view: View) -> View:
+        kept = View(image=view.image, vector=view.vector)
+        if self._cache is not None:
+            size = sum(part.nbytes for part in (view.image, view.vector) if part is not None)
+            self._cache.keep(self._key(row), kept, size)
+        return kept
+
+    def _key(self, row: int) -> tuple[str, str, int]:
+        return self._episode, self._role, row
+
+
+class DrawnRows:
+    """The pictures or the vectors of all rows of an episode [N + 1, ...], drawn when they are read as a slice."""
+
+    def __init__(self, drawer: RowDrawer, part: Literal["image", "vector"]) -> None:
+        self._drawer, self._part = drawer, part
+
+    def __len__(self) -> int:
+        return len(self._drawer)
+
+    def __getitem__(self, rows: int | slice) -> NDArray[Any]:
+        """One row [...], or consecutive ones [rows, ...]."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            return np.stack([getattr(view, self._part) for view in self._drawer.views(start, stop)])
+        row = range(len(self))[rows]
+        array: NDArray[Any] = getattr(self._drawer.views(row, row + 1)[0], self._part)
+        return array
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what the rows are drawn from."""
+        return self._drawer.nbytes
