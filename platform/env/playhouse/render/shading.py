@@ -234,7 +234,7 @@ def _blank(image: Any, y: Any, start: Any, stop: Any) -> None:
 
 @compiled
 def _name(ids: Any, index: Any, names: Any) -> None:
-    """Fills `ids` [H, W] with the id of the primitive in each pixel; -1 where there is none."""
+    """Fills `ids` [H, W] with the id of the primitive in each pixel; -1 for the background."""
     for y in range(ids.shape[0]):
         for x in range(ids.shape[1]):
             ids[y, x] = names[index[y, x]] if index[y, x] >= 0 else np.int16(-1)
