@@ -5,8 +5,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 # setup.cfg pins everything, so its hash says whether the environment is up to date.
 STAMP := .venv/.installed-$(shell cat setup.cfg pyproject.toml | cksum | cut -d' ' -f1)
-# One thread for arithmetic in each process: the tests run side by side.
+# One thread for arithmetic in each process: the tests run side by side. Bytecode is kept, because the tests start many
+# processes, which would compile the package again.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow renderer lint types docs bench typing clean
@@ -35,12 +37,13 @@ $(STAMP): | .venv/bin/python
 demo: setup ## the whole pipeline, small: record, clone, mark, reward, reinforce, evaluate
 	$(BIN)/interplay demo
 
+# Three processes for two cores: one of them mostly waits for Ray.
 test: setup renderer ## the tests, on both cores (minutes); leaves out those marked slow
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(PYTEST) -n 3 -m "not slow"
 	@echo "test: passed; the end-to-end tests marked slow were left out, run them with: make test-slow"
 
 test-slow: setup renderer ## the end-to-end tests that make test leaves out: kills, lost nodes, sweeps, benchmarks
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadgroup -m slow
+	$(PYTEST) -n 2 -m slow
 
 # Compiled once before the test processes start; each of them would compile it on its own.
 renderer: setup

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tiny_runs import copied, interplay, tiny
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
@@ -22,6 +21,8 @@ def _default_sighup() -> None:
 @pytest.fixture(scope="session")
 def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of a run up to its clone, to be copied."""
+    from tiny_runs import interplay, tiny  # not at the top: the controller of pytest-xdist needs no torch
+
     root = tmp_path_factory.mktemp("cloned")
     for verb in ("collect", "clone"):
         interplay(verb, tiny(root))
@@ -31,6 +32,8 @@ def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of a run up to its reward model, to be copied."""
+    from tiny_runs import copied, interplay, tiny
+
     root = copied(cloned, tmp_path_factory.mktemp("rewarded"))
     for verb in ("collect-agent", "mark", "reward"):
         interplay(verb, tiny(root))
@@ -39,6 +42,15 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one xdist worker, which builds the fixtures of the file once."""
+    """Starts with the tests that wait for Ray, and assigns tests to the workers of pytest-xdist.
+
+    The tests of a file stay in one worker, which builds the fixtures of the file once; so do all that use the Ray
+    cluster, which is then started once.
+    """
+    items.sort(key=lambda item: not _uses_ray(item))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        item.add_marker(pytest.mark.xdist_group("ray" if _uses_ray(item) else item.path.stem))
+
+
+def _uses_ray(item: pytest.Item) -> bool:
+    return "ray_cluster" in getattr(item, "fixturenames", ())

@@ -61,31 +61,22 @@ def run_stage(stage: Stage, name: str, run: Run) -> None:
             stage(run)
         return
     set_cluster_token(config.address)
-    from interplay.runtime.ray.cluster_session import resource_requests
-    from interplay.runtime.ray.learner_supervision import (  # importing Ray takes half a second
-        SupervisedStage,
-        supervise,
-    )
+    from interplay.runtime.ray.assembly import run_supervised  # importing Ray takes half a second
 
     plays = name == "reinforce"
     reinforce = run.config.reinforce
     weights, deciding = reinforce.learner.objective.weights, run.config.actors
-    judged = reinforce.reward in LEARNED_REWARDS or weights.gate_kl > 0
-    work = SupervisedStage(
+    run_supervised(
+        partial(_run_in_learner, stage, name, run),
         name=name,
         folder=run.stage(name).path,
-        stage=partial(_run_in_learner, stage, name, run),
-        requests=resource_requests(
-            config,
-            actors=plays,
-            replicas=plays and judged,
-            datasets=not plays or weights.needs_demonstrations,
-            inference=deciding.service if plays and deciding.inference == "service" else None,
-        ),
         config=config,
         crashes=run.crashes,
+        actors=plays,
+        replicas=plays and (reinforce.reward in LEARNED_REWARDS or weights.gate_kl > 0),
+        datasets=not plays or weights.needs_demonstrations,
+        inference=deciding.service if plays and deciding.inference == "service" else None,
     )
-    supervise(work)
 
 
 def demonstration_source(
@@ -94,14 +85,13 @@ def demonstration_source(
     """The learner's source of demonstrations; `overlap` reads one unroll ahead if it runs in this process."""
     if run.context is None:
         return InlineDemonstrations(_reader(run, what, ALONE), overlap)
-    from interplay.runtime.ray.demonstration_stream import DemonstrationStream
+    from interplay.runtime.ray.assembly import demonstration_stream
 
     of, lanes = run.config.runtime.datasets, what.config.lanes
     assert lanes % of == 0 and lanes >= 2 * of, f"{of} readers can't share {lanes} lanes"  # checked by `Config`
     here = dataclasses.replace(run, context=None)
     makes = [partial(_dataset_worker, here, what, Share(index, of)) for index in range(of)]
-    workers = [run.context.add_worker(f"dataset-{index}", make) for index, make in enumerate(makes)]
-    return DemonstrationStream(workers, run.context, pinned=pinned(learner))
+    return demonstration_stream(run.context, makes, pinned=pinned(learner))
 
 
 def create_learner(run: Run, stage: str, config: LearnerConfig, agent: Agent, dataset_lanes: int) -> Learner:

@@ -37,9 +37,7 @@ from interplay.stages.run import Run
 from interplay.stages.shared_parts import ALONE, PEOPLE_KINDS, Share, checkpoint_of, learned_setters, start_from
 
 if TYPE_CHECKING:
-    from interplay.runtime.ray.inference import InferenceServer
     from interplay.runtime.ray.learner_context import LearnerContext
-    from interplay.runtime.ray.worker_handle import WorkerHandle
 
 STAGE = "reinforce"
 SETTERS = {"setter": PEOPLE_KINDS}  # the setters whose episodes are replayed
@@ -102,39 +100,25 @@ def replay_actor(
 
 def _stream(run: Run, snapshot: Path, rewards: RewardSource, context: LearnerContext) -> RolloutSource:
     """Actors and reward replicas in processes of their own."""
-    from interplay.runtime.ray.inference import InferenceClientWorker
-    from interplay.runtime.ray.replicas import Replicas, ScoringPool
-    from interplay.runtime.ray.rollout_stream import RolloutStream
+    from interplay.runtime.ray.assembly import rollout_stream
 
     config, runtime, here = run.config.reinforce, run.config.runtime, dataclasses.replace(run, context=None)
     lanes = config.actor.lanes // runtime.unrolls_in_batch
     actor = dataclasses.replace(config.actor, lanes=lanes)
+    served = run.config.actors.inference == "service"
+    make_worker = _remote_rollout_worker if served else _rollout_worker
     shares = [Share(index, runtime.actors) for index in range(runtime.actors)]
-    inference = None
-    if run.config.actors.inference == "service":
-        makes = [partial(_remote_rollout_worker, here, snapshot, actor, share) for share in shares]
-        actors = [
-            context.add_worker(f"actor-{index}", make, worker_class=InferenceClientWorker)
-            for index, make in enumerate(makes)
-        ]
-        inference = _inference(here, actors, context)
-    else:
-        makes = [partial(_rollout_worker, here, snapshot, actor, share) for share in shares]
-        actors = [context.add_worker(f"actor-{index}", make) for index, make in enumerate(makes)]
     reference = _reference_weights(run)
-    scorer: Replicas | RewardFunction = rewards.function()
-    if reference is not None or rewards.model is not None:
-        make_replica = partial(_scoring_replica, here, reference, rewards.model)
-        workers = [context.add_worker(f"reward-{index}", make_replica) for index in range(runtime.reward.replicas)]
-        scorer = Replicas(workers, retries=runtime.reward.retries)
-    return RolloutStream(
-        workers=actors,
-        scoring=ScoringPool(scorer),
-        inference=inference,
+    scored_by_replicas = reference is not None or rewards.model is not None
+    return rollout_stream(
+        context,
+        [partial(make_worker, here, snapshot, actor, share) for share in shares],
+        make_inference=partial(_inference_model, here) if served else None,
+        make_replica=partial(_scoring_replica, here, reference, rewards.model) if scored_by_replicas else None,
+        function=rewards.function(),
         reference=reference,
         newer=rewards.newer,
         lanes=lanes,
-        context=context,
         pinned=pinned(config.learner),
     )
 
@@ -171,17 +155,6 @@ def _remote_rollout_worker(
     policy = RemotePolicy(ask, layout=layout, width=sized.lstm, generator=_decisions(run, "train", share))
     actor = replay_actor(run, Snapshot(snapshot), policy, vocabulary, config, "train", share=share)
     return RolloutWorker(actor, after)
-
-
-def _inference(run: Run, actors: Sequence[WorkerHandle], context: LearnerContext) -> InferenceServer:
-    """The inference server of these actors, in its own process."""
-    from interplay.runtime.ray.cluster_session import INFERENCE
-    from interplay.runtime.ray.inference import InferenceServer, InferenceWorker, concurrency_groups
-
-    worker = context.add_worker(
-        INFERENCE, partial(_inference_model, run), worker_class=InferenceWorker, groups=concurrency_groups(len(actors))
-    )
-    return InferenceServer(worker, actors, context)
 
 
 def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> InferenceModel:

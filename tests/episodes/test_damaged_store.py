@@ -185,7 +185,7 @@ def edits(draw: st.DrawFn) -> tuple[str, Callable[[bytes], bytes]]:
 
 
 @seed(20261123)
-@settings(max_examples=60, derandomize=False, database=None)
+@settings(max_examples=30, derandomize=False, database=None)
 @example(("catalogue.db", lambda data: data.replace(b"CREATE TABLE marks", b"CREATE TABLE mar\x80s")))
 @given(edits())
 def test_no_damage_is_a_traceback_or_touches_an_episode(

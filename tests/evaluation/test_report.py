@@ -331,11 +331,13 @@ def test_answers_out_of_order_are_called_so() -> None:
     assert orderings.orderings(results)[4].verdict == -1
 
 
-def test_the_summary_holds_the_same_numbers_and_is_strict_json(tmp_path: Path) -> None:
+def test_the_summary_holds_the_same_numbers_and_is_strict_json(tmp_path: Path, whole: str) -> None:
     path = write_report(tmp_path / "run", {"seed": np.int64(7), "worst": math.inf}, material())
     text = (tmp_path / "run" / "summary.json").read_text(encoding="utf-8")
     summary = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    written = path.read_text(encoding="utf-8")
+    assert written.startswith("<!doctype html>")
+    assert written == whole, "the same material writes the same page"
     assert (summary["seed"], summary["worst"]) == (7, None)
     assert summary["results"]["joint"]["ratio"]["value"] == pytest.approx(2)
     assert summary["results"]["reward_model"]["pair_accuracy"]["value"] == pytest.approx(0.8)
@@ -351,10 +353,6 @@ def test_the_summary_refuses_a_key_it_computes_itself(tmp_path: Path) -> None:
 def test_plain_refuses_values_without_json() -> None:
     with pytest.raises(ValueError, match="got set"):
         to_json({"tags": {1}})
-
-
-def test_the_same_material_writes_the_same_page(whole: str) -> None:
-    assert render_page(material()) == whole
 
 
 def test_a_film_becomes_a_strip_from_its_first_to_its_last_picture() -> None:

@@ -113,7 +113,7 @@ FUZZED = [
 ]
 
 
-@settings(max_examples=15, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(FUZZED), st.sampled_from(["cut", "flip", "fill"]), st.floats(0, 1), st.binary(max_size=8))
 def test_any_bytes_in_a_file_end_a_verb_in_words_or_do_no_harm(
     evaluated: Path, tmp_path_factory: pytest.TempPathFactory, at: tuple[str, str], how: str, where: float, data: bytes

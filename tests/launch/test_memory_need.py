@@ -84,6 +84,7 @@ def measured() -> tuple[float, float]:
     return need, memory("VmHWM") - before
 
 
+@pytest.mark.slow
 def test_the_estimate_is_a_lower_bound_of_one_update() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         need, peak = fresh.submit(measured).result(timeout=120)

@@ -49,6 +49,7 @@ def test_a_world_without_tasks_says_how_to_set_one(tmp_path: Path, capsys: pytes
     assert "env.instruction=" in said
 
 
+@pytest.mark.slow
 def test_a_refused_stage_may_begin_with_other_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("clone", "mark", "collect-agent", "reward", "reinforce", "evaluate"):
         refused(verb, tiny(tmp_path), capsys)

@@ -67,6 +67,7 @@ def test_another_error_is_raised(tmp_path: Path) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())  # where what is left may go
 
 
+@pytest.mark.slow
 def test_a_run_whose_reader_dies_of_the_same_ctrl_c_saves_and_stops(cloned: Path, tmp_path: Path) -> None:
     stage = copied(cloned, tmp_path) / "run" / "clone"
     words = tiny(tmp_path, "clone.training.updates=100000", "clone.training.checkpoint_every=100000")

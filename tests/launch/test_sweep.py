@@ -63,7 +63,11 @@ def test_settings_that_cannot_be_swept_are_refused(typed: list[str], says: str) 
         combinations(typed)
 
 
-@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=laptop"]], ids=["one after another", "laptop"])
+@pytest.mark.parametrize(
+    "launcher",
+    [[], pytest.param(["hydra/launcher=laptop"], marks=pytest.mark.slow)],
+    ids=["one after another", "laptop"],
+)
 def test_a_sweep_makes_its_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str], launcher: list[str]) -> None:
     words = [*TINY, f"run.dir={tmp_path}", "run.name=tiny", "run.seed=1,2", *launcher]
     assert main(["sweep", "collect", *words]) == 0
@@ -81,7 +85,11 @@ def test_a_run_that_fails_does_not_hide(tmp_path: Path, capsys: pytest.CaptureFi
     assert "sweep: 0 of 2 runs done" in told
 
 
-@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"]], ids=["one", "laptop"])
+@pytest.mark.parametrize(
+    "launcher",
+    [[], pytest.param(["hydra/launcher=laptop", "hydra.launcher.n_jobs=1"], marks=pytest.mark.slow)],
+    ids=["one", "laptop"],
+)
 def test_a_stopped_sweep_starts_no_other_run(tmp_path: Path, launcher: list[str]) -> None:
     words = ["sweep", "collect", *TINY, f"run.dir={tmp_path}", "collect.episodes=40", "run.seed=1,2,3", *launcher]
     stored = AfterCall("interplay.episodes.store:EpisodeStore.append", 1)

@@ -79,6 +79,7 @@ def test_bf16_is_near_and_not_the_same(plain: Told) -> None:
     assert (told[1] - plain[1]).norm() > 1e-3 * plain[1].norm(), "nothing was computed in bfloat16"
 
 
+@pytest.mark.slow
 def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
     """Episodes start within these unrolls, so the memory is reset inside the loop."""
     assert_near(update(compile=True), plain, 1e-5)
@@ -87,6 +88,7 @@ def test_compiled_is_the_same(uncompiled: None, plain: Told) -> None:
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 3
 
 
+@pytest.mark.slow
 def test_all_settings_together_agree_up_to_rounding(
     uncompiled: None, plain: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:

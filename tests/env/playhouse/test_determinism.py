@@ -46,7 +46,7 @@ def test_a_second_run_in_this_process_gives_the_same_bytes(here: str) -> None:
     assert digest() == here
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("threads", [1, 4])
 def test_another_process_with_so_many_threads_gives_the_same_bytes(threads: int, here: str) -> None:
     this = Path(__file__)
     code = f"import sys; sys.path.insert(0, {str(this.parent)!r}); import {this.stem} as t; print(t.digest())"

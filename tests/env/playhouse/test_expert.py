@@ -17,7 +17,7 @@ from interplay.env.world import Component, WorldSpec
 NEEDED = ("forward", "yaw", "pitch", "grasp")
 PLAIN = PlayhouseConfig(rooms=(1, 1), furniture=(0, 0), objects=(4, 5), unique_colors=True, components=NEEDED)
 FURNISHED = PlayhouseConfig(rooms=(1, 1), components=NEEDED)
-EPISODES = 60
+EPISODES = 20
 STEPS = 60
 
 

@@ -114,8 +114,10 @@ class StandAt(PlayhouseTask):
     def nearest_spot(self, facts: HouseFacts) -> XY | None:
         """Returns the spot of free floor nearest to the solver that satisfies the instruction, if there is one."""
         body = facts.bodies[self.solver]
-        fitting = [spot for spot in free_spots(facts, self.solver) if self._holds_around(facts, body, spot)]
-        return min(fitting, key=lambda spot: predicates.route_length(facts, body.position, spot), default=None)
+        nearest = sorted(
+            free_spots(facts, self.solver), key=lambda spot: predicates.route_length(facts, body.position, spot)
+        )
+        return next((spot for spot in nearest if self._holds_around(facts, body, spot)), None)
 
     def turned(self, facts: HouseFacts, body: Body) -> Body:
         """Returns the body turned towards the point to face."""

@@ -1,0 +1,97 @@
+"""Assembly of a stage under Ray: its workers, and the sources of batches that connect them to the learner.
+
+The caller passes functions that build what a worker hosts; each runs in the worker's own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from interplay.agent.weights import Weights
+from interplay.reward.reward_functions import RewardFunction
+from interplay.runtime.config import Resources, RuntimeConfig
+from interplay.runtime.crashes import CrashReports
+from interplay.runtime.ray.cluster_session import INFERENCE, resource_requests
+from interplay.runtime.ray.demonstration_stream import DemonstrationStream
+from interplay.runtime.ray.inference import (
+    InferenceClientWorker,
+    InferenceServer,
+    InferenceWorker,
+    concurrency_groups,
+)
+from interplay.runtime.ray.learner_context import LearnerContext
+from interplay.runtime.ray.learner_host import StageFunction
+from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
+from interplay.runtime.ray.replicas import Replicas, ScoringPool
+from interplay.runtime.ray.rollout_stream import RolloutStream
+from interplay.runtime.ray.worker import Worker
+
+
+def run_supervised(
+    stage: StageFunction,
+    *,
+    name: str,
+    folder: Path,
+    config: RuntimeConfig,
+    crashes: CrashReports,
+    actors: bool,
+    replicas: bool,
+    datasets: bool,
+    inference: Resources | None,
+) -> None:
+    """Runs a stage with these kinds of workers under Ray; see `resource_requests` and `supervise`."""
+    requests = resource_requests(config, actors=actors, replicas=replicas, datasets=datasets, inference=inference)
+    supervise(SupervisedStage(name, folder, stage, requests, config, crashes))
+
+
+def demonstration_stream(
+    context: LearnerContext, makes: Sequence[Callable[..., Any]], *, pinned: bool
+) -> DemonstrationStream:
+    """The demonstrations of one dataset actor for each of `makes`."""
+    workers = [context.add_worker(f"dataset-{index}", make) for index, make in enumerate(makes)]
+    return DemonstrationStream(workers, context, pinned=pinned)
+
+
+def rollout_stream(
+    context: LearnerContext,
+    makes: Sequence[Callable[..., Any]],
+    *,
+    make_inference: Callable[..., Any] | None,
+    make_replica: Callable[..., Any] | None,
+    function: RewardFunction,
+    reference: Weights | None,
+    newer: Callable[[], tuple[Weights, int] | None],
+    lanes: int,
+    pinned: bool,
+) -> RolloutStream:
+    """The rollouts of one actor for each of `makes`.
+
+    Args:
+        make_inference: builds the network that decides for all actors, which then get `ask`; None if each has its own.
+        make_replica: builds a replica that scores; None to score with `function` in the learner's process.
+        reference, newer, lanes: see `RolloutStream`.
+    """
+    worker_class = Worker if make_inference is None else InferenceClientWorker
+    actors = [context.add_worker(f"actor-{index}", make, worker_class) for index, make in enumerate(makes)]
+    inference = None
+    if make_inference is not None:
+        groups = concurrency_groups(len(actors))
+        server = context.add_worker(INFERENCE, make_inference, InferenceWorker, groups)
+        inference = InferenceServer(server, actors, context)
+    scorer: Replicas | RewardFunction = function
+    if make_replica is not None:
+        config = context.config.reward
+        workers = [context.add_worker(f"reward-{index}", make_replica) for index in range(config.replicas)]
+        scorer = Replicas(workers, retries=config.retries)
+    return RolloutStream(
+        workers=actors,
+        scoring=ScoringPool(scorer),
+        inference=inference,
+        reference=reference,
+        newer=newer,
+        lanes=lanes,
+        context=context,
+        pinned=pinned,
+    )
