@@ -1,4 +1,4 @@
-"""Channels: what a participant hears, decoded as it comes, and what it is about to say.
+"""Input and output channels of a participant: received tokens and their decoded text, and text waiting to be sent.
 
 An `InputChannel` collects tokens and the text that they decode to; an `OutputChannel` holds the characters that are
 waiting to leave, and gives them token by token.
@@ -17,7 +17,7 @@ from interplay.env.commai.serializer import Reader, joined_tokens, reader_of
 
 
 class InputChannel:
-    """Everything heard since the last `clear`: tokens, and the text that they decode to."""
+    """All tokens received since the last `clear`, and their decoded text."""
 
     def __init__(self, serializer: Any) -> None:
         self.serializer = serializer
@@ -30,19 +30,19 @@ class InputChannel:
         self._searches: dict[re.Pattern[str], IncrementalSearch] = {}
 
     def consume_bit(self, token: Any) -> None:
-        """Takes one token, and decodes what it completes."""
+        """Receives one token and decodes the text that it completes."""
         for character in self.take(token):
             self.append(character)
 
     def take(self, token: Any) -> str:
-        """Takes one token; returns the characters that it completes, which the caller appends."""
+        """Receives one token; returns the characters that it completes, which the caller appends."""
         self.tokens.append(token)
         if self.sequence_updated.observers:
             self.sequence_updated(self.get_binary())
         return self.decode()
 
     def decode(self) -> str:
-        """The characters that the last token completes."""
+        """Returns the characters that the last token completes."""
         if self._reader is None:
             self._reader = reader_of(self.serializer)
         try:
@@ -61,7 +61,7 @@ class InputChannel:
             self.message_updated(text)
 
     def clear(self) -> None:
-        """Forgets everything heard, what is not decoded yet included."""
+        """Discards everything received, including tokens that are not decoded yet."""
         self.tokens.clear()
         self._text = ""
         self._start = 0
@@ -95,7 +95,7 @@ class InputChannel:
             self._text = self._text[:-1] + silence
 
     def search(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """`pattern.search` of the whole text, at the cost of what is new in it."""
+        """`pattern.search` on the whole text; the cost grows only with the new characters."""
         found = self._searches.get(pattern)
         if found is None:
             found = self._searches[pattern] = IncrementalSearch(pattern)
@@ -103,16 +103,16 @@ class InputChannel:
 
 
 class OutputChannel:
-    """The characters that wait to leave."""
+    """Queue of characters to be sent, one token at a time."""
 
     def __init__(self, serializer: Any) -> None:
         self.serializer = serializer
         self._waiting: deque[tuple[str, Any]] = deque()  # characters with their tokens
-        self.leaving: Iterator[Any] = iter("")  # the tokens of the character that is leaving
+        self.leaving: Iterator[Any] = iter("")  # remaining tokens of the character being sent
         self.character = ""  # that character
 
     def set_message(self, message: str) -> None:
-        """Replaces everything but the rest of the character that is leaving."""
+        """Replaces the queue, except for the remaining tokens of the character being sent."""
         self._waiting.clear()
         self.add_message(message)
 
@@ -135,16 +135,16 @@ class OutputChannel:
         return next(self.leaving)
 
     def clear(self) -> None:
-        """Drops everything, the rest of the character that is leaving included."""
+        """Empties the queue, including the rest of the character being sent."""
         self._waiting.clear()
         self.leaving = iter("")
 
     def get_text(self) -> str:
-        """The whole characters that have not begun to leave, unscrambled."""
+        """The characters still to be sent as a whole, unscrambled."""
         return "".join(character for character, _ in self._waiting)
 
     def left(self) -> int:
-        """Tokens left of the character that is leaving."""
+        """Number of remaining tokens of the character being sent."""
         return self.leaving.__length_hint__()  # type: ignore[attr-defined, no-any-return]
 
     def is_empty(self) -> bool:

@@ -29,7 +29,7 @@ _FUNCTIONS = [name for name in dir(random.Random) if not name.startswith("_") an
 
 
 class _AliasLoader(Loader):
-    """Gives an existing module under another name."""
+    """Import loader that returns an existing module under another name."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -62,7 +62,7 @@ class _Finder(MetaPathFinder):
 
 
 class _SessionRandom(ModuleType):
-    """The module `random`, whose functions draw from the session under way."""
+    """Replacement of the module `random` whose functions draw from the current session's generator."""
 
     def __getattr__(self, name: str) -> Any:
         if name in _FUNCTIONS:
@@ -91,7 +91,7 @@ def uninstall() -> None:
 
 @contextmanager
 def searched(folder: Path) -> Iterator[None]:
-    """Within it, modules next to a configuration file are found."""
+    """Context in which modules next to a configuration file can be imported."""
     sys.path.insert(0, str(folder))
     try:
         yield

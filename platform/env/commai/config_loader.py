@@ -1,4 +1,4 @@
-"""Configuration files: which tasks, in which worlds, in which order.
+"""Configuration files that list tasks, their worlds and a scheduler.
 
 JSON::
 

@@ -29,12 +29,12 @@ _KNOWS_MODE: dict[Any, bool] = {}  # methods of schedulers: whether they take `t
 
 
 class Environment:
-    """The teacher's side of a session.
+    """The teacher's side of a session: tasks, events, and both channels.
 
     Args:
         serializer: how text becomes tokens.
         task_scheduler: has `get_next_task(train_mode=)` and `step(reward, train_mode=)`.
-        scramble: whether words become pseudo-words on their way.
+        scramble: whether words are replaced by pseudo-words in transit.
         max_reward_per_task: the reward of a class of task is 0 once its sum has reached this; None for no limit.
         seed: of `rng`, from which everything random in a session is drawn.
     """
@@ -61,7 +61,7 @@ class Environment:
         self._output_channel = OutputChannel(words or serializer)
         self._output_channel_listener = InputChannel(serializer)
         self._output_priority = LOWEST
-        self._filling = False  # whether what is left is only what fills the time without a message
+        self._filling = False  # whether the output queue holds only the filler that is sent while there is no message
         self._current_task: Any = None
         self._current_world: Any = None
         self._reward: float | None = None
@@ -89,38 +89,38 @@ class Environment:
         return given, None
 
     def set_message(self, message: str, priority: int = 1) -> None:
-        """Says a message from the next whole character on, unless something of a higher priority is being said."""
+        """Replaces the output from the next character on; lost while a message of a higher priority is being sent."""
         if not self._output_channel.is_empty() and self._output_priority > priority:
-            logger.info("lost, because a message of a higher priority is being said: %r", message)
+            logger.info("lost, because a message of a higher priority is being sent: %r", message)
             return
         self._output_channel.set_message(message)
         self._output_priority = priority
         self._filling = False
 
     def add_message(self, message: str) -> None:
-        """Says a message after what is being said."""
+        """Appends a message to the output."""
         if self._filling or self._output_channel.is_empty():
             self._output_priority = 0
         self._output_channel.add_message(message)
         self._filling = False
 
     def set_reward(self, reward: float, message: str = "", priority: int = 1) -> None:
-        """Ends the task; the reward is given when the message has been said."""
+        """Ends the task; the reward is given when the message has been sent."""
         self._reward = reward
         self.set_message(message, priority)
         if self._current_task is not None:
             self._current_task.end()
 
     def is_silent(self) -> bool:
-        """Whether nothing but silence is left to say."""
+        """Whether the output holds nothing but silence."""
         return self._output_channel.is_silent()
 
     def is_idle(self) -> bool:
-        """Whether the teacher has nothing to say, so that only its default output is left."""
+        """Whether the output holds only the default output."""
         return self._filling or self._output_channel.is_silent()
 
     def ignore_last_char(self) -> None:
-        """Puts silence in the place of the learner's last character."""
+        """Replaces the learner's last character by silence."""
         self._input_channel.mask_last(self._serializer.SILENCE_TOKEN)
 
     def raise_event(self, event: Any) -> bool:
@@ -152,7 +152,7 @@ class Environment:
         return given, reward
 
     def _conclude(self, test_mode: bool) -> float | None:
-        """Ends an ended task that has nothing left to say; returns its reward, or None if it has something to add."""
+        """Concludes an ended task without remaining output; returns its reward, or None if `deinit` added output."""
         task = self._current_task
         if not self._deinitialized:
             self._deinitialized = True
@@ -228,14 +228,14 @@ class Environment:
                 self.raise_event(MessageReceived(channel.get_text(), channel))
 
     def _fill(self) -> None:
-        """Puts in silence if there is nothing to say."""
+        """Queues the default output if the queue is empty."""
         if self._output_channel.is_empty():
             self._output_channel.set_message(self._current_task.get_default_output())
             self._output_priority = LOWEST
             self._filling = True
 
     def _speak(self) -> Any:
-        """Sends a token, which the environment hears itself, unscrambled."""
+        """Sends a token, and decodes it, unscrambled, for handlers of the teacher's own output."""
         output = self._output_channel
         given = output.consume_bit()
         complete = not output.left()
@@ -289,7 +289,7 @@ def _drop(token: Any) -> None:
 
 
 def _call(method: Callable[..., Any], *args: Any, train_mode: bool) -> Any:
-    """Calls a method of a scheduler, which may be one that does not know `train_mode`."""
+    """Calls a method of a scheduler, without `train_mode` if the method does not take it."""
     function = getattr(method, "__func__", method)
     if function not in _KNOWS_MODE:
         parameters = signature(function).parameters

@@ -1,4 +1,4 @@
-"""Triggers, and the manager that calls their handlers when an event is raised."""
+"""Triggers, and the manager that calls their handlers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Trigger(NamedTuple):
-    """What to wait for and what to do: a type of event, a condition on it, and a plain function
+    """A type of event, a condition on the event, and the function to call,
     `event_handler(observer, event)`."""
 
     type: type[Any]
@@ -46,7 +46,7 @@ class EventManager:
         self._entries.clear()
 
     def has_triggers(self, of: type[Any]) -> bool:
-        """Whether anything waits for this type of event."""
+        """Whether a trigger of this type of event is registered."""
         return of in self._entries
 
     def raise_event(self, event: Any) -> bool:

@@ -1,6 +1,6 @@
 """Decorators that make a method `f(self, event)` the handler of an event.
 
-They stack, one trigger for each. A decorated function keeps its triggers in an attribute, so that a method that
+Decorators stack; each adds one trigger. A decorated function keeps its triggers in an attribute, so that a method that
 overrides it replaces them, and one that overrides it undecorated removes them.
 """
 
@@ -22,7 +22,7 @@ Decorator = Callable[[Any], Any]
 
 
 class BoundHandler:
-    """A decorated method of one object: its plain function with triggers of its own."""
+    """A decorated method of one object: the function, with triggers that belong to this object only."""
 
     def __init__(self, function: Handler, triggers: tuple[Trigger, ...]) -> None:
         self.function = function
@@ -102,17 +102,17 @@ def _holds(condition: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def _takes_one(condition: Callable[..., Any]) -> bool:
-    """Whether a condition takes one state, and not two."""
+    """Whether a condition has one parameter rather than two."""
     try:
         parameters = signature(condition).parameters.values()
-    except ValueError:  # a function of C that does not tell
+    except ValueError:  # a C function without a signature
         return False
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return len(places) == 1 and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 def on_init() -> Decorator:
-    """Before a task starts. Changes of the state raise no event yet."""
+    """Before a task starts; changes of the state do not raise events yet."""
     return _decorator(task_events.Init, _always)
 
 
@@ -122,7 +122,7 @@ def on_start() -> Decorator:
 
 
 def on_ended() -> Decorator:
-    """When a task has ended, once, whether it was paid or is out of time."""
+    """When a task has ended, by a reward or by its time limit."""
     return _decorator(task_events.Ended, _always)
 
 
@@ -137,7 +137,7 @@ def on_world_start() -> Decorator:
 
 
 def on_timeout() -> Decorator:
-    """When the time of a task is over."""
+    """When a task has reached its time limit."""
     return _decorator(task_events.Timeout, _always)
 
 
@@ -149,20 +149,20 @@ def on_state_changed(condition: Callable[..., Any]) -> Decorator:
 
 
 def on_message(regex: Any = None) -> Decorator:
-    """When the learner has said a character, and `regex` is found in all it has said since the task began."""
+    """When the learner has completed a character, and `regex` matches in its text since the start of the task."""
     return _decorator(task_events.MessageReceived, _matches(regex))
 
 
 def on_sequence(regex: Any = None) -> Decorator:
-    """When the learner has sent a bit, and `regex` is found in all its bits since the task began."""
+    """When the learner has sent a bit, and `regex` matches in its bits since the start of the task."""
     return _decorator(task_events.SequenceReceived, _matches(regex))
 
 
 def on_output_message(regex: Any = None) -> Decorator:
-    """When the teacher has said a character, and `regex` is found in all it has said since the task began."""
+    """When the teacher has completed a character, and `regex` matches in its text since the start of the task."""
     return _decorator(task_events.OutputMessageUpdated, _matches(regex))
 
 
 def on_output_sequence(regex: Any = None) -> Decorator:
-    """When the teacher has sent a bit, and `regex` is found in all its bits since the task began."""
+    """When the teacher has sent a bit, and `regex` matches in its bits since the start of the task."""
     return _decorator(task_events.OutputSequenceUpdated, _matches(regex))

@@ -1,4 +1,4 @@
-"""`re.search` over a text that grows, at the cost of what is new in it.
+"""`re.search` over a growing text; the cost of a search grows only with the new characters.
 
 A task searches everything said since it began, at each character. From the parsed pattern this module derives which
 starts of a match are settled: a pattern of bounded width cannot match at a start whose window has been seen, a pattern
@@ -28,7 +28,7 @@ class IncrementalSearch:
         self._shape = shape_of(pattern)
         self._from = 0  # no match starts before it
         self._seen = 0  # characters checked for those that no match may contain
-        self._found: re.Match[str] | None = None  # the first match, once nothing to come can change it
+        self._found: re.Match[str] | None = None  # the first match, once no further character can change it
 
     def search(self, text: str) -> re.Match[str] | None:
         """The same as `pattern.search(text)`."""
@@ -128,7 +128,7 @@ def _parts(argument: Any) -> list[Any]:
 
 
 def _has_flags(node: Any) -> bool:
-    """Whether the node is a group with flags of its own."""
+    """Whether the node is a group with its own flags."""
     return str(node[0]) == "SUBPATTERN" and bool(node[1][1] or node[1][2])
 
 

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 2000  # of one step in utterances
 
 @dataclass
 class Exchange:
-    """What one step has brought: the teacher's characters or bits, and the rewards of tasks that it has concluded."""
+    """Result of one step: the teacher's characters or bits, and the rewards of the tasks that ended in it."""
 
     heard: str = ""
     rewards: tuple[float, ...] = ()
@@ -61,7 +61,7 @@ class Interface(ABC):
 
 
 class Bits(Interface):
-    """A bit a step; silence is zeros. `nano`: the tasks talk in bits themselves."""
+    """One bit per step; silence is zeros. `nano`: the tasks are defined on bits."""
 
     symbols = "01"
 
@@ -85,7 +85,7 @@ class Bits(Interface):
 
 
 class Characters(Interface):
-    """A character a step, of eight bits. The first bit of the teacher's next character waits for the next step."""
+    """One character of eight bits per step. The first bit of the teacher's next character waits for the next step."""
 
     def __init__(self, alphabet: str) -> None:
         self.symbols = alphabet
@@ -119,9 +119,9 @@ class Characters(Interface):
 
 
 class Utterances(Characters):
-    """A step is what the solver says, or silence, and then what the teacher says until it begins a second silence.
+    """One step is the solver's utterance, or silence, and the teacher's text until its second silence begins.
 
-    A silent step lasts `silence` characters if the teacher is silent, too. A task that ends ends the step, so that the
+    A silent step lasts `silence` characters if the teacher is silent, too. The end of a task ends the step, so that the
     words of the next one come with the next step.
     """
 

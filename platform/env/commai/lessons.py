@@ -1,4 +1,4 @@
-"""The tasks of a CommAI world as the platform sees them: the one under way, its success, its expert."""
+"""Adapter of CommAI tasks to the platform's tasks: the current task, its success, its expert."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from interplay.env.world import Action, World
 
 @dataclass(frozen=True)
 class LessonFacts:
-    """Ground truth: the task under way, and how those before it ended."""
+    """Ground truth: the current task, and the results of those before it."""
 
     kind: str
     opening: str  # the teacher's first words
     number: int  # of the instance in this episode
-    results: tuple[tuple[str, float], ...]  # kind and reward of each instance that is over
+    results: tuple[tuple[str, float], ...]  # kind and reward of each finished instance
     heard: str  # the teacher's last words
     said: str  # the solver's
     task: Any = field(compare=False)  # the CommAI task, for experts
@@ -60,12 +60,12 @@ class Lesson(Task):
 
 
 class Speaker(Expert):
-    """Says what the task's own expert, or its wrong answer, says, each time the teacher is silent."""
+    """Expert that sends the task's right answer, or its wrong one, whenever the teacher is silent."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._lesson = lesson
         self._script: Iterator[str] | None = None
-        self._symbols = ""  # left of what it is saying, as symbols of the interface
+        self._symbols = ""  # rest of the current message, as symbols of the interface
 
     def act(self, world: World) -> Action:
         facts: LessonFacts = world.facts()
@@ -105,7 +105,7 @@ class Speaker(Expert):
 
 
 class LessonSource(TaskSource):
-    """The kinds of task of a CommAI world. Only the one under way can be sampled."""
+    """The kinds of task of a CommAI world. Only the current task can be sampled."""
 
     def __init__(
         self, kinds: tuple[str, ...], step_limits: Mapping[str, int], facts: Callable[[], LessonFacts]
@@ -127,5 +127,5 @@ class LessonSource(TaskSource):
 
 
 def spoken_words(symbols: str) -> str:
-    """What a participant has said last: the words behind the last two silences."""
+    """Last utterance in a text: the words after the last two silences."""
     return symbols.rstrip(SILENCE).rpartition(2 * SILENCE)[2].strip()

@@ -1,4 +1,4 @@
-"""Observable: a value that others want to hear about."""
+"""Observable: a list of callbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of a session for people: the talk, and the map of a grid world."""
+"""Pictures of a session: the transcript, and the map of a grid world."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMPASS = {"north": "^", "east": ">", "south": "v", "west": "<"}
 
 
 def portraits(talk: Sequence[tuple[str, str]], world: Any, height: int, width: int) -> Mapping[str, Image]:
-    """The talk, as uint8 [height, width, 3], and the map if the world has one."""
+    """The transcript, as uint8 [height, width, 3], and the map if the world has one."""
     lines = talk_lines(talk)[-max(1, height // LINE - 1) :]
     pictures = {"talk": _drawn(lines, height, width)}
     drawn = map_lines(world, 9)
@@ -27,7 +27,7 @@ def portraits(talk: Sequence[tuple[str, str]], world: Any, height: int, width: i
 
 
 def talk_lines(talk: Sequence[tuple[str, str]]) -> list[str]:
-    """The talk with a line for each uninterrupted speech."""
+    """The transcript, with one line for each uninterrupted message."""
     streams: dict[str, str] = {}
     for who, said in talk:
         streams[who] = streams.get(who, "") + (said or SILENCE)

@@ -1,4 +1,4 @@
-"""The random numbers of the session under way, for task files that `import random`."""
+"""The random generator of the current session, for task files that `import random`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def activate(rng: random.Random) -> None:
 
 
 def current() -> random.Random:
-    """The random numbers of the session whose handlers ran last; before any, numbers of their own."""
+    """The generator of the session whose handlers ran last; a default generator before the first session."""
     return _active
 
 
 def seed(value: int | None) -> None:
-    """Seeds the numbers that are used before a session begins, and makes them current."""
+    """Seeds the default generator and makes it current."""
     _outside.seed(value)
     activate(_outside)

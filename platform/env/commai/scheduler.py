@@ -1,4 +1,4 @@
-"""Schedulers: which task comes next.
+"""Schedulers, which choose the next task.
 
 A scheduler has `get_next_task(train_mode=True)` and `step(reward, train_mode=True)`, which takes the reward of the
 task that has just ended. `rng` is set by the environment before the first task is drawn.
@@ -23,11 +23,11 @@ class TaskScheduler:
         self.rng: random.Random | None = None
 
     def get_next_task(self, train_mode: bool = True) -> Any:
-        """The task that comes next."""
+        """Returns the next task."""
         raise NotImplementedError
 
     def step(self, reward: float, train_mode: bool = True) -> None:
-        """Takes note of the reward of the task that has ended."""
+        """Receives the reward of the task that has ended."""
         return
 
     def reward(self, reward: float) -> None:
@@ -48,7 +48,7 @@ class RandomTaskScheduler(TaskScheduler):
 
 
 class SequentialTaskScheduler(TaskScheduler):
-    """Goes through the tasks in order, again and again."""
+    """Cycles through the tasks in order."""
 
     def __init__(self, tasks: Sequence[Any]) -> None:
         super().__init__(tasks)

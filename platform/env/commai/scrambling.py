@@ -1,4 +1,4 @@
-"""Scrambling: each word becomes another of the same length, so that knowing English does not help."""
+"""Scrambling: each word is replaced by a pseudo-word of the same length, so that knowing English does not help."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TRIES = 100  # draws of a readable word before any letters will do
 
 
 class Pseudowords:
-    """A random one-to-one mapping of words, drawn as words come. Length and the case of each letter are kept; words
-    with a letter outside a-z stay as they are."""
+    """A random one-to-one mapping of words, drawn on first use. Length and the case of each letter are kept; words
+    with a letter outside a-z are not changed."""
 
     def __init__(self, rng: random.Random, readable: bool = True) -> None:
         self._rng = rng
@@ -27,7 +27,7 @@ class Pseudowords:
         return self._mapped(word, self._scrambled, self._plain)
 
     def unscramble(self, word: str) -> str:
-        """The word of a pseudo-word; of one never drawn, a word drawn now."""
+        """The word of a pseudo-word; an unknown pseudo-word gets a new word."""
         return self._mapped(word, self._plain, self._scrambled)
 
     def _mapped(self, word: str, forth: dict[str, str], back: dict[str, str]) -> str:
@@ -91,7 +91,7 @@ class ScramblingSerializerWrapper:
         return self._translated(text, self._words.scramble)
 
     def reader(self) -> WordReader:
-        """A reader that holds back a word until it ends."""
+        """A reader that returns a word when it is complete."""
         return WordReader(self._serializer.reader(), self._words)
 
     def pairs(self, text: str) -> list[tuple[str, Any]]:

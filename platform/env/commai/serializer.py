@@ -1,8 +1,8 @@
 """Serializers: how text becomes the tokens of a channel, and back.
 
 A serializer has a `SILENCE_TOKEN` (a space), `to_binary(text)`, `to_text(tokens)` and `can_deserialize(tokens)`. The
-channels read through a *reader*, which `reader()` makes and which is asked after each token; a serializer without one
-is asked `can_deserialize` instead.
+channels decode with a *reader*, which `reader()` creates and which is called after each token; for a serializer without
+one, they call `can_deserialize`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ LONGEST_PREFIX = 3 * BYTE  # bits that may still become a character of four byte
 
 
 class Reader(Protocol):
-    """What turns a growing list of tokens into text."""
+    """Decoder of a growing list of tokens."""
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
-        """The text that `tokens[start:]` completes, "" if none yet, and the start of what is not read yet."""
+        """Returns the text that `tokens[start:]` completes, "" if none yet, and the index of the first unread token."""
 
 
 class IdentitySerializer:
@@ -109,8 +109,8 @@ class StandardSerializer:
         return self
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
-        """The character that the last bit completes. A byte that three others follow without completing a character
-        is dropped, so that nonsense costs no more than text."""
+        """The character that the last bit completes. A byte is dropped when three others follow without completing a
+        character, which bounds the cost of invalid input."""
         if (len(tokens) - start) % BYTE:
             return "", start
         bits = _joined(tokens[start:])
@@ -179,7 +179,7 @@ class ForeignReader:
         self._serializer = serializer
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
-        """What the serializer makes of all tokens not read yet."""
+        """The text of all unread tokens."""
         waiting = joined_tokens(tokens[start:])
         if not self._serializer.can_deserialize(waiting):
             return "", start

@@ -10,7 +10,7 @@ from interplay.env.commai.observer import Observable
 
 
 class Session:
-    """The loop. An error of a task or of the learner leaves `run` with its traceback; what was counted stays readable.
+    """Loop of a session. Exceptions of a task or of the learner propagate from `run`; the counters stay readable.
 
     Args:
         environment: has `next(token)` and the observable `task_updated`.
@@ -31,7 +31,7 @@ class Session:
         self._task_start = 0
         self._reward_per_task: dict[str, float] = {}
         self._task: Any = None
-        # A learner of its own making may count on `try_reward(None)`; the base class does nothing then.
+        # Custom learners may rely on `try_reward(None)`; the base class ignores it.
         self._rewards_always = getattr(type(learner), "try_reward", None) not in (None, BaseLearner.try_reward)
         self.env_token_updated = Observable()
         self.learner_token_updated = Observable()
@@ -46,7 +46,7 @@ class Session:
             self.step()
 
     def step(self) -> None:
-        """One token of the teacher, and the learner's answer.
+        """Exchanges one token of the teacher and one of the learner.
 
         Raises:
             ValueError: the learner answers None.
@@ -72,7 +72,7 @@ class Session:
             time.sleep(self._sleep)
 
     def stop(self) -> None:
-        """Ends `run` after the token under way."""
+        """Ends `run` after the current token."""
         self._stopped = True
 
     def get_total_time(self) -> int:
@@ -92,7 +92,7 @@ class Session:
         return self._task_count
 
     def get_task_time(self) -> int:
-        """Tokens since the task under way began."""
+        """Number of tokens since the current task began."""
         return self._total_time - self._task_start
 
     def set_sleep(self, sleep: float) -> None:
@@ -104,7 +104,7 @@ class Session:
         return self._sleep
 
     def add_sleep(self, more: float) -> None:
-        """Adds to the seconds between two tokens, which never get negative."""
+        """Adds to the seconds between two tokens, which stay at least 0."""
         self.set_sleep(self._sleep + more)
 
     def reset_sleep(self) -> None:

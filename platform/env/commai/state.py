@@ -19,15 +19,15 @@ _TRACKED: dict[type[Any], type[Any]] = {}
 
 
 class State:
-    """Attributes of a task's or a world's choice. Setting or deleting one, or changing a container in one at any
-    depth and by any method, calls `changed` once; reading none does."""
+    """Free attributes of a task or a world. Setting or deleting one, or changing a container in one at any depth
+    and by any method, calls `changed` once; reading does not."""
 
     def __init__(self, changed: Callable[[], None] | None = None) -> None:
         object.__setattr__(self, "_changed", changed)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if is_tracked(value) and self.__dict__.get(name) is value:
-            return  # the second half of `state.x += ...`, which has reported itself
+            return  # the second half of `state.x += ...`, whose first half has been reported
         self.__dict__[name] = tracked(value, self._report)
         self._report()
 

@@ -1,6 +1,6 @@
-"""Tasks and worlds: scripts that react to events by messages, rewards and changes of their state.
+"""Tasks and worlds: scripts that handle events with messages, rewards and changes of their state.
 
-A task of one's own subclasses `Task` and decorates methods::
+A custom task subclasses `Task` and decorates methods::
 
     class SayYes(Task):
         def __init__(self, world=None):
@@ -94,7 +94,7 @@ def _triggers_of_class(of: Any) -> tuple[Trigger, ...]:
 
 
 class ScriptSet:
-    """What tasks and worlds share: handlers, a state, and the means to answer."""
+    """Base class of tasks and worlds: handlers, a state, and methods to send messages and rewards."""
 
     event_rank = 1  # handlers of worlds (0) come before those of tasks (1)
     default_priority = 1  # of messages
@@ -127,13 +127,13 @@ class ScriptSet:
         return list(_triggers_of_class(of))
 
     def add_handler(self, handler: Any) -> None:
-        """Adds a decorated closure, function or method, until the end of this task or world."""
+        """Adds a decorated closure, function or method until the end of this task or world."""
         for trigger in take_triggers(handler, type(self)):
             self._added.append(trigger)
             self._env._register_task_trigger(self, trigger)
 
     def clean_dynamic_handlers(self) -> None:
-        """Forgets the handlers that `add_handler` added."""
+        """Removes the handlers that `add_handler` added."""
         self._added.clear()
 
     def get_name(self) -> str:
@@ -146,7 +146,7 @@ class ScriptSet:
         return passed
 
     def has_started(self) -> bool:
-        """Whether it has started, and not been started again since."""
+        """Whether its start is complete."""
         return self._started
 
     def has_ended(self) -> bool:
@@ -154,19 +154,19 @@ class ScriptSet:
         return self._ended
 
     def set_message(self, message: str, priority: int | None = None) -> None:
-        """Says a message, if nothing of a higher priority is being said; otherwise the message is lost."""
+        """Sends a message, unless one of a higher priority is being sent; then the message is lost."""
         self._env.set_message(message, self.default_priority if priority is None else priority)
 
     def add_message(self, message: str) -> None:
-        """Says a message after what is being said."""
+        """Appends a message to the output."""
         self._env.add_message(message)
 
     def set_reward(self, reward: float, message: str = "", priority: int | None = None) -> None:
-        """Ends the task: the learner gets the reward when the message has been said."""
+        """Ends the task; the learner gets the reward when the message has been sent."""
         self._env.set_reward(reward, message, self.default_priority if priority is None else priority)
 
     def ignore_last_char(self) -> None:
-        """Puts silence in the place of the learner's last character."""
+        """Replaces the learner's last character by silence."""
         self._env.ignore_last_char()
 
     def raise_event(self, event: Any) -> bool:
@@ -196,7 +196,7 @@ class ScriptSet:
 
 
 class Task(ScriptSet):
-    """A task that ends when it is paid, or when `max_time` tokens are over and the teacher has finished speaking."""
+    """A task that ends with a reward, or after `max_time` tokens when the teacher has finished its message."""
 
     def __init__(self, max_time: int, world: World | None = None) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class Task(ScriptSet):
         self.raise_event(Start())
 
     def end(self) -> None:
-        """Ends the task, which handles nothing after `Ended`."""
+        """Ends the task; `Ended` is the last event that it handles."""
         if not self._ended:
             self._ended = True
             self._reports = False
@@ -223,11 +223,11 @@ class Task(ScriptSet):
             self.ended_updated(self)
 
     def deinit(self) -> None:
-        """Called once when the task has ended and everything has been said; may say more."""
+        """Called once when the task has ended and its output has been sent; may send more."""
         return
 
     def get_default_output(self) -> str:
-        """What the teacher says while it has nothing to say: silence."""
+        """Output while there is no message: silence."""
         silence: str = self._env._serializer.SILENCE_TOKEN
         return silence
 
@@ -243,7 +243,7 @@ class Task(ScriptSet):
 
 
 class World(ScriptSet):
-    """A world that keeps its state and handlers while tasks come and go in it."""
+    """A world, which keeps its state and handlers over several tasks."""
 
     event_rank = 0
     default_priority = 0
@@ -256,7 +256,7 @@ class World(ScriptSet):
         self.raise_event(WorldStart())
 
     def end(self) -> None:
-        """Ends the world, because a task of another one begins."""
+        """Ends the world when a task of another world begins."""
         if not self._ended:
             self._ended = True
             self._reports = False

@@ -7,8 +7,8 @@ from typing import Any
 
 
 class Event:
-    """Base class. `observer` is the task or world whose trigger is under way, and `condition_outcome` what the
-    trigger's condition returned."""
+    """Base class. `observer` is the task or world whose handler is being called, and `condition_outcome` the result
+    of the trigger's condition."""
 
     observer: Any = None
     condition_outcome: Any = None
@@ -26,7 +26,7 @@ class Start(Event):
 
 
 class Ended(Event):
-    """A task has ended: paid, or out of time."""
+    """A task has ended, by a reward or by its time limit."""
 
 
 class WorldInit(Event):
@@ -38,7 +38,7 @@ class WorldStart(Event):
 
 
 class Timeout(Event):
-    """The time of a task is over."""
+    """A task has reached its time limit."""
 
 
 class StateChanged(Event):
@@ -50,7 +50,7 @@ class StateChanged(Event):
 
 
 class MatchedEvent(Event):
-    """An event that a regular expression is searched in."""
+    """An event with a text in which a regular expression is searched."""
 
     def __init__(self, searched: Any, channel: Any = None) -> None:
         self.searched = searched
@@ -64,7 +64,7 @@ class MatchedEvent(Event):
         return found
 
     def get_match(self, ngroup: int = 0) -> str:
-        """What the trigger's pattern, or one of its groups, has matched.
+        """The match of the trigger's pattern, or of one of its groups.
 
         Raises:
             ValueError: the handler has no pattern.
@@ -72,7 +72,7 @@ class MatchedEvent(Event):
         return str(self._match().group(ngroup))
 
     def get_match_groups(self) -> tuple[str, ...]:
-        """What each group of the trigger's pattern has matched."""
+        """The match of each group of the trigger's pattern."""
         return tuple(self._match().groups())
 
     def _match(self) -> re.Match[str]:
@@ -92,26 +92,26 @@ class _Message(MatchedEvent):
 
 
 class MessageReceived(_Message):
-    """The learner has said another character. `message` is all it has said since the task began."""
+    """The learner has completed a character. `message` is its text since the start of the task."""
 
     def __init__(self, message: str, channel: Any = None) -> None:
         super().__init__(message, channel)
 
     @property
     def message(self) -> str:
-        """All the learner has said since the task began."""
+        """The learner's text since the start of the task."""
         return str(self.searched)
 
 
 class OutputMessageUpdated(_Message):
-    """The teacher has said another character. `output_message` is all it has said since the task began."""
+    """The teacher has completed a character. `output_message` is its text since the start of the task."""
 
     def __init__(self, output_message: str, channel: Any = None) -> None:
         super().__init__(output_message, channel)
 
     @property
     def output_message(self) -> str:
-        """All the teacher has said since the task began."""
+        """The teacher's text since the start of the task."""
         return str(self.searched)
 
 

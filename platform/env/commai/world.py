@@ -1,4 +1,4 @@
-"""CommAI as a world: the teacher is inside, the solver learns from bits, characters or utterances."""
+"""CommAI as a world with a built-in teacher; the solver exchanges bits, characters or utterances with it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ VERSION = 1
 SETTER, SOLVER = "setter", "solver"
 PRINTABLE = SILENCE + string.ascii_letters + string.digits + string.punctuation
 FEEDBACK = 100  # characters that a task may take for its feedback, in time limits
-TALK = 2000  # characters of the talk that a portrait draws from
+TALK = 2000  # characters of the transcript that a portrait shows, at most
 
 
 @dataclass(frozen=True)
 class CommAIConfig:
-    """Which tasks the teacher sets, and how the solver talks with it."""
+    """Tasks of the teacher, and the interface of the solver."""
 
     tasks: tuple[str, ...] = ("micro",)  # sets, or classes by name, dotted where several have it
     interface: Literal["bits", "characters", "utterances"] = "characters"
@@ -67,8 +67,8 @@ class CommAIConfig:
 class CommAI(World):
     """A session with a scripted teacher, one episode of `instances` tasks.
 
-    The setter only names the task: the teacher is part of the world. A saved state is the settings, the seed and what
-    was done since, which a restore replays.
+    The setter only names the task, because the teacher is part of the world. A saved state consists of the settings,
+    the seed and the actions since then, which a restore replays.
     """
 
     def __init__(self, config: CommAIConfig) -> None:
@@ -89,8 +89,8 @@ class CommAI(World):
         )
         self.environment: Environment | None = None
         self._seed = 0
-        self._history: list[Any] = []  # what the solver did in each step, and the setter said
-        self._talk: list[tuple[str, str]] = []  # what was said in the last steps: (role, text)
+        self._history: list[Any] = []  # the solver's action in each step, and the setter's utterance
+        self._talk: list[tuple[str, str]] = []  # messages of the last steps: (role, text)
         self._last = Exchange()
         self._said = dict.fromkeys(self.spec.roles, "")
         self._heard = ""
@@ -144,12 +144,12 @@ class CommAI(World):
         return self._views((role,))[role]
 
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
-        """The talk, and the map of a grid world."""
+        """The transcript, and the map of a grid world."""
         return portraits(self._talk, self._running()._current_world, height, width)
 
     @property
     def last_heard(self) -> str:
-        """What the last step, or the reset, has brought from the teacher: symbols, or an utterance."""
+        """The teacher's output in the last step or reset: symbols, or an utterance."""
         return self._last.heard
 
     def _begin(self, seed: int) -> None:
@@ -165,7 +165,7 @@ class CommAI(World):
         self._last = self.interface.open(self.environment)
 
     def _advance(self, said: Any, named: str | None) -> None:
-        """One step: the solver's symbol or utterance, and what the setter says."""
+        """Advances by one step with the solver's symbol or utterance and the setter's utterance."""
         if self.environment is None or len(self._results) >= self.config.instances:
             raise ValueError("no episode is under way; call reset(Start(seed=...)) first")
         self._history.append([said, named])
@@ -203,7 +203,7 @@ class CommAI(World):
         return IncrementalTaskScheduler(tasks)
 
     def _checked(self, actions: Mapping[str, Action]) -> tuple[Any, str | None]:
-        """The solver's symbol or utterance, and what the setter says.
+        """Checks the actions; returns the solver's symbol or utterance, and the setter's utterance.
 
         Raises:
             ValueError: an unknown role, or a movement outside the action space.
@@ -281,7 +281,7 @@ def _unspeakable(tasks: tuple[str, ...], alphabet: str) -> Mapping[str, str]:
 
 @cache
 def _step_limits(config: CommAIConfig) -> Mapping[str, int]:
-    """The steps in which an instance of each kind is surely over: the longest limit of a few draws, and feedback."""
+    """Upper bound of the steps of an instance of each kind: the longest limit of a few draws, plus feedback."""
     world = CommAI(config)
     limits: dict[str, int] = {}
     bits = 1 if isinstance(world.interface, Bits) and world.interface.nano else 8

@@ -24,5 +24,5 @@ class BaseLearner:
             self.reward(reward)
 
     def reward(self, reward: float) -> None:
-        """Takes note of a reward."""
+        """Receives a reward."""
         return

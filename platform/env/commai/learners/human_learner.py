@@ -10,7 +10,7 @@ from interplay.env.commai.serializer import StandardSerializer
 
 
 class HumanLearner(BaseLearner):
-    """Asks its view for a line each time the teacher has been silent for two characters; an empty line is silence.
+    """Requests a line from its view when the teacher has been silent for two characters; an empty line is silence.
 
     `view` has a method `get_input()`, and perhaps `notify(text)`.
     """
@@ -22,7 +22,7 @@ class HumanLearner(BaseLearner):
         self._mouth = OutputChannel(self._serializer)
 
     def set_view(self, view: Any) -> None:
-        """Sets the view to ask."""
+        """Sets the view that reads the lines."""
         self._view = view
 
     def next(self, token: Any) -> Any:
@@ -33,7 +33,7 @@ class HumanLearner(BaseLearner):
         return self._mouth.consume_bit()
 
     def ask(self) -> str:
-        """A line of the person; silence for an empty one."""
+        """Reads a line; returns silence for an empty one."""
         line: str = self._view.get_input()
         self._ear.set_deserialized_buffer("")
         if line and not line.endswith(".") and hasattr(self._view, "notify"):
@@ -42,7 +42,7 @@ class HumanLearner(BaseLearner):
 
 
 class ManualHumanLearner(HumanLearner):
-    """Asks for each single token."""
+    """Learner that requests every single token from its view."""
 
     def next(self, token: Any) -> Any:
         if self._mouth.is_empty():

@@ -1,7 +1,7 @@
 """A learner in another process, over a ZeroMQ PAIR socket (the extra `remote`).
 
-The learner connects and says `hello`. Then it gets, for each token, the reward ('0' for none) and the teacher's
-token, and answers a token. Every wait has a limit.
+The learner connects and sends `hello`. Then it receives, for each token, the reward ('0' for none) and the teacher's
+token, and replies with a token. Every wait has a time limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class RemoteLearner:
     """The environment's end of the socket.
 
     Args:
-        cmd: the command that starts the learner; None if somebody else starts it.
+        cmd: the command that starts the learner; None if it is started elsewhere.
         port: where to listen; 0 for any free one.
         address: of this machine.
         hello_limit: seconds for the learner to start and connect.
@@ -81,7 +81,7 @@ class RemoteLearner:
 
     @staticmethod
     def free_port() -> int:
-        """A port that nothing listens on now."""
+        """A free port."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port: int = probe.getsockname()[1]

@@ -17,7 +17,7 @@ class SampleRepeatingLearner(BaseLearner):
 
 
 class SampleSilentLearner(BaseLearner):
-    """Says nothing, in the tokens of a serializer."""
+    """Sends silence, in the tokens of a serializer."""
 
     def __init__(self, serializer: Any = None) -> None:
         self.serializer = serializer or StandardSerializer()

@@ -1,1 +1,1 @@
-"""The tasks that ship, by the names that the users of CommAI-env know."""
+"""The built-in tasks, under their names in CommAI-env."""

@@ -20,7 +20,7 @@ most_groups = 3
 
 @dataclass(frozen=True)
 class Description:
-    """What a string has to fit. groups: those that must or may occur; negated: those that must not."""
+    """Description of strings. groups: those that must or may occur; negated: those that must not."""
 
     groups: tuple[str, ...]
     negated: tuple[str, ...] = ()

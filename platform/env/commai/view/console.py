@@ -1,4 +1,4 @@
-"""The console of a person: both streams, the map, an input line."""
+"""Console of a human learner: both streams, the map, an input line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ConsoleView(BaseView):
         self._notice = text
 
     def get_input(self) -> str:
-        """A line of the person, typed under the streams."""
+        """Reads a line that is typed under the streams."""
         self.draw()
         self._screen.nodelay(False)
         curses.echo()

@@ -12,7 +12,7 @@ SKIP = "SKIP"
 
 
 class PlainView:
-    """Writes a line for each task that ends, and asks for input on a line of its own."""
+    """Writes one line per finished task, and prompts for input on a separate line."""
 
     def __init__(self, env: Any, session: Any, output: TextIO | None = None, input_from: TextIO | None = None) -> None:
         self._env = env
@@ -30,7 +30,7 @@ class PlainView:
         self._env.reward_given.deregister(self._on_reward)
 
     def listen(self, serializer: Any) -> None:
-        """Also writes what the teacher says when it asks for input."""
+        """Also writes the teacher's text when input is requested."""
         self._ear = InputChannel(serializer)
         self._session.env_token_updated.register(self._ear.consume_bit)
 
@@ -40,7 +40,7 @@ class PlainView:
         self._output.flush()
 
     def get_input(self) -> str:
-        """A line of the person; SKIP ends the task as if its time were over.
+        """Reads a line; SKIP ends the task as its time limit would.
 
         Raises:
             KeyboardInterrupt: the input has ended.
@@ -61,7 +61,7 @@ class PlainView:
 
 
 def typed(env: Any, line: str) -> str:
-    """What a typed line says; SKIP says nothing, and ends the task."""
+    """The message of a typed line; SKIP is an empty message that ends the task."""
     line = line.rstrip("\r\n")
     if line.strip() != SKIP:
         return line

@@ -1,4 +1,4 @@
-"""An endless grid with things in it, where the learner moves, turns, looks, picks up and gives by saying so."""
+"""An unbounded grid with objects, in which the learner moves, turns, looks, picks up and gives by messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 
 class GWEntity(NamedTuple):
-    """A thing in a cell."""
+    """An object in a cell."""
 
     name: str
     pickable: bool
@@ -115,11 +115,11 @@ class GridWorld(World):
             self.set_message(f"You gave me {indef_article(name)}.")
 
     def put_entity(self, position: tuple[int, int], name: str, pickable: bool, traversable: bool) -> None:
-        """Puts a thing into a cell, in place of what is there."""
+        """Places an object in a cell, in place of its content."""
         self.state.entities[Point(*position)] = GWEntity(name, pickable, traversable)
 
     def get_entity(self, position: tuple[int, int]) -> GWEntity | None:
-        """What is in a cell."""
+        """The content of a cell."""
         entity: GWEntity | None = self.state.entities.get(Point(*position))
         return entity
 
@@ -134,17 +134,17 @@ class GridWorld(World):
         return position + self.valid_directions[self.state.learner_direction]
 
     def turn(self, direction: int | str) -> None:
-        """Turns the learner to a direction, or by a number of quarters clockwise."""
+        """Turns the learner to a direction, or clockwise by a number of quarter turns."""
         named = direction if isinstance(direction, str) else self.get_clockwise_direction(direction)
         self.state.learner_direction = named
 
     def get_clockwise_direction(self, quarters: int) -> str:
-        """The direction that many quarters clockwise from the learner's; -1 is to its left."""
+        """The direction a number of quarter turns clockwise from the learner's; -1 is to its left."""
         at = self.clockwise_directions.index(self.state.learner_direction)
         return self.clockwise_directions[(at + quarters) % 4]
 
     def move_forward(self, steps: int) -> None:
-        """Moves the learner, as far as the way is free, and says how it went."""
+        """Moves the learner unless the cell is blocked, and replies with the result."""
         moved = 0
         while moved < steps and self.can_move_to(self.ahead()):
             self.state.learner_pos = self.ahead()
@@ -152,7 +152,7 @@ class GridWorld(World):
         self.set_message("You moved." if moved == steps else "You can't move.")
 
     def can_move_to(self, position: tuple[int, int]) -> bool:
-        """Whether nothing in a cell is in the way."""
+        """Whether the learner can enter a cell."""
         found = self.get_entity(position)
         return found is None or found.traversable
 

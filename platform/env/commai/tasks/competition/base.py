@@ -1,4 +1,4 @@
-"""Base of the tasks in language: the learner is ignored while the teacher speaks, and a silence separates tasks."""
+"""Base class of the tasks in language: input is masked while the teacher speaks, and a silence separates tasks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from interplay.env.commai.task import Task, on_message
 
 
 class BaseTask(Task):
-    """A task that masks what the learner says while the teacher speaks, and closes with a silence."""
+    """A task that masks the learner's characters while the teacher speaks, and ends with a silence."""
 
     @on_message()
     def on_any_message(self, event: Any) -> None:
-        """Masks the learner's last character if the teacher is speaking. Handlers whose names come before this one have
-        seen it already."""
+        """Masks the learner's last character if the teacher is speaking. Handlers run in the order of their names;
+        those before this one see the character."""
         if not self._env.is_silent() and event.message[-1:] != self._env._serializer.SILENCE_TOKEN:
             self.ignore_last_char()
 
     def deinit(self) -> None:
-        """Adds a silence before the next task, unless the last character that left is one."""
+        """Adds a silence before the next task, unless the last character sent is one."""
         silence = self._env._serializer.SILENCE_TOKEN
         if self._env._output_channel_listener.get_text()[-1:] != silence:
             self.add_message(silence)

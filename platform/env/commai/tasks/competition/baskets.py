@@ -1,9 +1,9 @@
-"""What lies in John's and in Mary's basket, and the properties of each thing: what the memory tasks are about."""
+"""Contents of John's and of Mary's basket, and the properties of each object: the facts of the memory tasks."""
 
 from __future__ import annotations
 
-# Most things are in both baskets. Of the key, all properties in Mary's basket are also those in John's; the lamp has
-# none in common, the clock the same ones in both.
+# Most objects are in both baskets. Every property of Mary's key is also one of John's; the two lamps have no property
+# in common, the two clocks all.
 global_properties: dict[str, dict[str, list[str]]] = {
     "john": {
         "anchor": ["heavy", "rusty", "iron", "large"],

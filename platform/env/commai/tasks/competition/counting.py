@@ -1,4 +1,4 @@
-"""Counting things of one kind in a list."""
+"""Counting the objects of one kind in a list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ max_total = 10  # things in a list
 
 
 class SimpleCountingTask(QuestionTask):
-    """Things of several kinds in a list, and the number of one kind: "I have a key and a pear. How many pears ..."."""
+    """The number of objects of one kind in a list: "I have a key and a pear. How many pears ..."."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         kinds = self.rng.sample(vocabulary, 4)  # few kinds, so that some come more than once

@@ -1,4 +1,4 @@
-"""What every teacher says: praise, reproach, numbers in words, articles, plurals and lists of things."""
+"""Shared phrases: praise, correction, numbers in words, articles, plurals and lists of objects."""
 
 from __future__ import annotations
 

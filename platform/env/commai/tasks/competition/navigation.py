@@ -1,8 +1,8 @@
-"""Tasks in the grid world: turning, moving, looking, picking up, giving, counting what one holds.
+"""Tasks in the grid world: turning, moving, looking, picking up, giving, counting the inventory.
 
-Each is paid by what is true in the world, and the world's own reply is what the learner hears then. Each takes back
-what it has put into the world and what it has lent. Handlers of what the world replies to come before `on_any_message`
-by name: the reply masks the character that called for it.
+Success is a condition on the world's state, and the message that goes with it is the world's own reply. A task removes
+the objects that it placed or lent when it ends. The names of handlers of messages to which the world replies sort
+before `on_any_message`, because the reply masks the last character of the message.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SIDES = {"left": -1, "right": 1}  # quarters clockwise
 
 
 class GridTask(BaseTask):
-    """A task in the grid world; makes one of its own if it is given none. limit: bits.
+    """A task in a grid world, by default a new one. limit: bits.
 
-    A subclass says `instruction`, and prepares the world in `prepare`.
+    Subclasses implement `prepare`, which sets up the world, and `instruction`.
     """
 
     limit = 1000
@@ -34,8 +34,8 @@ class GridTask(BaseTask):
     def __init__(self, world: World | None = None) -> None:
         super().__init__(max_time=self.limit, world=GridWorld() if world is None else world)
         self.target_obj = ""
-        self.laid: tuple[Point, GWEntity, GWEntity | None] | None = None  # where, what, and what was there before
-        self.lent = False  # whether the learner has something on loan
+        self.laid: tuple[Point, GWEntity, GWEntity | None] | None = None  # position, object, previous content
+        self.lent = False  # until the end
 
     @property
     def grid(self) -> GridWorld:
@@ -45,11 +45,11 @@ class GridTask(BaseTask):
         return world
 
     def prepare(self) -> None:
-        """Draws what is asked for, and puts it into the world. Runs before changes of the world are noticed."""
+        """Draws the goal and sets up the world. Changes of the world do not raise events yet."""
         raise NotImplementedError
 
     def instruction(self) -> str:
-        """What to ask for."""
+        """The instruction."""
         raise NotImplementedError
 
     @on_init()
@@ -80,18 +80,18 @@ class GridTask(BaseTask):
         state.teacher_accepts.discard(self.target_obj)
 
     def lay(self, position: Point) -> None:
-        """Puts the target into a cell until the end."""
+        """Places the target in a cell until the end of the task."""
         before = self.grid.get_entity(position)
         self.grid.put_entity(position, self.target_obj, True, True)
         self.laid = position, GWEntity(self.target_obj, True, True), before
 
     def lend(self) -> None:
-        """Gives the target to the learner until the end."""
+        """Gives the target to the learner until the end of the task."""
         self.grid.state.learner_inventory[self.target_obj] += 1
         self.lent = True
 
     def held(self) -> int:
-        """How many of the target the learner holds."""
+        """Number of targets in the learner's inventory."""
         return int(self.grid.state.learner_inventory[self.target_obj])
 
     @property
@@ -100,28 +100,28 @@ class GridTask(BaseTask):
         return messages.indef_article(self.target_obj)
 
     def facing(self, direction: str) -> Iterator[str]:
-        """What to say to face a direction."""
+        """Yields the commands that turn the learner to a direction."""
         while (now := self.grid.state.learner_direction) != direction:
             side = "left" if self.grid.get_clockwise_direction(-1) == direction else "right"
             yield f"I turn {side}."
             if self.grid.state.learner_direction == now:
-                return  # nothing listens any more
+                return  # the task has ended, so commands have no effect
 
     def other_object(self, rng: random.Random) -> str:
-        """Another thing than the target."""
+        """Draws an object other than the target."""
         return rng.choice([name for name in objects if name != self.target_obj])
 
     def expert(self) -> Iterator[str]:
-        """What to say to be rewarded."""
+        """Yields the messages that solve the task."""
         raise NotImplementedError
 
     def confused(self, rng: random.Random) -> Iterator[str]:
-        """Another side, thing or number."""
+        """Yields messages with a wrong side, object or number."""
         raise NotImplementedError
 
 
 class TurningTask(GridTask):
-    """A side to turn to: "Turn left."."""
+    """Turn to a side: "Turn left."."""
 
     limit = 576
 
@@ -144,7 +144,7 @@ class TurningTask(GridTask):
 
 
 class MovingTask(GridTask):
-    """A step forward: "Move forward."."""
+    """Move one step forward: "Move forward."."""
 
     limit = 600
 
@@ -177,7 +177,7 @@ class MovingTask(GridTask):
 
 
 class MovingRelativeTask(MovingTask):
-    """A step to a side: "Move left."."""
+    """Move one step to a side: "Move left."."""
 
     limit = 784
 
@@ -190,7 +190,7 @@ class MovingRelativeTask(MovingTask):
 
 
 class MovingAbsoluteTask(MovingTask):
-    """A step in a direction of the compass: "You are facing north, move west."."""
+    """Move one step in a compass direction: "You are facing north, move west."."""
 
     limit = 2336
 
@@ -202,7 +202,7 @@ class MovingAbsoluteTask(MovingTask):
 
 
 class PickUpTask(GridTask):
-    """A thing in front of the learner, to pick up."""
+    """Pick up an object in front of the learner."""
 
     limit = 1328
 
@@ -214,11 +214,11 @@ class PickUpTask(GridTask):
         self.state.target_obj, self.state.initial_count = self.target_obj, self.held()
 
     def draw_direction(self) -> str:
-        """The direction in which the thing lies."""
+        """The direction of the object."""
         return str(self.grid.state.learner_direction)
 
     def draw_steps(self) -> int:
-        """How many steps away it lies."""
+        """The distance of the object in steps."""
         return 1
 
     def instruction(self) -> str:
@@ -239,7 +239,7 @@ class PickUpTask(GridTask):
 
 
 class PickUpAroundTask(PickUpTask):
-    """A thing to one side of the learner, by the compass."""
+    """Pick up an object next to the learner, in a given compass direction."""
 
     limit = 2896
 
@@ -251,7 +251,7 @@ class PickUpAroundTask(PickUpTask):
 
 
 class PickUpInFrontTask(PickUpTask):
-    """A thing some steps away, straight on."""
+    """Pick up an object some steps straight ahead."""
 
     limit = 3328
 
@@ -264,7 +264,7 @@ class PickUpInFrontTask(PickUpTask):
 
 
 class FindObjectAroundTask(PickUpAroundTask):
-    """A thing on some side of the learner, to look for."""
+    """Find and pick up an object next to the learner."""
 
     limit = 10000
 
@@ -273,7 +273,7 @@ class FindObjectAroundTask(PickUpAroundTask):
 
 
 class GivingTask(GridTask):
-    """A thing on loan, to give back."""
+    """Give back an object that the teacher has given."""
 
     limit = 1280
 
@@ -299,7 +299,7 @@ class GivingTask(GridTask):
 
 
 class PickUpAroundAndGiveTask(PickUpAroundTask):
-    """A thing to one side of the learner, to pick up and give."""
+    """Pick up an object next to the learner and give it to the teacher."""
 
     limit = 5584
 
@@ -336,7 +336,7 @@ class PickUpAroundAndGiveTask(PickUpAroundTask):
 
 
 class LookTask(GridTask):
-    """A direction to look in, to the left or to the right of the learner: "Look to the east."."""
+    """Look in the direction to the learner's left or right: "Look to the east."."""
 
     limit = 1000
 
@@ -360,7 +360,7 @@ class LookTask(GridTask):
 
 
 class LookAroundTask(GridTask):
-    """All four directions to look in, from one cell."""
+    """Look in all four directions from one cell."""
 
     limit = 5000
 
@@ -399,7 +399,7 @@ class LookAroundTask(GridTask):
 
 
 class CountingInventoryTask(GridTask):
-    """How many of a kind the learner holds; it may try again."""
+    """Count the objects of one kind in the learner's inventory; several attempts are allowed."""
 
     limit = 800
 
@@ -412,11 +412,11 @@ class CountingInventoryTask(GridTask):
         return f"How many {messages.pluralize(self.target_obj, 2)} do you have?"
 
     def is_right(self, event: Any) -> bool:
-        """Whether the learner has said how many it holds."""
+        """Whether the message ends in the right number."""
         return any(event.is_message(number, ".") for number in messages.number_to_strings(self.held()))
 
     def correction(self) -> str:
-        """The reaction to a wrong number."""
+        """The reply to a wrong number."""
         held = self.held()
         return f"{self.rng.choice(messages.failed)} You have {held} {messages.pluralize(self.target_obj, held)}."
 
@@ -430,7 +430,7 @@ class CountingInventoryTask(GridTask):
             self.set_message(self.correction())
 
     def number(self) -> str:
-        """How many the learner holds, in letters as far as there are words."""
+        """The right number, in letters if there is a word for it."""
         return messages.number_to_strings(self.held())[-1]
 
     def expert(self) -> Iterator[str]:
@@ -441,7 +441,7 @@ class CountingInventoryTask(GridTask):
 
 
 class CountingInventoryGivingTask(CountingInventoryTask):
-    """The same before a loan, during it and after it; one wrong number costs the reward."""
+    """Count before, while and after holding an object; one wrong number forfeits the reward."""
 
     limit = 8000
 

@@ -1,4 +1,4 @@
-"""Tasks about things and their properties: whether they are there, what they are like, which, how many, and whose."""
+"""Tasks about objects and their properties: existence, properties, lists, numbers and owners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ delimiters = re.compile(r", and |, | and | ")
 
 
 class ObjectExistenceTask1(QuestionTask):
-    """One thing, and whether the teacher has it; the learner may try again."""
+    """Does the teacher have this object? One object is named; several attempts are allowed."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         self.had, self.asked = self.rng.choice(all_objects), self.rng.choice(all_objects)
@@ -46,7 +46,7 @@ class ObjectExistenceTask1(QuestionTask):
 
 
 class ObjectExistenceTask2(QuestionTask):
-    """Several things, and whether the teacher has one of a kind."""
+    """Does the teacher have an object of this kind? Several objects are named."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         things = self.rng.sample(all_objects, self.rng.randint(1, 5))
@@ -65,27 +65,27 @@ class ObjectExistenceTask2(QuestionTask):
 
 
 class _BasketTask(QuestionTask):
-    """Question about the baskets. Wrong answers pass unheard; at the limit the teacher says "{verdict}: ..."."""
+    """Question about the baskets. Wrong answers get no reply; at the limit the teacher sends "{verdict}: ..."."""
 
     verdict = "the right answer is"
 
     def reveal(self) -> str:
-        """The right answer as the teacher words it."""
+        """The sentence with the right answer."""
         return f"{self.verdict}: {self.rng.choice(self.answers)}."
 
     def correct_answer(self) -> None:
-        """A wrong answer passes unheard."""
+        """Ignores a wrong answer."""
 
     def give_away_answer(self) -> None:
         self.set_reward(0, self.reveal())
 
     def draw_object(self) -> tuple[str, str]:
-        """A basket and a thing in it."""
+        """Draws a basket and an object in it."""
         basket = self.rng.choice(list(global_properties))
         return basket, self.rng.choice(list(global_properties[basket]))
 
     def draw_property(self) -> tuple[str, str]:
-        """A basket and a property of a thing in it."""
+        """Draws a basket and a property of an object in it."""
         basket = self.rng.choice(list(global_properties))
         return basket, self.rng.choice(list(reverse_global_properties[basket]))
 
@@ -133,7 +133,7 @@ class _ListTask(_BasketTask):
 
 
 class _PersistentTask(_BasketTask):
-    """Question that is asked again after a wrong answer, with the right one."""
+    """Question that is repeated after a wrong answer, together with the right answer."""
 
     def correct_answer(self) -> None:
         self.set_message(f"{self.reveal()} please try again. {self.question}")
@@ -143,7 +143,7 @@ class _PersistentTask(_BasketTask):
 
 
 class AssociateObjectWithPropertyTask(_PropertyTask):
-    """A property that the teacher states and then asks for."""
+    """Repeat a property that the question itself states."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, name = self.draw_object()
@@ -152,7 +152,7 @@ class AssociateObjectWithPropertyTask(_PropertyTask):
 
 
 class VerifyThatObjectHasPropertyTask(_BasketTask):
-    """Whether a thing has a property: yes or no."""
+    """Does an object have a property? Yes or no."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, name = self.draw_object()
@@ -166,7 +166,7 @@ class VerifyThatObjectHasPropertyTask(_BasketTask):
 
 
 class ListPropertiesOfAnObjectTask(_ListTask):
-    """All properties of a thing."""
+    """List all properties of an object."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, name = self.draw_object()
@@ -175,7 +175,7 @@ class ListPropertiesOfAnObjectTask(_ListTask):
 
 
 class NameAPropertyOfAnObjectTask(_PropertyTask):
-    """Any property of a thing."""
+    """Name one property of an object."""
 
     verdict = "one right answer is"
 
@@ -185,7 +185,7 @@ class NameAPropertyOfAnObjectTask(_PropertyTask):
 
 
 class HowManyPropertiesDoesAnObjectHaveTask(_NumberTask):
-    """The number of properties of a thing."""
+    """Count the properties of an object."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, name = self.draw_object()
@@ -194,7 +194,7 @@ class HowManyPropertiesDoesAnObjectHaveTask(_NumberTask):
 
 
 class ListObjectsWithACertainPropertyTask(_PersistentTask, _ListTask):
-    """All things with a property."""
+    """List all objects with a property."""
 
     verdict = "the right objects are"
     options = all_objects
@@ -206,7 +206,7 @@ class ListObjectsWithACertainPropertyTask(_PersistentTask, _ListTask):
 
 
 class NameAnObjectWithAPropertyTask(_PersistentTask):
-    """Any thing with a property."""
+    """Name one object with a property."""
 
     verdict = "one right answer is"
 
@@ -220,7 +220,7 @@ class NameAnObjectWithAPropertyTask(_PersistentTask):
 
 
 class HowManyObjectsHaveACertainPropertyTask(_PersistentTask, _NumberTask):
-    """The number of things with a property, which may be zero."""
+    """Count the objects with a property; possibly zero."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket, property_ = self.rng.choice(list(global_properties)), self.rng.choice(all_properties)
@@ -229,7 +229,7 @@ class HowManyObjectsHaveACertainPropertyTask(_PersistentTask, _NumberTask):
 
 
 class WhoHasACertainObjectWithACertainPropertyTask(_PersistentTask, _ListTask):
-    """The owners of a thing with a property, or `nothing` if it has none."""
+    """List the owners of an object with a property, or `nothing` if there are none."""
 
     limit = 3000
     verdict = "the right answer is"
@@ -245,7 +245,7 @@ class WhoHasACertainObjectWithACertainPropertyTask(_PersistentTask, _ListTask):
 
 
 class ListThePropertiesThatAnObjectHasInABasketOnlyTask(_PersistentTask, _ListTask):
-    """The properties that a thing has in one basket and not in the other, or "none"."""
+    """List the properties that an object has in one basket but not in the other, or "none"."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         name, basket = self.rng.choice(shared_objects), self.rng.choice(list(global_properties))
@@ -255,7 +255,7 @@ class ListThePropertiesThatAnObjectHasInABasketOnlyTask(_PersistentTask, _ListTa
 
 
 class ListThePropertiesThatAnObjectHasInAllBasketsTask(_PersistentTask, _ListTask):
-    """The properties that a thing has in both baskets, or "none"."""
+    """List the properties that an object has in both baskets, or "none"."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         name = self.rng.choice(shared_objects)

@@ -1,4 +1,4 @@
-"""Base of the tasks with one question: what is right, what is wrong, and how the teacher takes it."""
+"""Base class of the tasks with one question: its right answers, and the teacher's reactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Further tasks: counting properties in Italian, and finding out a number by asking for it."""
+"""Further tasks: counting properties in Italian, and guessing a number that the teacher states on request."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ longest_number = 5
 
 
 class ItalianHowManyPropertiesDoesAnObjectHaveTask(QuestionTask):
-    """The number of properties of a thing, asked in Italian; in Italian words or in digits. Wrong: unheard."""
+    """Count the properties of an object, in Italian words or in digits. Wrong answers get no reply."""
 
     def ask(self) -> tuple[str, Sequence[str]]:
         basket = self.rng.choice(list(global_properties))
@@ -55,14 +55,14 @@ class ItalianHowManyPropertiesDoesAnObjectHaveTask(QuestionTask):
         self.set_reward(1, self.rng.choice(italian_congratulations))
 
     def correct_answer(self) -> None:
-        """A wrong answer passes unheard."""
+        """Ignores a wrong answer."""
 
     def give_away_answer(self) -> None:
         self.set_reward(0, f"la risposta giusta e': {self.rng.choice(self.answers)}.")
 
 
 class GuessTheNumberAskingQuestionsTask(QuestionTask):
-    """A number of one to five digits, which the teacher says if asked. Wrong guesses pass unheard."""
+    """Guess a number of one to five digits, which the teacher states on request. Wrong guesses get no reply."""
 
     spoken = f"{string.ascii_lowercase}{string.digits} I,?."
     asked_for = "number"
@@ -73,7 +73,7 @@ class GuessTheNumberAskingQuestionsTask(QuestionTask):
         digits = self.rng.randint(1, longest_number)
         number = str(self.rng.randrange(10 ** (digits - 1), 10**digits))
         self.questions = [question.replace("number", self.asked_for) for question in number_questions]
-        self.given = 0  # digits that the teacher has said
+        self.given = 0  # digits that the teacher has stated
         invitation = f"you can ask me: {self.rng.choice(self.questions)}" if self.explicit else self.invitation
         return f"guess the {digits}-digit number I am thinking of; {invitation}", [number]
 
@@ -83,11 +83,11 @@ class GuessTheNumberAskingQuestionsTask(QuestionTask):
             self.set_message(self.reply())
 
     def reply(self) -> str:
-        """What the teacher says when asked."""
+        """The reply to a request for the number."""
         return f"{self.answers[0]}."
 
     def correct_answer(self) -> None:
-        """A wrong guess passes unheard."""
+        """Ignores a wrong guess."""
 
     def give_away_answer(self) -> None:
         question = self.rng.choice(self.questions)

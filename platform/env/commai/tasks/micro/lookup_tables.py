@@ -52,11 +52,11 @@ class _LookupTask(SequenceTask):
     test = False
 
     def limit_of(self, message: str, answer: str, width: int) -> int:
-        """As long as both take, and `MAX_PONDERING` characters more."""
+        """The length of instruction and answer plus `MAX_PONDERING` characters."""
         return width * (len(message) + len(answer) + MAX_PONDERING)
 
     def inputs(self) -> list[int]:
-        """The strings that this task asks for."""
+        """The inputs of this task."""
         reserved = held_out(self.length, self.chain) if len(self.chain) > 1 else frozenset()
         return [given for given in range(2**self.length) if (given in reserved) == self.test]
 

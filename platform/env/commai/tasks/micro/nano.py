@@ -24,7 +24,7 @@ class _NanoTask(Task):
     def __init__(self, world: World | None = None, patient: bool = False) -> None:
         super().__init__(max_time=self._tokens(), world=world)
         self.patient = patient
-        self.verdict: int | None = None  # known, but not yet paid
+        self.verdict: int | None = None  # decided, but not yet given
         self.listening = False
         self.answered = 0
         self.separated = False
@@ -38,7 +38,7 @@ class _NanoTask(Task):
         return "0"
 
     def deinit(self) -> None:
-        """Adds the separator, unless silence has been the last word."""
+        """Adds the separator, unless the last token was silence."""
         if not self.separated:
             self.add_message("0")
 
@@ -73,14 +73,14 @@ class _NanoTask(Task):
         self.set_reward(-1 if self.verdict is None else self.verdict)
 
     def decide(self, reward: int) -> None:
-        """Settles the reward, once; pays at once unless patient."""
+        """Decides the reward, once; gives it immediately unless `patient`."""
         if self.verdict is None:
             self.verdict = reward
             if not self.patient:
                 self.set_reward(reward)
 
     def expert(self) -> Iterator[str]:
-        """The bits that are asked for, if any."""
+        """The requested bits, if any."""
         if self.right:
             yield self.right
 

@@ -1,4 +1,4 @@
-"""One small task for each decorator and each way to answer, to copy from."""
+"""Small example tasks: one for each decorator and each kind of reply."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from interplay.env.commai.worlds.grid_world import GridWorld, Span
 
 
 class _SampleTask(Task):
-    """A task with one right and some wrong things to say, in a grid world if `in_grid`."""
+    """A task with one right answer and some wrong ones; in a grid world if `in_grid`."""
 
     limit = 1000
     in_grid = False
@@ -34,7 +34,7 @@ class _SampleTask(Task):
         super().__init__(max_time=self.limit, world=GridWorld() if world is None and self.in_grid else world)
 
     def expert(self) -> Iterator[str]:
-        """What to say to be rewarded."""
+        """Yields the messages that solve the task."""
         if self.right:
             yield self.right
 
@@ -61,7 +61,7 @@ class RepeatingCharTask(_SampleTask):
 
 
 class YesNoTask(_SampleTask):
-    """`event.get_match`: what a pattern has found."""
+    """`event.get_match`: the match of a pattern."""
 
     spoken = "yesno"
     wrong = ("yes", "no")
@@ -78,7 +78,7 @@ class YesNoTask(_SampleTask):
 
 
 class BeSilentTask(_SampleTask):
-    """`on_timeout`: silence that is paid at the end."""
+    """`on_timeout`: silence that is rewarded at the time limit."""
 
     spoken = ""
 
@@ -112,7 +112,7 @@ class SendBitsTask(_SampleTask):
 
 
 class RepeatingPhraseTask(_SampleTask):
-    """`on_state_changed` and `on_output_message`: a step that a state sets off, and deafness until it is done."""
+    """`on_state_changed` and `on_output_message`: a reply to a state; input is ignored until it has been sent."""
 
     spoken = string.ascii_letters + " "
     right = "I am not Mr Robot"
@@ -147,7 +147,7 @@ class RepeatingPhraseTask(_SampleTask):
 
 
 class SampleConflictingMessagesTask(_SampleTask):
-    """Priorities: a message of a lower one than what is being said is lost."""
+    """Priorities: a message of a lower priority than the current one is lost."""
 
     spoken = string.ascii_letters + " "
     right = "Heisenberg"
@@ -163,7 +163,7 @@ class SampleConflictingMessagesTask(_SampleTask):
 
     @on_message("my name$")
     def on_echo(self, event: Any) -> None:
-        self.set_message("Are you repeating everything I say?", 1)  # lost while the other one is being said
+        self.set_message("Are you repeating everything I say?", 1)  # lost while the other one is being sent
 
     @on_message("Heisenberg$")
     def on_name(self, event: Any) -> None:
@@ -224,7 +224,7 @@ class TurnRightTask(TurnLeftTask):
 
 
 class LookAroundTask(_SampleTask):
-    """A task that a world's own reply accompanies."""
+    """A task in which the world replies, too."""
 
     in_grid = True
     spoken = string.ascii_lowercase + "I ."
@@ -241,7 +241,7 @@ class LookAroundTask(_SampleTask):
 
 
 class PickAnApple(_SampleTask):
-    """`on_ended`: things that a task puts into a world, and removes at the end."""
+    """`on_ended`: objects that a task places in a world and removes at the end."""
 
     limit = 10000
     in_grid = True
@@ -274,7 +274,7 @@ class PickAnApple(_SampleTask):
 
 
 class UnicodeTask(_SampleTask):
-    """Letters of any alphabet; in no set, because an alphabet of one's own has to be able to say it."""
+    """Letters of any alphabet; part of no set, because it needs a suitable custom alphabet."""
 
     spoken = right = "é"
 
