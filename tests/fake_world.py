@@ -117,10 +117,12 @@ class LineWorld(World):
         )
         self.ends_at = ends_at
         self.clock = 0
+        self.ticks = 0  # frames run by `frame` since the reset
         self.at = dict.fromkeys(ROLES, 0)
         self.said = dict.fromkeys(ROLES, "")
 
     def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
+        self.ticks = 0
         if start.state is not None:
             saved = json.loads(start.state)
             self.clock, self.at, self.said = saved["clock"], saved["at"], saved["said"]
@@ -145,6 +147,21 @@ class LineWorld(World):
                 self.said[role] = action.utterance
         self.clock += 1
         return Outcome(self._views(observers), done=self.clock == self.ends_at, env_reward=self.at["solver"] / LENGTH)
+
+    def frame(
+        self,
+        rows: Mapping[str, NDArray[np.int8]],
+        utterances: Mapping[str, str] | None = None,
+        observers: Collection[str] | None = None,
+    ) -> Outcome:
+        self.said |= utterances or {}
+        for role, row in rows.items():
+            self.at[role] = int(np.clip(self.at[role] + int(row[0]) - 1, 0, LENGTH - 1))
+        self.ticks += 1
+        self.clock += self.ticks % FRAMES == 0
+        whole = self.ticks % FRAMES == 0
+        reward = self.at["solver"] / LENGTH if whole else 0.0
+        return Outcome(self._views(observers), done=whole and self.clock == self.ends_at, env_reward=reward)
 
     def state(self) -> bytes:
         return json.dumps({"clock": self.clock, "at": self.at, "said": self.said}).encode()

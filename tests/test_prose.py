@@ -41,7 +41,7 @@ ALLOWED = {
     "told": 0,
     "wants": 2,
     "wherever": 1,
-    "who": 13,
+    "who": 12,
     "whoever": 0,
     "whom": 0,
 }

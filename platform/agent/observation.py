@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.input_controls import SIGNED_BINS, is_angle, mu_law_bins
 from interplay.env.world import Movement, WorldSpec
 
 Arrays = dict[str, NDArray[Any]]
@@ -71,9 +72,26 @@ class Layout:
         return np.repeat(movement, self.world.frames_per_step // self.actions_per_step, axis=-2)
 
     def distinct(self, chunk: Movement) -> NDArray[np.int8]:
-        """[..., frames_per_step, K] -> [..., A, K]: the first action of each repeated share, as cloning targets."""
+        """[..., frames, K] -> [..., frames / held, K]: one action for each share of `held` frames, as cloning targets.
+
+        People change their movement in every frame, so a share is summed up: an angle is the bin nearest to the mean
+        of the share's angles, three-way components take a majority (the later of two that are as frequent), and all
+        others, as a grasp, their last bin. An action that is held for its whole share does not change.
+        """
         held = self.world.frames_per_step // self.actions_per_step
-        return chunk[..., ::held, :]
+        *lead, frames, components = chunk.shape
+        shares = chunk.reshape(*lead, frames // held, held, components)
+        actions = np.ascontiguousarray(shares[..., -1, :])
+        if held == 1 or (shares == actions[..., None, :]).all():
+            return actions
+        for k, component in enumerate(self.world.movement):
+            if is_angle(component.bins, component.rest):
+                values = mu_law_bins(component.bins, 1.0)
+                mean = values[shares[..., k]].mean(axis=-1)
+                actions[..., k] = np.abs(mean[..., None] - values).argmin(axis=-1)
+            elif component.bins == SIGNED_BINS:
+                actions[..., k] = _majority(shares[..., k])
+        return actions
 
     def observations(self, length: int, lanes: int) -> Arrays:
         """Allocate observation arrays [length, lanes, ...], with the values of the start of an episode."""
@@ -89,6 +107,19 @@ class Layout:
         if self.world.movement:
             arrays["previous"] = np.broadcast_to(self.rest(), (*lead, self.actions_per_step, self.components)).copy()
         return arrays
+
+
+def _majority(shares: NDArray[np.int8]) -> NDArray[np.int8]:
+    """The most frequent of the bins [..., held], and of equally frequent ones the one that is met last; [...]."""
+    held = shares.shape[-1]
+    order = np.arange(1, held + 1)
+    # A bin scores its count, and below that the position at which it is met last.
+    scores = [
+        np.where(shares == chosen, order, 0).max(axis=-1) + (held + 1) * (shares == chosen).sum(axis=-1)
+        for chosen in range(SIGNED_BINS)
+    ]
+    most: NDArray[np.int8] = np.argmax(scores, axis=0).astype(np.int8)
+    return most
 
 
 def at(arrays: Mapping[str, NDArray[np.generic]], step: int) -> Arrays:

@@ -10,3 +10,19 @@ Float64Array = NDArray[np.float64]
 Int32Array = NDArray[np.int32]
 Image = NDArray[np.uint8]  # [H, W, 3]
 Points = NDArray[np.float64]  # [n, 2], meters on the floor
+
+
+def fit_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
+    """A picture [h, w, 1 or 3] as uint8 [H, W, 3]: enlarged by a whole factor, or subsampled if it
+    is too large, and centered on black. Whole factors keep the tiles of a grid world square and sharp."""
+    height, width = size
+    h, w = picture.shape[:2]
+    scale = min(height / h, width / w)
+    scale = float(int(scale)) if scale >= 1 else scale
+    new_h, new_w = max(1, int(h * scale)), max(1, int(w * scale))
+    rows = (np.arange(new_h) * h) // new_h
+    columns = (np.arange(new_w) * w) // new_w
+    fitted = np.zeros((height, width, 3), np.uint8)
+    top, left = (height - new_h) // 2, (width - new_w) // 2
+    fitted[top : top + new_h, left : left + new_w] = picture[rows][:, columns]
+    return fitted

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.input_controls import MAX_CONTROLS
 from interplay.env.task import Expert, InfeasibleTask, Task
 from interplay.env.world import Action, Movement, Outcome, Start, View, World, WorldSpec
 
@@ -169,6 +170,65 @@ class WorldConformance(ABC):
                 _last(_play(world, self.steps, rng, observers))
             assert seen.state() == unseen.state(), "a world goes the same way whether it is looked at or not"
 
+    def test_frames_lead_where_steps_lead(self) -> None:
+        with closing(self.make_world()) as whole, closing(self.make_world()) as framed:
+            if not whole.runs_frames:
+                return
+            spec, rng = whole.spec, np.random.default_rng(5)
+            for world in (whole, framed):
+                world.reset(Start(seed=self.seeds[0]))
+            for step in range(self.steps):
+                actions = _random_actions(spec, rng)
+                outcome = whole.step(actions)
+                reward, after = 0.0, outcome
+                for frame in range(spec.frames_per_step):
+                    rows = {role: action.movement[frame] for role, action in actions.items()}
+                    said = {role: action.utterance for role, action in actions.items() if action.utterance is not None}
+                    after = framed.frame(rows, said if frame == 0 else None)
+                    reward += after.env_reward
+                _check_same(outcome.views, after.views, f"after step {step + 1}, whole and frame by frame")
+                assert outcome.done == after.done, f"step {step + 1} ends the episode once, whole or frame by frame"
+                assert np.isclose(outcome.env_reward, reward), f"rewards of step {step + 1} and its frames differ"
+                if outcome.done:
+                    break
+            assert whole.state() == framed.state(), "frames and steps lead to two different states"
+
+    def test_wrong_frames_are_refused(self) -> None:
+        with closing(self.make_world()) as world:
+            spec = world.spec
+            if not world.runs_frames:
+                return
+            world.reset(Start(seed=self.seeds[0]))
+            before = world.state()
+            _refused(partial(world.frame, {"nobody": spec.rest()[0]}), "an unknown role")
+            for i, component in enumerate(spec.movement):
+                wrong = spec.rest()[0]
+                wrong[i] = component.bins
+                _refused(partial(world.frame, {spec.solver: wrong}), f"bin {component.bins} of {component}")
+            assert world.state() == before, "a refused frame changes nothing"
+
+    def test_controls_choose_bins_that_exist(self) -> None:
+        with closing(self.make_world()) as world:
+            movement = {component.name: component for component in world.spec.movement}
+            for role in world.spec.roles:
+                controls = world.controls(role)
+                assert len(controls) <= MAX_CONTROLS, f"{role} has {len(controls)} controls"
+                assert len({control.name for control in controls}) == len(controls), f"controls of {role} share a name"
+                keys = [key for control in controls for key in control.keys]
+                assert len(set(keys)) == len(keys), f"two controls of {role} share a key: {sorted(keys)}"
+                for control in controls:
+                    bins = movement[control.component].bins
+                    assert all(0 <= chosen < bins for chosen in control.bins), f"{control} chooses a bin that exists"
+
+    def test_a_picture_has_the_size_asked_for(self) -> None:
+        with closing(self.make_world()) as world:
+            if world.spec.image is None:
+                return
+            world.reset(Start(seed=self.seeds[0]))
+            for role in world.spec.roles:
+                for height, width in ((48, 64), world.spec.image[:2]):
+                    _check_array(world.picture(role, height, width), (height, width, 3), np.uint8, f"{role}'s picture")
+
     def test_a_foreign_state_is_refused(self) -> None:
         with closing(self.make_world()) as world:
             for state in (b"", b"not a state of this world", b"{}", bytes(64)):
@@ -279,14 +339,14 @@ def _play(
 ) -> Iterator[Outcome]:
     """Plays every role at random for at most `steps`, until the episode ends; half of the movements are no-ops."""
     for _ in range(steps):
-        actions = {
-            role: Action(_random_movement(world.spec, rng), _random_utterance(world.spec, rng))
-            for role in world.spec.roles
-        }
-        outcome = world.step(actions, observers)
+        outcome = world.step(_random_actions(world.spec, rng), observers)
         yield outcome
         if outcome.done:
             return
+
+
+def _random_actions(spec: WorldSpec, rng: np.random.Generator) -> dict[str, Action]:
+    return {role: Action(_random_movement(spec, rng), _random_utterance(spec, rng)) for role in spec.roles}
 
 
 def _random_movement(spec: WorldSpec, rng: np.random.Generator) -> Movement:

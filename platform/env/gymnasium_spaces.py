@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from interplay.env.arrays import Image
+from interplay.env.arrays import Image, fit_picture
 from interplay.env.world import Component
 
 MAX_BINS = 127  # a bin is an int8
@@ -69,22 +69,6 @@ def observation_parts_of(space: spaces.Space[Any], size: tuple[int, int] | None)
         image=image,
         vector=sum(spaces.flatdim(entries[key]) for key in numbers),
     )
-
-
-def fit_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> Image:
-    """A picture [h, w, 1 or 3] as uint8 [H, W, 3]: enlarged by a whole factor, or subsampled if it
-    is too large, and centered on black. Whole factors keep the tiles of a grid world square and sharp."""
-    height, width = size
-    h, w = picture.shape[:2]
-    scale = min(height / h, width / w)
-    scale = float(int(scale)) if scale >= 1 else scale
-    new_h, new_w = max(1, int(h * scale)), max(1, int(w * scale))
-    rows = (np.arange(new_h) * h) // new_h
-    columns = (np.arange(new_w) * w) // new_w
-    fitted = np.zeros((height, width, 3), np.uint8)
-    top, left = (height - new_h) // 2, (width - new_w) // 2
-    fitted[top : top + new_h, left : left + new_w] = picture[rows][:, columns]
-    return fitted
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
@@ -17,8 +18,9 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from numpy.typing import NDArray
 
 from interplay.core.settings_validation import did_you_mean
-from interplay.env.arrays import Image
+from interplay.env.arrays import Image, fit_picture
 from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
+from interplay.env.input_controls import DEFAULT_KEYS, InputControl
 from interplay.env.mission import GymnasiumFacts, MissionSolver, MissionSource
 from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
@@ -27,6 +29,10 @@ from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 VERSION = 1
 SETTER, SOLVER = "setter", "solver"
 DEFAULT_FPS = 10.0  # for environments that do not declare one
+ACTION_KEYS = {
+    "left": "ArrowLeft", "right": "ArrowRight", "forward": "ArrowUp", "up": "ArrowUp", "down": "ArrowDown",
+    "fire": "Space", "pickup": "KeyP", "drop": "KeyD", "toggle": "Space",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,23 @@ class GymnasiumWorld(World):
         drawn: Any = self._env.render()
         return {self.config.id: np.asarray(drawn, np.uint8)}
 
+    def picture(self, role: str, height: int, width: int) -> Image:
+        if self.spec.image is None and self._env.render_mode == "rgb_array":
+            drawn: Any = self._env.render()
+            return fit_picture(np.asarray(drawn, np.uint8), (height, width))
+        return super().picture(role, height, width)
+
+    def controls(self, role: str) -> tuple[InputControl, ...]:
+        names = _action_names(self._env)
+        if role != SOLVER or not names:
+            return super().controls(role)
+        (component,), keys = self.spec.movement, iter(DEFAULT_KEYS)
+        named = [(chosen, name) for chosen, name in enumerate(names) if chosen != component.rest]
+        return tuple(
+            InputControl(name, name, (ACTION_KEYS.get(name) or next(keys),), component.name, (chosen,), "pulse")
+            for chosen, name in named
+        )
+
     def close(self) -> None:
         self._env.close()
 
@@ -171,6 +194,17 @@ class GymnasiumWorld(World):
         heard = {SETTER: self._said[SOLVER], SOLVER: self._said[SETTER]}
         wanted = self.spec.roles if observers is None else observers
         return {role: View(image, vector, heard[role], self._said[role]) for role in wanted}
+
+
+def _action_names(env: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
+    """The names of a Discrete space's actions, in lower case, where the environment states them."""
+    if not isinstance(env.action_space, gymnasium.spaces.Discrete):
+        return ()
+    if hasattr(env.unwrapped, "get_action_meanings"):  # Atari
+        return tuple(str(name).lower() for name in env.unwrapped.get_action_meanings())
+    actions = getattr(env.unwrapped, "actions", None)  # MiniGrid
+    names = [action.name for action in actions] if isinstance(actions, type) and issubclass(actions, IntEnum) else []
+    return tuple(names) if len(names) == int(env.action_space.n) else ()
 
 
 def _environment(config: GymnasiumConfig) -> tuple[gymnasium.Env[Any, Any], int, MissionSolver]:

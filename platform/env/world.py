@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.arrays import Image
+from interplay.env.arrays import Image, fit_picture
+from interplay.env.input_controls import InputControl, default_controls
 
 if TYPE_CHECKING:
     from interplay.env.task import TaskSource
 
 Movement = NDArray[np.int8]  # [frames_per_step, components]: the chosen bin of each component in each frame
+MovementRow = NDArray[np.int8]  # [components]: one frame of a movement
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,34 @@ class World(ABC):
             ValueError: a movement of the wrong shape, a bin out of range, or an unknown role.
         """
 
+    def frame(
+        self,
+        rows: Mapping[str, MovementRow],
+        utterances: Mapping[str, str] | None = None,
+        observers: Collection[str] | None = None,
+    ) -> Outcome:
+        """Runs one frame, by a row of bins int8 [components] of each role; for worlds that people play live.
+
+        `spec.frames_per_step` frames, with a step's utterances in the first, lead bit for bit to where `step` leads.
+        A world of one frame a step need not define it.
+
+        Raises:
+            NotImplementedError: the world only runs whole steps.
+            ValueError: as `step` does.
+        """
+        if self.spec.frames_per_step != 1:
+            raise NotImplementedError(f"{self.spec.name} runs whole steps only: define `frame` to play it live")
+        said = utterances or {}
+        movements = {role: np.asarray(row)[None] for role, row in rows.items()}
+        rest = self.spec.rest()
+        roles = dict.fromkeys((*movements, *said))
+        return self.step({role: Action(movements.get(role, rest), said.get(role)) for role in roles}, observers)
+
+    @property
+    def runs_frames(self) -> bool:
+        """Whether `frame` works, so that people can play this world live."""
+        return self.spec.frames_per_step == 1 or type(self).frame is not World.frame
+
     @abstractmethod
     def state(self) -> bytes:
         """Saves the episode. `reset(Start(state=...))` continues it bit-identically, in this process or another: same
@@ -185,6 +215,26 @@ class World(ABC):
     def view(self, role: str) -> View:
         """The current view of one role, rendered on this call."""
         raise NotImplementedError
+
+    def picture(self, role: str, height: int, width: int) -> Image:
+        """What a role sees, uint8 [height, width, 3]; by default the picture of its view, fitted to that size.
+
+        Raises:
+            ValueError: the world shows no pictures (`spec.image` is None).
+        """
+        image = self.view(role).image
+        if image is None:
+            raise ValueError(f"{self.spec.name} shows no pictures; it is played by its words alone")
+        return fit_picture(image, (height, width))
+
+    def controls(self, role: str) -> tuple[InputControl, ...]:
+        """The controls by which a person moves a role. Empty: the role has no body, and people see the solver's view.
+
+        By default the bins of the solver's movement, on keys in their order."""
+        if role != self.spec.solver:
+            return ()
+        movement = [(component.name, component.bins, component.rest) for component in self.spec.movement]
+        return default_controls(movement, turn_based=self.spec.frames_per_step == 1)
 
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         """Pictures for people, by title: each player's view, an overview, a map. Empty if the world has none."""

@@ -1,13 +1,13 @@
 """The index of a store's episodes: entries, filters, and the SQLite tables. Damage to the SQLite files is reported with
 its remedy instead of a database error.
 
-The tables `episodes` and `seats` are derived from the episode files. `marks` and `deleted` are primary. A catalog holds
-all four, a snapshot all but `deleted`.
+The tables `episodes` and `seats` are derived from the episode files. `marks`, `deleted` and `flags` are primary. A
+catalog holds all five, a snapshot all but `deleted` and `flags`.
 
 `marks.jsonl` is the journal: every change of marks and deletions, in its order, from which a lost catalog gets them
 back. One line a change: {"time": 1763900000.0, "change": "mark", "marks": [[id, episode, rater, frame, sign, created],
-...]}; "undo" with "mark"; "delete" and "restore" with "episode"; "purge" with "episodes"; and "crc32", a checksum of
-the rest. Applying a change twice is the same as applying it once.
+...]}; "undo" with "mark"; "delete" and "restore" with "episode"; "flag" and "unflag" with "episode" and "reason";
+"purge" with "episodes"; and "crc32", a checksum of the rest. Applying a change twice is the same as applying it once.
 """
 
 from __future__ import annotations
@@ -83,13 +83,18 @@ CREATE INDEX by_episode ON marks (episode, rater, frame);
 """
 DELETED_TABLE = "CREATE TABLE deleted (episode TEXT PRIMARY KEY, at REAL NOT NULL, purged REAL) WITHOUT ROWID;"
 
+FLAG_TABLE = """
+CREATE TABLE IF NOT EXISTS flags (episode TEXT PRIMARY KEY, reason TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+"""
+
 
 @dataclass(frozen=True)
 class EpisodeFilter:
     """A filter of episodes; all given conditions must hold.
 
     `kinds`: by role, kinds of players; at least one of them steered the role at some time. `tasks`: kinds of tasks; at
-    least one was given. `marked`: episodes with (True) or without (False) a mark.
+    least one was given. `marked`: episodes with (True) or without (False) a mark. `flagged`: flagged episodes, too; a
+    snapshot holds those that it was made with.
     """
 
     split: str | None = None
@@ -99,6 +104,7 @@ class EpisodeFilter:
     kinds: Mapping[str, Collection[str]] = field(default_factory=dict)
     tasks: Collection[str] = ()
     marked: bool | None = None
+    flagged: bool = False
 
 
 @dataclass(frozen=True)
@@ -303,6 +309,11 @@ def apply_change(database: sqlite3.Connection, change: Change) -> None:
             database.execute("INSERT OR IGNORE INTO deleted VALUES (?, ?, NULL)", [change["episode"], when])
         case "restore":
             database.execute("DELETE FROM deleted WHERE episode = ? AND purged IS NULL", [change["episode"]])
+        case "flag":
+            values = [change["episode"], change["reason"], when]
+            database.execute("INSERT OR REPLACE INTO flags VALUES (?, ?, ?)", values)
+        case "unflag":
+            database.execute("DELETE FROM flags WHERE episode = ?", [change["episode"]])
         case _:  # "purge"
             rows = [(when, episode) for episode in change["episodes"]]
             database.executemany("UPDATE deleted SET purged = coalesce(purged, ?) WHERE episode = ?", rows)
@@ -310,9 +321,11 @@ def apply_change(database: sqlite3.Connection, change: Change) -> None:
 
 def changes_of(database: sqlite3.Connection) -> list[Change]:
     """The changes that lead from an empty catalog to these tables."""
-    return mark_changes(database.execute("SELECT * FROM marks")) + deletion_changes(
-        database.execute("SELECT * FROM deleted")
-    )
+    return [
+        *mark_changes(database.execute("SELECT * FROM marks")),
+        *deletion_changes(database.execute("SELECT * FROM deleted")),
+        *flag_changes(database.execute("SELECT * FROM flags")),
+    ]
 
 
 def mark_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
@@ -337,6 +350,15 @@ def deletion_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
         if purged is not None:
             changes.append({"time": purged, "change": "purge", "episodes": [episode]})
     return changes
+
+
+def flag_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
+    """The changes that lead to these rows of the table `flags`; a row without an episode is left out."""
+    return [
+        {"time": when, "change": "flag", "episode": episode, "reason": str(reason)}
+        for episode, reason, when in rows
+        if isinstance(episode, str)
+    ]
 
 
 def _marks(change: Change) -> list[Mark]:

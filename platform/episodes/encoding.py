@@ -22,11 +22,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.episodes.episode import FORMAT_VERSION, Episode, EpisodeMeta, Utterance
+from interplay.episodes.episode import FORMAT_VERSION, Continued, Episode, EpisodeMeta, Prompt, Utterance
 from interplay.episodes.stored_rows import StoredRows, read_member
 
 WINDOW_FRAMES = 400
 META_MEMBER = "episode.json"
+OPTIONAL_FIELDS = {"endings", "prompts", "ended", "continues", "people"}  # left out of `META_MEMBER` where empty
 EpisodeArrays = Mapping[str, NDArray[Any]]
 
 
@@ -101,9 +102,7 @@ def read_bytes(path: Path) -> bytes:
 def meta_to_json(meta: EpisodeMeta) -> dict[str, Any]:
     """JSON-able fields of the metadata."""
     fields = dataclasses.asdict(meta)
-    if not meta.endings:
-        del fields["endings"]
-    return fields
+    return {name: value for name, value in fields.items() if value or name not in OPTIONAL_FIELDS}
 
 
 def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
@@ -116,6 +115,9 @@ def meta_from_json(fields: Mapping[str, Any]) -> EpisodeMeta:
     kept["utterances"] = tuple(Utterance(**utterance) for utterance in fields["utterances"])
     kept["tasks"] = tuple((int(frame), dict(task)) for frame, task in fields["tasks"])
     kept["endings"] = tuple((int(frame), str(how)) for frame, how in fields.get("endings", ()))
+    kept["prompts"] = tuple(Prompt(**prompt) for prompt in fields.get("prompts", ()))
+    if fields.get("continues"):
+        kept["continues"] = Continued(**fields["continues"])
     return EpisodeMeta(**kept)
 
 

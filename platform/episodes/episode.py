@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from interplay.episodes.stored_rows import StoredRows
 
 FORMAT_VERSION = 1
+DONE, FAILED = "done", "failed"  # verdicts on a request
+ENDINGS = ("time", "setter", "left", "interrupted", "void")  # why an episode with people ended
 META_ENTRY_BYTES = 1_000  # of an utterance or a task, estimated
 
 
@@ -24,6 +26,31 @@ class Utterance:
     frame: int
     role: str
     text: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The prompt of a person in the setter's seat from `frame` on, and how that request ended."""
+
+    frame: int
+    text: str  # as the person read it
+    cue: str | None = None
+    modifier: str | None = None
+    verdict: str | None = None  # DONE or FAILED; None while the request is open
+    judged: int | None = None  # frame of the verdict
+
+    def __post_init__(self) -> None:
+        if self.verdict not in (None, DONE, FAILED):
+            raise ValueError(f"the verdict of a request is {DONE!r} or {FAILED!r}, got {self.verdict!r}")
+
+
+@dataclass(frozen=True)
+class Continued:
+    """The scenario that an episode continues: the source episode, and the row at which its context ends."""
+
+    scenario: str
+    source: str
+    row: int
 
 
 @dataclass(frozen=True)
@@ -62,6 +89,11 @@ class EpisodeMeta:
     split: str = "train"  # "train" or "heldout"
     # (frame, how) at which the setter ended the k-th task; later tasks stayed open.
     endings: tuple[tuple[int, str], ...] = ()
+    # Only of episodes with people:
+    prompts: tuple[Prompt, ...] = ()
+    ended: str | None = None  # one of `ENDINGS`
+    continues: Continued | None = None
+    people: Mapping[str, str] = field(default_factory=dict)  # by seat, their pseudonyms
     version: int = FORMAT_VERSION
 
     @property

@@ -3,8 +3,8 @@
 The index is derived from the episode files and can be rebuilt from them. Marks and deletions are primary; each change
 of them is also appended to a journal (see `catalog_index`), so that they survive the loss of the catalog.
 
-One process, on one host, opens a catalog (SQLite's write-ahead log does not work on network filesystems); its threads
-may share it. All other processes read a snapshot.
+Processes of one host may open a catalog (SQLite's write-ahead log does not work on network filesystems), and the
+threads of a process may share it. Processes of other hosts read a snapshot.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 from interplay.episodes.catalog_index import (
     DELETED_TABLE,
+    FLAG_TABLE,
     INDEX_TABLES,
     JOURNAL,
     MARK_TABLE,
@@ -38,9 +39,9 @@ from interplay.episodes.catalog_index import (
 )
 from interplay.episodes.episode import Mark
 
-CATALOG_VERSION = 1
+CATALOG_VERSION = 2
 CATALOG = "catalogue.db"
-TABLES = {"episodes", "seats", "marks", "deleted"}
+TABLES = {"episodes", "seats", "marks", "deleted", "flags"}
 
 
 class EpisodeCatalog:
@@ -92,9 +93,10 @@ class EpisodeCatalog:
         return str(rows[0][0])
 
     def ids(self, where: EpisodeFilter) -> list[str]:
-        """The episodes that satisfy `where` and are not deleted, oldest first."""
+        """The episodes that satisfy `where` and are not deleted, oldest first; flagged only if it asks."""
         condition, values = sql_condition(where)
         condition += " AND id NOT IN (SELECT episode FROM deleted)"
+        condition += "" if where.flagged else " AND id NOT IN (SELECT episode FROM flags)"
         return [str(row[0]) for row in self._rows(f"SELECT id FROM episodes WHERE {condition} ORDER BY id", values)]
 
     def entries(self, where: EpisodeFilter) -> list[CatalogEntry]:
@@ -114,6 +116,18 @@ class EpisodeCatalog:
     def restore(self, episode: str) -> None:
         """Removes the flag, unless the file has been purged."""
         self.change({"change": "restore", "episode": episode})
+
+    def flag(self, episode: str, reason: str) -> None:
+        """Keeps an episode out of lists and snapshots that do not ask for flagged ones."""
+        self.change({"change": "flag", "episode": episode, "reason": reason})
+
+    def unflag(self, episode: str) -> None:
+        """Removes the flag of an episode."""
+        self.change({"change": "unflag", "episode": episode})
+
+    def flags(self) -> dict[str, str]:
+        """Flagged episodes, and why."""
+        return dict(self._rows("SELECT episode, reason FROM flags"))
 
     def deleted(self) -> list[str]:
         """Flagged episodes whose files have not been purged yet."""
@@ -195,16 +209,19 @@ class EpisodeCatalog:
                 f"{self._path} has format version {version}, this platform knows up to {CATALOG_VERSION}; "
                 "update the platform to open it"
             )
-        if version == CATALOG_VERSION:
-            check_integrity(self._database, self._path, TABLES, check_all=check_all)
+        if version:
+            known = TABLES if version == CATALOG_VERSION else TABLES - {"flags"}
+            check_integrity(self._database, self._path, known, check_all=check_all)
         self._rows("PRAGMA journal_mode = WAL")
         self._rows("PRAGMA synchronous = FULL")  # a power cut must not take marks
         if version != CATALOG_VERSION:
-            self._database.executescript(
-                f"BEGIN; {INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} PRAGMA user_version = {CATALOG_VERSION}; COMMIT;"
-            )
-        elif not self._journal.exists() and self._rows(
-            "SELECT 1 WHERE EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM deleted)"
+            # Version 1 is the same without flags.
+            new = FLAG_TABLE if version == 1 else f"{INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} {FLAG_TABLE}"
+            self._database.executescript(f"BEGIN; {new} PRAGMA user_version = {CATALOG_VERSION}; COMMIT;")
+        if (
+            version
+            and not self._journal.exists()
+            and self._rows("SELECT 1 WHERE EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM deleted)")
         ):
             self.rewrite_journal()  # a store of a version without a journal
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from interplay.env.world import Action, Outcome, View, World
 from interplay.episodes import transcript
-from interplay.episodes.episode import Episode, EpisodeMeta, Utterance, new_episode_id
+from interplay.episodes.episode import Episode, EpisodeMeta, Prompt, Utterance, new_episode_id
 
+Steers = Mapping[str, str | Sequence[tuple[int, str]]]
 REPLACED = "replaced"  # ending of a task that is still open when the next one is asked
 
 
@@ -35,6 +36,7 @@ class _Draft:
     tasks: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)
     endings: list[tuple[int, str]] = field(default_factory=list)
     control: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    prompts: list[Prompt] = field(default_factory=list)
 
 
 class EpisodeRecorder:
@@ -49,7 +51,8 @@ class EpisodeRecorder:
         episode = recorder.finish()
 
     Each row is stored as poses if the world can be redrawn from them, otherwise as the pictures of the roles in
-    `record` (None: the solver only), which must then be among the views of every outcome.
+    `record` (None: the solver only), which must then be among the views of every outcome. `people` are the pseudonyms
+    of the people by seat.
     """
 
     def __init__(
@@ -61,12 +64,14 @@ class EpisodeRecorder:
         round: int = 0,  # noqa: A002 - the word for a round of the pipeline everywhere
         split: str = "train",
         record: tuple[str, ...] | None = None,
+        people: Mapping[str, str] | None = None,
     ) -> None:
         self._world = world
         self._players = {role: dict(player) for role, player in players.items()}
         self._world_config = dict(world_config or {})
         self._round = round
         self._split = split
+        self._people = dict(people or {})
         self._record = (world.spec.solver,) if record is None else record
         self._draft: _Draft | None = None
 
@@ -101,13 +106,29 @@ class EpisodeRecorder:
             raise ValueError(f"no task is open that could have ended as {how!r}; call ask() first")
         draft.endings.append((self._frame(draft), how))
 
-    def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Mapping[str, str] | None = None) -> None:
-        """Records one executed step. `steers` names the player who steered a role in it; default: unchanged."""
+    def prompt(self, text: str, *, cue: str | None = None, modifier: str | None = None, frame: int = 0) -> None:
+        """Records a prompt that a person in the setter's seat was shown, `frame` frames into the next step."""
+        draft = self._current_draft()
+        draft.prompts.append(Prompt(self._frame(draft) + frame, text, cue, modifier))
+
+    def judge(self, number: int, verdict: str, *, frame: int = 0) -> None:
+        """Records the verdict on a prompt's request, `frame` frames into the next step; a later one replaces it."""
+        draft = self._current_draft()
+        draft.prompts[number] = replace(draft.prompts[number], verdict=verdict, judged=self._frame(draft) + frame)
+
+    def record(self, actions: Mapping[str, Action], outcome: Outcome, steers: Steers | None = None) -> None:
+        """Records one executed step.
+
+        `steers` names the player that steered a role in it, or for players that take over within it (frame of the
+        step, player); default: unchanged.
+        """
         draft = self._current_draft()
         frame = self._frame(draft)
-        for role, who in (steers or {}).items():
-            if draft.control[role][-1][1] != who:
-                draft.control[role].append((frame, who))
+        for role, changes in (steers or {}).items():
+            for within, who in [(0, changes)] if isinstance(changes, str) else changes:
+                if not 0 <= within < self._world.spec.frames_per_step:
+                    raise ValueError(f"{who!r} steers from frame {within} of a step of {self._world.spec.name}")
+                _change_control(draft.control[role], frame + within, who)
         for role in self._world.spec.roles:
             action = actions.get(role)
             draft.actions[role].append(self._world.spec.rest() if action is None else action.movement.copy())
@@ -116,15 +137,15 @@ class EpisodeRecorder:
         draft.env_reward.append(outcome.env_reward)
         self._observe(outcome.views, frame)
 
-    def finish(self) -> Episode:
-        """Returns the episode. Raises ValueError if no step was recorded."""
+    def finish(self, ended: str | None = None) -> Episode:
+        """Returns the episode, and says why one with people ended. Raises ValueError if no step was recorded."""
         draft = self._current_draft()
         if not draft.env_reward:
             raise ValueError("an episode without a single step cannot be stored; record at least one step")
         self._draft = None
         spec = self._world.spec
         return Episode(
-            meta=self._meta(draft),
+            meta=self._meta(draft, ended),
             initial_state=draft.initial_state,
             actions={role: np.concatenate(chunks).astype(np.int8) for role, chunks in draft.actions.items()},
             env_reward=np.array(draft.env_reward, np.float32),
@@ -133,7 +154,7 @@ class EpisodeRecorder:
             vectors={role: np.stack(vectors) for role, vectors in draft.vectors.items()},
         )
 
-    def _meta(self, draft: _Draft) -> EpisodeMeta:
+    def _meta(self, draft: _Draft, ended: str | None) -> EpisodeMeta:
         spec = self._world.spec
         return EpisodeMeta(
             id=draft.id,
@@ -151,6 +172,9 @@ class EpisodeRecorder:
             tasks=tuple(draft.tasks),
             split=self._split,
             endings=tuple(draft.endings),
+            prompts=tuple(draft.prompts),
+            ended=ended,
+            people=self._people,
         )
 
     def _current_draft(self) -> _Draft:
@@ -179,6 +203,16 @@ class EpisodeRecorder:
                 draft.images.setdefault(role, []).append(_required(views, role, "image").copy())
             if spec.vector:
                 draft.vectors.setdefault(role, []).append(_required(views, role, "vector").copy())
+
+
+def _change_control(runs: list[tuple[int, str]], frame: int, who: str) -> None:
+    """Changes the player that steers from a frame on; a later change at the same frame replaces an earlier one."""
+    if frame == runs[-1][0] and len(runs) > 1:
+        runs.pop()
+    if frame == 0:
+        runs[:] = [(0, who)]
+    elif runs[-1][1] != who:
+        runs.append((frame, who))
 
 
 def _required(views: Mapping[str, View], role: str, part: str) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from interplay.episodes.catalog_index import (
     Change,
     DamagedCatalog,
     deletion_changes,
+    flag_changes,
     mark_changes,
 )
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
@@ -93,7 +94,7 @@ def repair(root: Path, *, sweep_older_than: float = SWEEP_SECONDS) -> Repair:
 
 
 def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:
-    """Moves a damaged catalog aside; returns the marks and the deletions that it still yields."""
+    """Moves a damaged catalog aside; returns the marks, and the deletions and flags, that it still yields."""
     try:
         EpisodeCatalog(root, rebuild=True).close()
     except DamagedCatalog:
@@ -111,7 +112,8 @@ def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:
             database.text_factory = lambda text: text.decode(errors="replace")
             marks = _yielded(database, "marks", "id", "id, episode, rater, frame, sign, created, undone")
             deletions = _yielded(database, "deleted", "episode", "episode, at, purged")
-    return mark_changes(marks), deletion_changes(deletions)
+            flags = _yielded(database, "flags", "episode", "episode, reason, at")
+    return mark_changes(marks), [*deletion_changes(deletions), *flag_changes(flags)]
 
 
 def _yielded(database: sqlite3.Connection, table: str, key: str, columns: str) -> list[tuple[Any, ...]]:

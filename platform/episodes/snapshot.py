@@ -175,4 +175,6 @@ def _as_json(where: EpisodeFilter, mix: Mapping[str, float]) -> str:
         role: [kinds] if isinstance(kinds, str) else sorted(kinds) for role, kinds in where.kinds.items()
     }
     fields["tasks"] = sorted(where.tasks)
+    if not where.flagged:
+        del fields["flagged"]
     return json.dumps(fields | ({"mix": dict(mix)} if mix else {}))

@@ -98,7 +98,7 @@ class Reindexed:
 
 
 class EpisodeStore:
-    """The open store; it owns the catalog, which one process at a time may open."""
+    """The open store, with its catalog; other processes of the same host may have it open, too."""
 
     def __init__(self, root: Path | str, *, rebuild: bool = False) -> None:
         self.root = Path(root)
@@ -147,6 +147,34 @@ class EpisodeStore:
         if self._count is None:
             self._count = self._catalog.count()
         return self._count
+
+    def take_in(self, path: Path) -> str:
+        """Lists an episode whose file another process placed with `EpisodeFiles`; returns its id.
+
+        Raises:
+            DamagedEpisode, UnknownFormat: the file cannot be read.
+        """
+        data = read_bytes(path)
+        meta = decode(data, source=str(path)).meta
+        self._catalog.put([entry_of(meta, str(path.relative_to(self.root)), hashlib.sha256(data).hexdigest())])
+        self._count = None
+        return meta.id
+
+    def flag(self, episode: str, reason: str) -> None:
+        """Keeps an episode out of lists and later snapshots, unless their filter asks for flagged ones.
+
+        Raises KeyError if the store has no such episode.
+        """
+        self._catalog.path(episode)
+        self._catalog.flag(episode, reason)
+
+    def unflag(self, episode: str) -> None:
+        """Removes the flag of an episode."""
+        self._catalog.unflag(episode)
+
+    def flags(self) -> dict[str, str]:
+        """Flagged episodes, and why."""
+        return self._catalog.flags()
 
     def delete(self, episode: str) -> None:
         """Hides an episode from all lists and later snapshots, also after a reindex; `purge` removes its file."""

@@ -11,7 +11,8 @@ from gymnasium import spaces
 from minigrid.core.constants import COLOR_NAMES
 
 from interplay.env import registry
-from interplay.env.gymnasium_spaces import action_codec_of, fit_picture, observation_parts_of
+from interplay.env.arrays import fit_picture
+from interplay.env.gymnasium_spaces import action_codec_of, observation_parts_of
 from interplay.env.task import InfeasibleTask, Task
 from interplay.env.world import Action, Start, World
 
@@ -247,3 +248,18 @@ def test_mixed_observations_are_sorted_into_parts() -> None:
     assert picture.min() == picture.max() == 9
     assert vector is not None
     assert sorted(vector.tolist()) == [-1, 0, 0, 0.5, 1]
+
+
+def test_the_actions_of_minigrid_are_on_keys_by_their_names() -> None:
+    world = registry.make("gymnasium", id="BabyAI-GoToLocal-v0", image=(56, 56))
+    controls = {control.name: control for control in world.controls("solver")}
+    assert controls["forward"].keys == ("ArrowUp",) and controls["forward"].mode == "pulse"
+    assert [controls[name].bins for name in ("left", "right", "forward", "pickup")] == [(0,), (1,), (2,), (3,)]
+    assert not world.controls("setter")
+
+
+def test_a_world_without_an_observed_picture_shows_its_rendering() -> None:
+    world = registry.make("gymnasium", id="CartPole-v1", instruction="balance the pole")
+    world.reset(Start(seed=0))
+    assert world.spec.image is None
+    assert world.picture("solver", 120, 160).shape == (120, 160, 3) and world.picture("solver", 120, 160).any()

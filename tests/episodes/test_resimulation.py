@@ -7,6 +7,8 @@ from fake_corridor import ROLES, Corridor, record_episode
 from interplay.env.world import Action, Start
 from interplay.episodes import transcript
 from interplay.episodes.decoded_episode import resimulate
+from interplay.episodes.encoding import decode, encode
+from interplay.episodes.episode import Prompt
 from interplay.episodes.recorder import EpisodeRecorder
 
 
@@ -58,6 +60,24 @@ def test_controllers_are_stored_as_runs() -> None:
     assert episode.meta.control["solver"] == [(0, "agent"), (8, "human"), (16, "agent")]
     assert episode.actions["setter"].shape == (20, 1)
     assert (episode.actions["setter"] == 1).all()  # no entry among the actions: at rest
+
+
+def test_who_steers_may_change_in_any_frame() -> None:
+    world = Corridor()
+    recorder = EpisodeRecorder(world, players={"solver": {"kind": "agent"}}, people={"copilot": "p-1"})
+    recorder.begin(seed=1, views=world.reset(Start(seed=1)))
+    recorder.prompt("Ask for something.", cue="lift", frame=1)
+    for changes in ([(0, "agent"), (3, "human")], [(0, "agent"), (1, "human"), (1, "agent")], "agent"):
+        recorder.record({}, world.step({}), steers={"solver": changes})
+    recorder.prompt("Ask for more.", modifier="by_color")
+    recorder.judge(0, "done", frame=2)
+    with pytest.raises(ValueError, match="from frame 4 of a step"):
+        recorder.record({}, world.step({}), steers={"solver": [(4, "human")]})
+    episode = decode(encode(recorder.finish("setter")), source="memory")
+    assert episode.meta.control["solver"] == [(0, "agent"), (3, "human"), (4, "agent")]
+    asked = Prompt(1, "Ask for something.", "lift", None, "done", 14)
+    assert episode.meta.prompts == (asked, Prompt(12, "Ask for more.", None, "by_color"))
+    assert (episode.meta.ended, episode.meta.people) == ("setter", {"copilot": "p-1"})
 
 
 def test_a_recorder_reports_missing_fields() -> None:

@@ -15,6 +15,7 @@ from fake_corridor import Corridor, assert_same_episode, record_episode
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import DamagedEpisode, encode
 from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.repair import repair
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeFiles, EpisodeStore
 
@@ -248,3 +249,41 @@ def test_reading_works_while_another_process_appends(tmp_path: Path) -> None:
             assert child.stdout.readline().strip() not in ("", *ids)
             assert [snapshot.read(one).meta.id for one in snapshot.ids] == ids
         child.send_signal(signal.SIGKILL)
+
+
+def test_a_flagged_episode_stays_out_unless_asked_for(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store.flag(ids[1], "void")
+    with pytest.raises(KeyError, match="no episode 'x'"):
+        store.flag("x", "void")
+    assert store.ids() == [ids[0], *ids[2:]]
+    assert [entry.id for entry in store.entries(EpisodeFilter(flagged=True))] == ids
+    assert store.snapshot("plain").ids == (ids[0], *ids[2:])
+    assert store.snapshot("all", EpisodeFilter(flagged=True)).ids == tuple(ids)
+    store.close()
+    (tmp_path / "catalogue.db").unlink()
+    repair(tmp_path)  # from the files and the journal
+    with EpisodeStore(tmp_path) as again:
+        assert again.flags() == {ids[1]: "void"}
+        again.unflag(ids[1])
+        assert again.ids() == ids
+
+
+def test_a_catalog_without_flags_gets_them(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[2], "ann", 4, 1)])
+    store.close()
+    with sqlite3.connect(tmp_path / "catalogue.db") as database:
+        database.execute("DROP TABLE flags")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    with EpisodeStore(tmp_path) as again:
+        again.flag(ids[0], "void")
+        assert again.ids() == ids[1:] and len(again.marks()) == 1
+
+
+def test_a_file_of_another_process_is_listed(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    placed = EpisodeFiles(tmp_path).place(episode(9))
+    assert store.take_in(tmp_path / placed.path) == f"{9:028x}"
+    assert store.ids() == [*ids, f"{9:028x}"] and store.snapshot("all").read(f"{9:028x}").meta.steps == 6

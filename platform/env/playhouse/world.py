@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Image
-from interplay.env.playhouse.house.action_codec import FRAMES_PER_STEP, MovementCodec
+from interplay.env.input_controls import InputControl
+from interplay.env.playhouse.house.action_codec import CONTROLS, FRAMES_PER_STEP, MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
@@ -35,7 +36,7 @@ from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
 from interplay.env.task import TaskSource
-from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
 
 OUT_OF_SIGHT_M = -1000.0  # drawn position of a setter that is not in the house
 
@@ -93,8 +94,7 @@ class Playhouse(World):
         if not self._steppable:
             raise ValueError("this world shows a recorded moment; reset it before it steps")
         moves = [self._decode(role, actions.get(role)) for role in ROLES]
-        if unknown := set(actions) - set(ROLES):
-            raise ValueError(f"unknown roles {sorted(unknown)}; the Playhouse has {', '.join(ROLES)}")
+        _check_roles(actions)
         simulation = episode.physics()
         for pair in zip(*moves, strict=True):
             simulation.frame(pair)
@@ -104,6 +104,30 @@ class Playhouse(World):
                 episode.last_said[role] = action.utterance
         self._clear_cache()
         return Outcome(self._views(observers))
+
+    def frame(
+        self,
+        rows: Mapping[str, MovementRow],
+        utterances: Mapping[str, str] | None = None,
+        observers: Collection[str] | None = None,
+    ) -> Outcome:
+        episode = self._current_episode()
+        if not self._steppable:
+            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        said = utterances or {}
+        _check_roles((*rows, *said))
+        pair = [self._decode_row(role, rows.get(role)) for role in ROLES]
+        episode.physics().frame(pair)
+        episode.frame += 1
+        episode.last_said |= said
+        self._clear_cache()
+        return Outcome(self._views(observers))
+
+    def _decode_row(self, role: str, row: MovementRow | None) -> Move:
+        if row is None:
+            return NOOP_MOVE
+        move: Move = self.codec.decode(np.asarray(row)[None])[0].tolist()
+        return NOOP_MOVE if role == ROLES[0] and not self.config.setter_visible else move
 
     def _decode(self, role: str, action: Action | None) -> list[Move]:
         absent = role == ROLES[0] and not self.config.setter_visible
@@ -182,6 +206,11 @@ class Playhouse(World):
         )
         return image
 
+    def controls(self, role: str) -> tuple[InputControl, ...]:
+        if role == ROLES[0] and not self.config.setter_visible:
+            return ()
+        return tuple(control for control in CONTROLS if control.component in self.config.components)
+
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         moment = self.moment()
         avatars = self._drawn_avatars(moment)
@@ -218,6 +247,11 @@ class Playhouse(World):
 
     def _views(self, observers: Collection[str] | None) -> dict[str, View]:
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}
+
+
+def _check_roles(roles: Collection[str]) -> None:
+    if unknown := set(roles) - set(ROLES):
+        raise ValueError(f"unknown roles {sorted(unknown)}; the Playhouse has {', '.join(ROLES)}")
 
 
 class _Episode:

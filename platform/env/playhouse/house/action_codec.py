@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.input_controls import InputControl, mu_law_bins
 from interplay.env.world import Component, Movement
 
 FRAMES_PER_STEP = 8
@@ -30,14 +31,6 @@ COMPONENTS = (
 
 MAX_YAW_RAD_PER_FRAME = math.radians(6.0)
 MAX_PITCH_RAD_PER_FRAME = math.radians(3.0)
-MU_LAW_CURVATURE = 20.0  # of the mu-law: bins are finer near zero
-
-
-def mu_law_bins(bins: int, most: float, mu: float = MU_LAW_CURVATURE) -> NDArray[np.float64]:
-    """Bin values in -most..most, denser near 0: sign(x) ((1 + mu)^|x| - 1) / mu for x uniform in -1..1."""
-    x = np.linspace(-1.0, 1.0, bins)
-    return np.sign(x) * ((1.0 + mu) ** np.abs(x) - 1.0) / mu * most
-
 
 _SIGNED_BINS = np.array([-1.0, 0.0, 1.0])
 _SWITCH_BINS = np.array([0.0, 1.0])
@@ -50,6 +43,29 @@ BIN_VALUES: tuple[NDArray[np.float64], ...] = (
     _SIGNED_BINS,
     _SIGNED_BINS,
     _SWITCH_BINS,
+)
+
+
+def _axis(name: str, label: str, keys: tuple[str, str], column: int, sign: int) -> InputControl:
+    """The control of a turn; `sign` -1 where a positive bin turns against the pointer."""
+    degrees = sign * np.degrees(BIN_VALUES[column])
+    bins = tuple(range(COMPONENTS[column].bins))
+    return InputControl(name, label, keys, name, bins, "axis", tuple(degrees.tolist()))
+
+
+CONTROLS = (
+    InputControl("forward", "walk", ("KeyW",), "forward", (2,)),
+    InputControl("back", "walk", ("KeyS",), "forward", (0,)),
+    InputControl("left", "walk", ("KeyA",), "strafe", (0,)),
+    InputControl("right", "walk", ("KeyD",), "strafe", (2,)),
+    _axis("yaw", "look", ("ArrowLeft", "ArrowRight"), YAW, -1),
+    _axis("pitch", "look", ("ArrowDown", "ArrowUp"), PITCH, 1),
+    InputControl("grasp", "take hold, let go", ("Mouse0", "Space"), "grasp", (1,), "toggle"),
+    InputControl("push", "push", ("KeyR", "WheelUp"), "push", (2,)),
+    InputControl("pull", "pull", ("KeyF", "WheelDown"), "push", (0,)),
+    InputControl("turn_left", "turn it", ("KeyQ",), "rotate", (0,)),
+    InputControl("turn_right", "turn it", ("KeyE",), "rotate", (2,)),
+    InputControl("throw", "throw", ("KeyG",), "throw", (1,), "pulse"),
 )
 
 
