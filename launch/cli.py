@@ -34,6 +34,7 @@ from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.runtime.prefetcher import has_abandoned_thread
 from interplay.stages.config import Config
+from interplay.stages.inspect_reward_stage import inspect_reward
 from interplay.stages.play_stage import play
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
@@ -207,6 +208,11 @@ def _report(config: Config) -> int:
     return 0
 
 
+def _inspect_reward(config: Config) -> int:
+    sys.stdout.write(f"The reward model: {inspect_reward(_open(config)).resolve()}\n")
+    return 0
+
+
 def _play(config: Config) -> int:
     play(_open(config))
     return 0
@@ -289,6 +295,7 @@ VERBS: Mapping[str, Verb] = {
     "round": Verb("run the stages of a round that are not done: interplay round 2", _round, takes="round"),
     **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
+    "inspect-reward": Verb("measure the reward model on held-out episodes, and write a page", _inspect_reward),
     "look": Verb("draw a house as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "studio": Verb("serve the pages on which people take part in a run", _studio),

@@ -29,7 +29,7 @@ from interplay.agent.transformer import Block, LatentCrossAttention
 class AgentOutput(NamedTuple):
     """Outputs for [T, B] observations. Parts that the world does not have are None."""
 
-    core: Tensor  # [T, B, D], the input of every head (except of a utility head without memory)
+    core: Tensor  # [T, B, D], the input of every head but the utility's
     movement: Tensor | None  # [T, B, ...], of the movement head; `MovementHead.logits` continues from it
     gate: Tensor | None  # [T, B], logit of speaking
     value: Tensor  # [T, B]
@@ -141,14 +141,15 @@ class Agent(nn.Module):
         features_in = self.mixer.width + (config.width if self.previous is not None else 0)
         self.aggregate = nn.Sequential(nn.Linear(features_in, config.lstm), nn.ReLU())
         self.memory = RecurrentCore(config.lstm, config.lstm)
-        core = 2 * config.lstm  # design choice: the aggregate also bypasses the LSTM
+        both = 2 * config.lstm  # design choice: the aggregate also bypasses the LSTM
+        core = both if config.policy_remembers else config.lstm
         movement = MovementHead if config.movement == "independent" else AutoregressiveMovementHead
         self.movement = movement(core, config.policy_hidden, layout) if world.movement else None
         self.language = (
             LanguageHead(core, config, vocabulary_size, layout.utterance_length) if world.utterances else None
         )
         self.value = ScalarHead(core, config.value_hidden)
-        utility_inputs = core if config.utility_remembers else config.lstm
+        utility_inputs = both if config.utility_remembers else config.lstm
         self.utility = ScalarHead(utility_inputs, config.value_hidden) if utility else None
         self.marks = MarkHead(core, config.lstm) if marks else None  # has its own memory; see `MarkHead`
         tower = self.encoder.tower
@@ -207,8 +208,9 @@ class Agent(nn.Module):
         remembered, state = self.memory(aggregate, first, state, step)
         with torch.autocast(first.device.type, enabled=False):
             aggregate = aggregate.float()
-            core = torch.cat([remembered.float(), aggregate], dim=-1)
-            utility_inputs = core if self.config.utility_remembers else aggregate
+            both = torch.cat([remembered.float(), aggregate], dim=-1)
+            core = both if self.config.policy_remembers else aggregate
+            utility_inputs = both if self.config.utility_remembers else aggregate
             return AgentOutput(
                 core=core,
                 movement=None if self.movement is None else self.movement(core),

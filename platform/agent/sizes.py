@@ -49,6 +49,9 @@ class AgentConfig:
     # The components of a step's actions are drawn independently given the core, or one after another, each given those
     # before it (the paper's policy is hierarchical; design choice: independent, which is faster).
     movement: MovementKind = "independent"
+    # Design choice: whether the heads of the policy and the value see the memory, or the present step alone. Small nets
+    # that see it learn to go on as before instead of using image and text.
+    policy_remembers: bool = True
     policy_hidden: int = 512
     value_hidden: int = 512
     decoder_width: int = 256

@@ -195,6 +195,57 @@ def reward_bars(rewards: Mapping[str, Estimate], title: str, caption: str) -> Sv
     return SvgFigure(_svg(draw, title), caption)
 
 
+def share_bars(shares: Mapping[str, Estimate], level: float, title: str, axes_names: tuple[str, str]) -> SvgFigure:
+    """Shares as bars with intervals, and a dashed line at the level of guessing; `axes_names`: horizontal, vertical."""
+
+    def draw(axes: Axes) -> None:
+        for place, estimate in enumerate(shares.values()):
+            _bar(axes, place, 0.7, estimate, COLORS[0], "")
+        axes.axhline(level, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
+        axes.set_xticks(range(len(shares)), [textwrap.fill(name, 9) for name in shares])
+        axes.tick_params(axis="x", length=0)
+        axes.set_ylim(0, 1.05)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_xlabel(axes_names[0])
+        axes.set_ylabel(axes_names[1])
+
+    return SvgFigure(_svg(draw, title), f"n = {', '.join(str(share.n) for share in shares.values())} episodes.")
+
+
+def calibration_curve(points: Sequence[tuple[float, float]], title: str, caption: str) -> SvgFigure:
+    """Share of right predictions against their confidence; the dashed diagonal is perfect calibration."""
+
+    def draw(axes: Axes) -> None:
+        axes.plot([0.5, 1], [0.5, 1], color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
+        axes.plot(*zip(*points, strict=True), color=COLORS[0], marker="o", markersize=4)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_xlabel("predicted probability of the likelier order")
+        axes.set_ylabel("in the rater's order")
+
+    return SvgFigure(_svg(draw, title), caption)
+
+
+def true_success_curve(points: Sequence[RewardPoint], parted: int | None, title: str, caption: str) -> SvgFigure:
+    """True success of held-out episodes against updates, with a line at the update `parted`."""
+    kept = [point for point in points if len(point.success)]
+
+    def draw(axes: Axes) -> None:
+        updates = np.array([point.update for point in kept], np.float64)
+        middle = np.array([np.nanmean(point.success) for point in kept])
+        error = np.array([2 * np.nanstd(point.success) / np.sqrt(len(point.success)) for point in kept])
+        axes.fill_between(updates, middle - error, middle + error, color=COLORS[1], alpha=0.16, linewidth=0)
+        axes.plot(updates, middle, color=COLORS[1], marker="s", markersize=3.5)
+        if parted is not None:
+            axes.axvline(parted, color=NEGATIVE, linestyle=(0, (4, 2)))
+        axes.set_ylim(0, 1.05)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xlabel("updates of reinforcement")
+        axes.set_ylabel("tasks done in truth")
+
+    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
+
+
 def histograms(samples: Mapping[str, Float64Array], title: str, axis: str, caption: str) -> SvgFigure:
     """Distributions over common bins."""
     values = np.concatenate(list(samples.values()))

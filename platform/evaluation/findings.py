@@ -168,10 +168,13 @@ def heldout_change(points: Sequence[RewardPoint]) -> MeanChange | None:
 
 def answer_rewards(data: ReportData) -> dict[str, Estimate]:
     """Mean reward after each kind of answer."""
+    return mean_answer_rewards(data.answer_rewards)
+
+
+def mean_answer_rewards(rewards: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
+    """Mean reward after each kind of answer, with its interval; kinds without answers are left out."""
     return {
-        kind: mean(rewards, np.random.default_rng(BOOTSTRAP_SEED))
-        for kind, rewards in data.answer_rewards.items()
-        if len(rewards)
+        kind: mean(earned, np.random.default_rng(BOOTSTRAP_SEED)) for kind, earned in rewards.items() if len(earned)
     }
 
 

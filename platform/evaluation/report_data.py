@@ -60,6 +60,8 @@ class RewardPoint:
     update: int
     training: Float64Array  # [episodes], tasks trained on
     heldout: Float64Array  # [episodes], tasks never trained on
+    # [episodes], true success of the held-out ones; empty in files of older versions, NaN where it is unknown
+    success: Float64Array = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def render_page(data: ReportData) -> str:
     Every text is escaped (Jinja's autoescape), because instructions and answers are written by people.
     """
     probes = data.probes
-    return _environment().get_template("report.html.j2").render(
+    return page_environment().get_template("report.html.j2").render(
         data=data,
         headlines=headlines(data),
         orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
@@ -73,7 +73,8 @@ def png_url(picture: Image) -> str:
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """The templates of pages, in which every text is escaped."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,

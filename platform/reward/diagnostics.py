@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -32,6 +33,13 @@ class Agreement:
     def accuracy(self) -> float:
         """The share of pairs ordered alike; NaN without pairs."""
         return float(self.right.sum() / self.pairs.sum()) if self.pairs.sum() else float("nan")
+
+
+class OrderedPairs(NamedTuple):
+    """Pairs of moments of an episode that a rater ordered."""
+
+    gaps: NDArray[np.int64]  # [pairs], rows between the two
+    margins: Float32Array  # [pairs], the rise of utility in the rater's direction: above 0 where the model agrees
 
 
 def batches(rows: Sequence[int], *, at_once: int = 64, most_rows: int = 8192) -> Iterator[range]:
@@ -71,17 +79,23 @@ def agreement(utility: Sequence[Float32Array], episodes: Sequence[Arrays]) -> Ag
     pairs: list[int] = []
     right: list[float] = []
     for values, arrays in zip(utility, episodes, strict=True):
-        sign = pair_signs(
-            marks_positive=torch.from_numpy(arrays["positive"]),
-            marks_negative=torch.from_numpy(arrays["negative"]),
-            first=torch.from_numpy(arrays["first"]),
-            valid=torch.ones(arrays["first"].shape, dtype=torch.bool),
-        )[..., 0].numpy()  # [N + 1, N + 1]
-        rise = values[None, :] - values[:, None]  # at [i, j]: U_j - U_i
-        margin = (sign * rise)[sign != 0]
+        margin = ordered_pairs(values, arrays).margins
         pairs.append(len(margin))
         right.append(float((margin > 0).sum() + 0.5 * (margin == 0).sum()))
     return Agreement(np.array(pairs, np.int64), np.array(right, np.float64))
+
+
+def ordered_pairs(utility: Float32Array, arrays: Arrays) -> OrderedPairs:
+    """The pairs of moments of an episode that its rater ordered, from the utility at each row [N + 1]."""
+    sign = pair_signs(
+        marks_positive=torch.from_numpy(arrays["positive"]),
+        marks_negative=torch.from_numpy(arrays["negative"]),
+        first=torch.from_numpy(arrays["first"]),
+        valid=torch.ones(arrays["first"].shape, dtype=torch.bool),
+    )[..., 0].numpy()  # [N + 1, N + 1]
+    earlier, later = np.nonzero(sign)
+    margins = sign[earlier, later] * (utility[later] - utility[earlier])
+    return OrderedPairs(later - earlier, margins)
 
 
 def returns(utility: Sequence[Float32Array]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -138,6 +138,10 @@ class HeldOutEpisodes:
             metrics["heldout_mark_sign_accuracy"] = found.sign_accuracy
         model.train()
         return metrics
+
+    def with_other_words(self) -> Collection[int]:
+        """The indices of the episodes to which `measure` with `swap` gives the instruction of another."""
+        return other_instructions(self._instructions()).keys()
 
     def _instructions(self) -> list[NDArray[np.int16]]:
         """The first utterance of each episode that its solver heard, [L]; zeros without one."""

@@ -15,6 +15,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.learner.agents import build_agent
 from interplay.learner.device import find_device
 from interplay.reward.reward_functions import LaneState, RewardFunction
+from interplay.stages.returns_ledger import HeldoutReturns
 from interplay.stages.reward_source import RewardSource
 from interplay.stages.rollout_parts import SETTERS, local_policy, replay_actor
 from interplay.stages.run import ReportActivity, Run
@@ -22,12 +23,12 @@ from interplay.stages.shared_parts import checkpoint_of
 
 MEASURES = "measures"
 
-MeasureReturns = Callable[[Weights, int], list[float]]
+MeasureReturns = Callable[[Weights, int], HeldoutReturns]
 
 
 def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> MeasureReturns | None:
-    """A function that measures the returns [episodes] of given weights and version on the learner's device; None
-    without held-out episodes.
+    """A function that measures the returns and true success of given weights and version on the learner's device;
+    None without held-out episodes.
 
     Rollouts are scored in unrolls of `reinforce.actor.steps`, so that memory does not grow with the episode length.
     """
@@ -40,7 +41,7 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
     description = checkpoint_of(run, config.start).description
     worlds = [run.make_world() for _ in range(lanes)]
 
-    def measure(weights: Weights, version: int) -> list[float]:
+    def measure(weights: Weights, version: int) -> HeldoutReturns:
         with run.busy(MEASURES) as beat:
             agent, vocabulary = build_agent(description)
             policy = local_policy(run, agent.to(find_device(config.learner.device)), "heldout")
@@ -54,13 +55,14 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
 
 def first_episode_returns(
     actor: SetterReplayActor, function: RewardFunction, steps: int, beat: ReportActivity
-) -> list[float]:
-    """The return of each lane's first episode, which must end within `steps`; plays and scores unroll by unroll.
+) -> HeldoutReturns:
+    """The return and the true success of each lane's first episode, which must end within `steps`.
 
-    A lane whose episode ends early starts others, which are ignored: they would weight short episodes more than long
-    ones. Calls `beat` at every step.
+    Plays and scores unroll by unroll, and calls `beat` at every step. A lane whose episode ends early starts others,
+    which are ignored: they would weight short episodes more than long ones.
     """
     sums, over = np.zeros(actor.lanes, np.float32), np.zeros(actor.lanes, np.bool_)
+    success = np.full(actor.lanes, np.nan, np.float32)
     played, numbers, lane_state = 0, count(1), LaneState()
     while played < steps:
         unroll = actor.unroll(steps - played, lambda: beat(f"{MEASURES}: plays step {next(numbers)} of {steps}"))
@@ -68,8 +70,12 @@ def first_episode_returns(
         beat(f"{MEASURES}: pays up to step {played} of {steps}")
         scored = function.score(unroll.arrays, lane_state)
         lane_state = scored.lane_state
-        for last, reward in zip(unroll.arrays["last"], scored.reward, strict=False):  # rows 0 .. T - 1
+        ends, truth = unroll.arrays["last"], unroll.arrays["success"]
+        for last, done, reward in zip(ends, truth, scored.reward, strict=False):  # rows 0 .. T - 1
+            success = np.where(last & ~over, done, success)
             over |= last
             sums += np.where(over, 0, reward)
     assert over.all(), "an episode outlived its steps"
-    return [float(value) for value in sums]
+    return HeldoutReturns(
+        [float(value) for value in sums], [None if np.isnan(done) else float(done) for done in success]
+    )

@@ -12,8 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from interplay.env.world import WorldSpec
 from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
@@ -29,7 +27,6 @@ from interplay.evaluation.report_data import (
     PairedOutcomes,
     ProbeResults,
     ReportData,
-    RewardPoint,
     ScenarioResults,
     StageRecord,
     StageThroughput,
@@ -38,7 +35,7 @@ from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scen
 from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
-from interplay.stages.returns_ledger import read_returns
+from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine
 from interplay.stages.rounds import newest_round
 from interplay.stages.run import Run
@@ -101,7 +98,7 @@ def report(run: Run) -> Path:
         filmstrips=_filmstrips(run, spec),
         traces=examined.traces if examined is not None else (),
         answer_rewards=examined.answers if examined is not None else {},
-        reward_points=_reward_points(run),
+        reward_points=reward_points(run.stage("reinforce").path / "returns.jsonl"),
         reward_source=REWARD_SOURCES[run.config.reinforce.reward],
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
@@ -252,13 +249,6 @@ def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:
                     )
                 )
     return strips
-
-
-def _reward_points(run: Run) -> list[RewardPoint]:
-    return [
-        RewardPoint(row["update"], np.array(row["training"], np.float64), np.array(row["heldout"], np.float64))
-        for row in read_returns(run.stage("reinforce").path / "returns.jsonl")
-    ]
 
 
 def _curves(run: Run, stage: str) -> dict[str, MetricCurve]:

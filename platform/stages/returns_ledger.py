@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from interplay.actors.episode_returns import FinishedEpisodes
 from interplay.agent.weights import Weights
 from interplay.core.files import JsonLines
+from interplay.evaluation.report_data import RewardPoint
+
+
+class HeldoutReturns(NamedTuple):
+    """The same held-out episodes at one update."""
+
+    returns: list[float]  # [episodes], modeled
+    success: list[float | None]  # [episodes], share of the tasks that were done in truth; None where it is unknown
 
 
 class ReturnsLedger:
     """Writes `returns.jsonl`: one row per measurement, with the training episodes that ended since the last one.
 
-    `heldout` measures the returns of the held-out episodes; None without such episodes.
+    `heldout` measures the held-out episodes; None without such episodes.
     """
 
-    def __init__(self, path: Path, *, every: int, heldout: Callable[[Weights, int], list[float]] | None) -> None:
+    def __init__(self, path: Path, *, every: int, heldout: Callable[[Weights, int], HeldoutReturns] | None) -> None:
         self._rows = JsonLines(path, key="update")
         self._every = every
         self._heldout = heldout
@@ -28,7 +39,7 @@ class ReturnsLedger:
         (None) measures the held-out returns of its initial weights, as update 0."""
         self._rows.drop_after(resumed)
         if resumed is None and self._heldout is not None:
-            self._rows.append({"update": 0, "training": [], "heldout": self._heldout(weights(), 0)})
+            self._rows.append(_row(0, [], self._heldout(weights(), 0)))
 
     def state(self) -> dict[str, Any]:
         """State for resuming: the returns that are not yet written."""
@@ -42,10 +53,28 @@ class ReturnsLedger:
         self._training += [float(value) for value in ended.returns]
         if update % self._every:
             return {}
-        heldout = self._heldout(weights(), update) if self._heldout is not None else []
-        self._rows.append({"update": update, "training": self._training, "heldout": heldout})
+        heldout = self._heldout(weights(), update) if self._heldout is not None else HeldoutReturns([], [])
+        self._rows.append(_row(update, self._training, heldout))
         self._training = []
-        return {"heldout_return": sum(heldout) / len(heldout)} if heldout else {}
+        known = [done for done in heldout.success if done is not None]
+        metrics = {"heldout_return": sum(heldout.returns) / len(heldout.returns)} if heldout.returns else {}
+        return metrics | ({"heldout_success": sum(known) / len(known)} if known else {})
+
+
+def _row(update: int, training: list[float], heldout: HeldoutReturns) -> dict[str, Any]:
+    return {"update": update, "training": training, "heldout": heldout.returns, "success": heldout.success}
+
+
+def reward_points(path: Path) -> list[RewardPoint]:
+    """The rows of a ledger as points of a curve; those of older versions lack the true success."""
+    return [
+        RewardPoint(row["update"], _array(row["training"]), _array(row["heldout"]), _array(row.get("success", ())))
+        for row in read_returns(path)
+    ]
+
+
+def _array(values: ArrayLike) -> NDArray[np.float64]:
+    return np.array(values, np.float64)  # None becomes NaN
 
 
 def read_returns(path: Path) -> list[dict[str, Any]]:

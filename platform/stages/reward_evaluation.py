@@ -37,8 +37,19 @@ class Examination:
     answers: Mapping[str, Sequence[float]]  # kind of answer -> rewards
 
 
-def examine(run: Run) -> Examination | None:
-    """The examination of `runs/<name>/reward`; None without a trained model or held-out episodes."""
+@dataclass(frozen=True)
+class ModelOnHeldOut:
+    """A run's reward model, and the held-out episodes to measure it on."""
+
+    model: Agent
+    vocabulary: Vocabulary
+    snapshot: Snapshot
+    world: World
+    heldout: HeldOutEpisodes  # at least one
+
+
+def heldout_of(run: Run) -> ModelOnHeldOut | None:
+    """The model of `runs/<name>/reward` and its held-out episodes; None without a trained model or any episode."""
     folder = run.stage("reward")
     file = run.snapshot_path("reward")
     if not folder.checkpoints.exists() or not file.exists():
@@ -49,11 +60,18 @@ def examine(run: Run) -> Examination | None:
     ids = snapshot.select(EpisodeFilter(split="heldout"))
     cache = run.config.reward.dataset.cache_mb * 2**20
     heldout = read_heldout(snapshot, ids, world, model, vocabulary, cache_bytes=cache)
-    if not len(heldout):
+    return ModelOnHeldOut(model, vocabulary, snapshot, world, heldout) if len(heldout) else None
+
+
+def examine(run: Run) -> Examination | None:
+    """The examination of `runs/<name>/reward`; None without a trained model or held-out episodes."""
+    found = heldout_of(run)
+    if found is None:
         return None
+    model, world, heldout = found.model, found.world, found.heldout
     measured = heldout.measure(model)
     agreed = measured.agreement
-    answers = _answers(run, world, snapshot, model, vocabulary, heldout)
+    answers = answer_rewards(run, found)
     results = None
     if agreed.pairs.sum():
         hears = world.spec.utterances
@@ -120,18 +138,17 @@ class _Question:
     wrong: str
 
 
-def _answers(
-    run: Run, world: World, snapshot: Snapshot, model: Agent, vocabulary: Vocabulary, heldout: HeldOutEpisodes
-) -> dict[str, list[float]]:
+def answer_rewards(run: Run, found: ModelOnHeldOut) -> dict[str, list[float]]:
     """The rewards of a correct, a wrong and an incoherent answer to each held-out question, at the step of the actual
-    answer."""
+    answer (Fig. 3C of the paper)."""
+    model, vocabulary, world, heldout = found.model, found.vocabulary, found.world, found.heldout
     rng = numpy_generator(run.seed, "examine", "answers")
     writer = RowWriter(model.layout, vocabulary)
     questions: list[_Question] = []
     for index, meta in enumerate(heldout.episodes):
         if not meta.tasks or not meta.steps > 1:
             continue
-        episode = snapshot.read(meta.id)
+        episode = found.snapshot.read(meta.id)
         spoke = episode.said(world.spec.solver)
         world.reset(Start(state=episode.initial_state), observers=())
         for entry in dialogue(meta):
@@ -141,7 +158,7 @@ def _answers(
                 wrong = task.misread(world, rng).answer or ""
                 questions.append(_Question(task.kind, index, step, task.answer, wrong))
     everything = sorted({answer for one in questions for answer in (one.right, one.wrong)})
-    found: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}
+    rewards: dict[str, list[float]] = {CORRECT: [], PLAUSIBLE: [], INCOHERENT: []}
     for one in questions:
         fitting = {other.right for other in questions if other.kind == one.kind} | {one.right, one.wrong}
         strange = [answer for answer in everything if answer not in fitting]
@@ -151,8 +168,8 @@ def _answers(
         arrays = writer.encode_episode(heldout.decoded(one.episode))
         for name, text in ((CORRECT, one.right), (PLAUSIBLE, one.wrong), (INCOHERENT, incoherent)):
             (utility,) = utilities(model, [_as_if_said(arrays, one.step, vocabulary, text)])
-            found[name].append(float(utility[one.step + 1] - utility[one.step]))
-    return found if found[CORRECT] else {}
+            rewards[name].append(float(utility[one.step + 1] - utility[one.step]))
+    return rewards if rewards[CORRECT] else {}
 
 
 def _answer_step(spoke: Sequence[str | None], question: DialogueTask) -> int | None:

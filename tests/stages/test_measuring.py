@@ -118,8 +118,9 @@ def test_returns_in_pieces_are_those_in_one(tmp_path: Path, steps: int) -> None:
     found = first_episode_returns(street_of(snapshot, steps), pieces, EPISODE + 1, told.append)
     assert whole.asked == [EPISODE + 1]
     assert sum(pieces.asked) == EPISODE + 1 and max(pieces.asked) <= steps
-    assert len(expected) == 3 and len(set(expected)) > 1
-    assert found == pytest.approx(expected, abs=1e-5)
+    assert len(expected.returns) == 3 and len(set(expected.returns)) > 1
+    assert found.returns == pytest.approx(expected.returns, abs=1e-5)
+    assert found.success == expected.success and set(found.success) <= {0.0, 1.0}
     assert [f"measures: plays step {step + 1} of 8" in told for step in range(EPISODE + 1)] == [True] * (EPISODE + 1)
 
 
@@ -127,6 +128,7 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
     last = np.zeros((7, 2), bool)
     last[[1, 4], 0] = last[5, 1] = True
     sent = [last[:3], last[2:5], last[4:]]  # of two steps each; the last row of an unroll is the first of the next
+    shares = iter([0.25, 0.5, 1.0])  # of the tasks, at the terminal rows of each unroll
 
     class Two:
         """A fake actor of two lanes, one of which ends an episode early and begins another."""
@@ -134,7 +136,8 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
         lanes = 2
 
         def unroll(self, steps: int, beat: object) -> Unroll:
-            return Unroll({"last": sent[0], "first": sent.pop(0)})
+            ends = sent.pop(0)
+            return Unroll({"last": ends, "first": ends, "success": np.where(ends, next(shares), np.nan)})
 
     class One(RewardFunction):
         """Pays 1 a step."""
@@ -143,7 +146,7 @@ def test_of_a_lane_that_ends_early_the_first_episode_counts() -> None:
             return ScoredUnroll(np.ones((len(arrays["first"]) - 1, 2), np.float32))
 
     actor: Any = Two()
-    assert first_episode_returns(actor, One(), 6, lambda what: None) == [1.0, 5.0]
+    assert first_episode_returns(actor, One(), 6, lambda what: None) == ([1.0, 5.0], [0.25, 1.0])
 
 
 def test_a_learner_that_measures_says_so_at_every_step(rewarded: Path, tmp_path: Path) -> None:

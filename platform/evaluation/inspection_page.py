@@ -1,0 +1,113 @@
+"""The page of `interplay inspect-reward`, and the same numbers as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from interplay.core.files import write_whole
+from interplay.evaluation import figures
+from interplay.evaluation.estimates import Estimate
+from interplay.evaluation.figures import SvgFigure
+from interplay.evaluation.headlines import percent, span
+from interplay.evaluation.report import to_json
+from interplay.evaluation.report_data import RewardPoint
+from interplay.evaluation.report_page import page_environment
+from interplay.evaluation.reward_inspection import (
+    InspectedEpisode,
+    KindOfEpisode,
+    by_kind,
+    calibration,
+    calibration_error,
+    inspection_results,
+    pairs_by_gap,
+    parting,
+)
+
+PAGE, NUMBERS = "reward-inspection.html", "reward-inspection.json"
+
+
+def write_inspection(
+    folder: Path,
+    name: str,
+    episodes: Sequence[InspectedEpisode],
+    points: Sequence[RewardPoint],
+    answers: Mapping[str, Estimate],
+) -> Path:
+    """Writes the page and the numbers of an inspection of the run `name`, and returns the path of the page.
+
+    `points` are empty where reinforcement has not run, `answers` (the mean reward by kind of answer) where no held-out
+    question was answered.
+    """
+    document = to_json(inspection_results(episodes, points, answers))
+    write_whole(folder / NUMBERS, json.dumps(document, indent=2, allow_nan=False) + "\n")
+    page = page_environment().get_template("reward_inspection.html.j2")
+    write_whole(folder / PAGE, page.render(name=name, **_shown(episodes, points, answers)))
+    return folder / PAGE
+
+
+def _shown(
+    episodes: Sequence[InspectedEpisode], points: Sequence[RewardPoint], answers: Mapping[str, Estimate]
+) -> dict[str, Any]:
+    kinds, gaps, parted = by_kind(episodes), pairs_by_gap(episodes), parting(points)
+    held = [point for point in points if len(point.heldout)]
+    return {
+        "episodes": len(episodes),
+        "kind_rows": [_kind_row(kind, found) for kind, found in kinds.items()],
+        "pairs": [
+            figures.share_bars(gaps, 0.5, "By the time between the moments", ("steps", "in the rater's order")),
+            figures.share_bars(
+                {kind: found.pairs for kind, found in kinds.items() if found.pairs.n},
+                0.5,
+                "By kind of task",
+                ("first task of the episode", "in the rater's order"),
+            ),
+            _calibration(episodes),
+        ]
+        if gaps
+        else [],
+        "answers": figures.reward_bars(answers, "Reward after an answer", _counts(answers)) if answers else None,
+        "returns": [
+            figures.reward_curve(held, "Modeled return", "Means with bands of two standard errors."),
+            figures.true_success_curve(
+                held, None if parted is None else parted.update, "True success of the held-out episodes",
+                "The same episodes at every measurement. A dashed line: the first measurement at which true success is "
+                "below its best by more than two standard errors while the modeled return is not lower.",
+            ),
+        ] if held else [],
+        "parting": "" if not held else "The two do not part." if parted is None else (
+            f"They part by update {parted.update}: since update {parted.best_update} true success has gone from "
+            f"{percent(parted.success[0])} to {percent(parted.success[1])}, and the modeled return from "
+            f"{parted.modeled[0]:.2f} to {parted.modeled[1]:.2f}."
+        ),
+    }  # fmt: skip
+
+
+def _calibration(episodes: Sequence[InspectedEpisode]) -> SvgFigure:
+    bins = calibration(episodes)
+    return figures.calibration_curve(
+        [(each.confidence, each.right) for each in bins],
+        "Calibration",
+        f"{sum(each.pairs for each in bins):,} pairs in {len(bins)} equal groups; expected calibration error "
+        f"{calibration_error(bins):.3f}. The dashed line is perfect.",
+    )
+
+
+def _kind_row(kind: str, found: KindOfEpisode) -> tuple[str, ...]:
+    swap = found.swap_loss
+    return (
+        kind,
+        f"{found.episodes}",
+        f"{found.solved}",
+        f"{percent(found.pairs.value)} ({span(found.pairs, share=True)})" if found.pairs.n else "no pairs",
+        "–" if math.isnan(found.auc) else f"{found.auc:.2f}",
+        "–" if swap is None else f"{swap.value:.2f} ({span(swap)})",
+    )
+
+
+def _counts(answers: Mapping[str, Estimate]) -> str:
+    listed = ", ".join(f"{kind} n = {estimate.n}" for kind, estimate in answers.items())
+    return f"Mean reward of the step in which the solver answers; whiskers: bootstrapped 95%; {listed}."

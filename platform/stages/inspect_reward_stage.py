@@ -1,0 +1,57 @@
+"""Inspect the reward model: measures it on the run's held-out episodes, and writes a page of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from interplay.agent.network import Agent
+from interplay.evaluation.findings import mean_answer_rewards
+from interplay.evaluation.inspection_page import write_inspection
+from interplay.evaluation.reward_inspection import InspectedEpisode
+from interplay.learner.checkpoint import CheckpointError
+from interplay.reward.diagnostics import batches, ordered_pairs, utilities
+from interplay.stages.heldout_episodes import HeldOutEpisodes
+from interplay.stages.returns_ledger import reward_points
+from interplay.stages.reward_evaluation import answer_rewards, heldout_of
+from interplay.stages.run import Run
+
+
+def inspect_reward(run: Run) -> Path:
+    """Writes `reward-inspection.html` and `reward-inspection.json` into the folder of the run's round.
+
+    Returns the path of the page. Needs the reward model and its held-out episodes; the return through reinforcement is
+    left out where that has not run.
+
+    Raises:
+        CheckpointError: there is no reward model yet, or no held-out episode.
+    """
+    found = heldout_of(run)
+    if found is None:
+        raise CheckpointError(
+            f"{run.root} has no reward model with held-out episodes to inspect; type: {run.command('reward')}"
+        )
+    episodes = list(_inspected(found.model, found.heldout))
+    answers = mean_answer_rewards(answer_rewards(run, found))
+    points = reward_points(run.stage("reinforce").path / "returns.jsonl")
+    return write_inspection(run.folder, run.config.run.name, episodes, points, answers)
+
+
+def _inspected(model: Agent, heldout: HeldOutEpisodes) -> Iterator[InspectedEpisode]:
+    """The held-out episodes as the model sees them, a batch at a time."""
+    others = heldout.with_other_words() if model.layout.world.utterances else {}
+    swapped = heldout.measure(model, swap=True).returns if others else np.zeros(0)
+    for batch in batches([episode.steps + 1 for episode in heldout.episodes]):
+        arrays = [heldout.arrays(index) for index in batch]
+        for index, own, utility in zip(batch, arrays, utilities(model, arrays), strict=True):
+            pairs, tasks = ordered_pairs(utility, own), heldout.episodes[index].tasks
+            yield InspectedEpisode(
+                kind=str(tasks[0][1]["kind"]) if tasks else "",
+                gaps=pairs.gaps,
+                margins=pairs.margins.astype(np.float64),
+                modeled_return=float(utility[-1] - utility[0]),
+                succeeded=bool(heldout.success[index]),
+                swapped_return=float(swapped[index]) if index in others else None,
+            )

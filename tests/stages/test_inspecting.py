@@ -1,0 +1,42 @@
+"""`interplay inspect-reward`: its page and its numbers, before and after reinforcement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny_runs import copied, interplay, opened, refused, rows, tiny
+
+from interplay.stages.reward_evaluation import heldout_of
+
+
+def test_a_reward_model_is_inspected_before_and_after_reinforcement(rewarded: Path, tmp_path: Path) -> None:
+    root = copied(rewarded, tmp_path)
+    interplay("inspect-reward", tiny(root))
+    found = json.loads((root / "run" / "reward-inspection.json").read_text())
+    model = heldout_of(opened(tiny(root)))
+    assert model is not None
+    agreed = model.heldout.measure(model.model).agreement
+    assert found["episodes"] == len(model.heldout) and agreed.pairs.sum() > 0
+    assert sum(each["pairs"] for each in found["calibration"]) == agreed.pairs.sum()
+    assert sum(each["episodes"] for each in found["kinds"].values()) == found["episodes"]
+    assert found["heldout"] == []
+    assert "Not run." in (root / "run" / "reward-inspection.html").read_text()
+
+    interplay("reinforce", tiny(root))
+    interplay("inspect-reward", tiny(root))
+    found = json.loads((root / "run" / "reward-inspection.json").read_text())
+    measured = rows(root / "run" / "reinforce" / "returns.jsonl")
+    assert [each["update"] for each in found["heldout"]] == [0, 2, 4]
+    for each, row in zip(found["heldout"], measured, strict=True):
+        assert each["true_success"] == sum(row["success"]) / len(row["success"])
+    page = (root / "run" / "reward-inspection.html").read_text()
+    assert "Over-optimization" in page and page.count("<svg") >= 4
+
+
+def test_without_a_reward_model_there_is_nothing_to_inspect(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused("inspect-reward", tiny(copied(cloned, tmp_path)), capsys)
+    assert "interplay reward run.name=run" in said
