@@ -60,7 +60,10 @@ VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
     {"gaze", "matching"},
     {"body"},
-    {"building", "controls"},
+    {"building", "controls", "picture"},
+    {"config"},
+    {"scenes", "observe_site", "site_state"},
+    {"world"},
 )
 VOXEL = PurePosixPath("env/voxel")
 

@@ -1,0 +1,80 @@
+"""Scenes at the start of episodes: a few blocks of different colors, or the start grid of a task, and the builder."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from interplay.env.voxel.body import BuilderBody
+from interplay.env.voxel.config import VoxelConfig
+from interplay.env.voxel.space import MIDDLE, Grid, check_stock, color_id, empty_grid
+
+APART = 2  # least distance of two blocks, the larger of both horizontal ones
+WIDTH, DEPTH = (2, 8), (2, 6)  # x and z of the cells where blocks may be, ends included
+LOOK_DOWN = 30.0  # degrees
+SOUTHMOST = 7.0
+
+
+class Wanted(Protocol):
+    """What a task set samples, as far as a scene needs it."""
+
+    @property
+    def target(self) -> Grid:
+        """The grid to build."""
+
+    @property
+    def start(self) -> Grid:
+        """The grid at the beginning."""
+
+
+class Targets(Protocol):
+    """A task set."""
+
+    def sample(self, rng: np.random.Generator) -> Wanted:
+        """One task; the generator decides which."""
+
+
+class VoxelScene(NamedTuple):
+    """An episode's beginning."""
+
+    grid: Grid
+    target: Grid | None
+    body: BuilderBody
+
+
+def make_scene(config: VoxelConfig, targets: Targets | None, seed: int) -> VoxelScene:
+    """The scene of a seed.
+
+    Raises:
+        ValueError: the start grid of a task has more blocks of a color than exist.
+    """
+    rng = np.random.default_rng(seed)
+    if targets is None:
+        grid, target = _scattered(config, rng), None
+    else:
+        wanted = targets.sample(rng)
+        grid, target = wanted.start.copy(), wanted.target.copy()
+        check_stock(grid, "the start grid")
+    return VoxelScene(grid, target, _south_of(grid, rng))
+
+
+def _scattered(config: VoxelConfig, rng: np.random.Generator) -> Grid:
+    """Blocks of different colors on the ground, apart from each other."""
+    grid = empty_grid()
+    count = int(rng.integers(config.blocks[0], config.blocks[1] + 1))
+    colors = rng.permutation([color_id(color) for color in config.colors])[:count]
+    free = [(x, z) for x in range(WIDTH[0], WIDTH[1] + 1) for z in range(DEPTH[0], DEPTH[1] + 1)]
+    for color in colors:
+        x, z = free[int(rng.integers(len(free)))]
+        grid[0, x, z] = color
+        free = [(i, j) for i, j in free if max(abs(i - x), abs(j - z)) >= APART]
+    return grid
+
+
+def _south_of(grid: Grid, rng: np.random.Generator) -> BuilderBody:
+    """The builder two or three cells south of all blocks, looking north and down."""
+    rows = np.nonzero(grid.any(axis=(0, 1)))[0]
+    last = int(rows[-1]) if len(rows) else MIDDLE
+    z = min(last - MIDDLE + int(rng.integers(2, 4)), SOUTHMOST)
+    return BuilderBody.at(float(rng.integers(-2, 3)), 0.0, float(z), yaw=180.0, pitch=LOOK_DOWN)

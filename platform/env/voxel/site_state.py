@@ -1,0 +1,98 @@
+"""Serialization: a moment as the float32 vector stored with episodes, and a saved episode as bytes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interplay.env.arrays import Float32Array
+from interplay.env.voxel import body as bodies
+from interplay.env.voxel.body import BuilderBody
+from interplay.env.voxel.building import BuildState
+from interplay.env.voxel.config import VoxelConfig
+from interplay.env.voxel.space import SHAPE, Grid
+
+VERSION = 1
+MAGIC_BYTES = b"voxel"
+CELLS = math.prod(SHAPE)
+POSES_LENGTH = 1 + bodies.LENGTH + CELLS  # time, body, grid
+
+
+@dataclass
+class SavedSite:
+    """Everything that an episode depends on."""
+
+    seed: int
+    frame: int
+    said: dict[str, str]  # last utterance by role
+    state: BuildState
+    start: Grid
+    target: Grid | None
+
+
+def write_poses(saved: SavedSite, seconds: float) -> Float32Array:
+    """A moment as [POSES_LENGTH]: time, position, velocity, yaw, pitch, color held, grid."""
+    return np.concatenate([[np.float32(seconds)], saved.state.body.numbers, saved.state.grid.ravel()], dtype=np.float32)
+
+
+def read_poses(poses: Float32Array) -> BuildState:
+    """The state of a moment.
+
+    Raises:
+        ValueError: a vector of another length.
+    """
+    if poses.shape != (POSES_LENGTH,):
+        raise ValueError(f"the poses of this world are [{POSES_LENGTH}], got {list(poses.shape)}")
+    body = BuilderBody(poses[1 : 1 + bodies.LENGTH].astype(np.float32))
+    return BuildState(poses[1 + bodies.LENGTH :].astype(np.int8).reshape(SHAPE), body)
+
+
+def to_bytes(saved: SavedSite, config: VoxelConfig) -> bytes:
+    """A JSON line, then the body as little-endian float32 and the grids as int8: grid, start, target if any."""
+    head = {
+        "version": VERSION,
+        "config": config.shape_hash(),
+        "seed": saved.seed,
+        "frame": saved.frame,
+        "said": saved.said,
+        "target": saved.target is not None,
+    }
+    grids = [saved.state.grid, saved.start, *([] if saved.target is None else [saved.target])]
+    arrays = saved.state.body.numbers.astype("<f4").tobytes() + b"".join(grid.tobytes() for grid in grids)
+    return MAGIC_BYTES + json.dumps(head, sort_keys=True).encode() + b"\n" + arrays
+
+
+def from_bytes(state: bytes, config: VoxelConfig) -> SavedSite:
+    """Raises ValueError for bytes that were not saved by this world with this version and these settings."""
+    line, _, arrays = state.partition(b"\n")
+    head = _head(line, state, config)
+    count = 3 if head["target"] else 2
+    width = 4 * bodies.LENGTH
+    if len(arrays) != width + count * CELLS:
+        raise ValueError(f"this saved voxel world is cut short: {len(arrays)} bytes of {width + count * CELLS}")
+    body = BuilderBody(np.frombuffer(arrays[:width], "<f4").astype(np.float32))
+    grids = np.frombuffer(arrays[width:], np.int8).reshape(count, *SHAPE).copy()
+    target = grids[2] if head["target"] else None
+    return SavedSite(head["seed"], head["frame"], dict(head["said"]), BuildState(grids[0], body), grids[1], target)
+
+
+def _head(line: bytes, state: bytes, config: VoxelConfig) -> Mapping[str, Any]:
+    if not line.startswith(MAGIC_BYTES):
+        raise ValueError(f"these {len(state)} bytes are not a saved voxel world: they begin with {state[:12]!r}")
+    try:
+        head: Mapping[str, Any] = json.loads(line[len(MAGIC_BYTES) :])
+    except ValueError as error:
+        raise ValueError("this saved voxel world is damaged: its first line is no JSON") from error
+    if head.get("version") != VERSION:
+        raise ValueError(f"this voxel world reads saved states of version {VERSION}, got {head.get('version')!r}")
+    if head["config"] != config.shape_hash():
+        raise ValueError(
+            f"the state was saved under other settings (hash {head['config']}, here {config.shape_hash()}): "
+            "make the world from the settings recorded with the episode"
+        )
+    return head

@@ -1,0 +1,159 @@
+"""The voxel world as a `World`: the setter says what to build, the solver walks or flies and builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.core.settings_validation import did_you_mean
+from interplay.env.arrays import Float64Array, Image
+from interplay.env.task import TaskSource
+from interplay.env.voxel.building import BuildState, apply_all
+from interplay.env.voxel.commands import LENGTH
+from interplay.env.voxel.config import VoxelConfig
+from interplay.env.voxel.dynamics import FRAME_SECONDS
+from interplay.env.voxel.observe_site import VoxelFacts, observe, vector, vector_length
+from interplay.env.voxel.picture import corner_view, eye_of, picture, setter_view
+from interplay.env.voxel.scenes import Targets, make_scene
+from interplay.env.voxel.site_state import (
+    POSES_LENGTH,
+    VERSION,
+    SavedSite,
+    from_bytes,
+    read_poses,
+    to_bytes,
+    write_poses,
+)
+from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
+
+SETTER, SOLVER = ROLES = ("setter", "solver")
+MakeTasks: TypeAlias = Callable[["Voxel"], TaskSource]
+
+
+class Voxel(World):
+    """Blocks on a 9 x 11 x 11 grid. The setter sees the zone and the target from a corner, the solver from its eyes;
+    only the solver's movement has an effect.
+
+    Args:
+        config: settings.
+        tasks: makes the task source of a world.
+        targets: task set that episodes begin with; None: scenes of a few blocks.
+    """
+
+    def __init__(self, config: VoxelConfig, *, tasks: MakeTasks, targets: Targets | None = None) -> None:
+        self.config = config
+        self.scheme = config.scheme()
+        self.spec = WorldSpec(
+            name="voxel",
+            version=VERSION,
+            roles=ROLES,
+            frames_per_step=self.scheme.frames,
+            frames_per_second=1 / FRAME_SECONDS,
+            image=(*config.image, 3),
+            vector=vector_length(config),
+            movement=self.scheme.components,
+            utterances=True,
+            poses=POSES_LENGTH,
+        )
+        self._tasks = tasks
+        self._targets = targets
+        self._site: SavedSite | None = None
+        self._steppable = False
+        self._facts: VoxelFacts | None = None
+
+    def reset(self, start: Start, observers: Collection[str] | None = None) -> Mapping[str, View]:
+        if start.state is not None:
+            self._site = from_bytes(start.state, self.config)
+        else:
+            assert start.seed is not None
+            scene = make_scene(self.config, self._targets, start.seed)
+            said = dict.fromkeys(ROLES, "")
+            state = BuildState(scene.grid, scene.body)
+            self._site = SavedSite(start.seed, 0, said, state, scene.grid.copy(), scene.target)
+        self._steppable, self._facts = True, None
+        return self._views(observers)
+
+    def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
+        site = self._current()
+        if not self._steppable:
+            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        apply_all(site.state, self._commands(actions), self.scheme.way, self.config.auto_jump)
+        site.frame += self.scheme.frames
+        for role, action in actions.items():
+            if action.utterance is not None:
+                site.said[role] = action.utterance
+        self._facts = None
+        return Outcome(self._views(observers))
+
+    def state(self) -> bytes:
+        return to_bytes(self._current(), self.config)
+
+    def facts(self) -> VoxelFacts:
+        if self._facts is None:
+            site = self._current()
+            self._facts = observe(site.state, site.start, site.target)
+        return self._facts
+
+    def tasks(self) -> TaskSource:
+        return self._tasks(self)
+
+    def poses(self) -> NDArray[np.float32]:
+        site = self._current()
+        return write_poses(site, site.frame * FRAME_SECONDS)
+
+    def show(self, poses: NDArray[np.float32]) -> None:
+        site = self._current()
+        site.state = read_poses(poses)
+        site.frame = round(float(poses[0]) / FRAME_SECONDS)
+        self._steppable, self._facts = False, None
+
+    def view(self, role: str) -> View:
+        site = self._current()
+        if role not in ROLES:
+            raise ValueError(f"no role is called {role!r}.{did_you_mean(role, ROLES)}")
+        image = self.picture(role, *self.config.image)
+        numbers = vector(site.state, site.start, self.config)
+        return View(image, numbers, site.said[SOLVER if role == SETTER else SETTER], site.said[role])
+
+    def picture(self, role: str, height: int, width: int) -> Image:
+        """The current picture of a player, uint8 [height, width, 3]."""
+        site = self._current()
+        grid, body = site.state.grid, site.state.body
+        if role == SETTER:
+            return setter_view(grid, site.target, body, height, width)
+        return picture(grid, eye_of(body, self.config.field_of_view, height), height, width, body.gaze(grid).block)
+
+    def portrait(self, height: int, width: int) -> Mapping[str, Image]:
+        site = self._current()
+        pictures = {
+            SOLVER: self.picture(SOLVER, height, width),
+            "zone": corner_view(site.state.grid, height, width, site.state.body),
+        }
+        if site.target is not None:
+            pictures["target"] = corner_view(site.target, height, width)
+        return pictures
+
+    def _commands(self, actions: Mapping[str, Action]) -> Float64Array:
+        """The solver's commands of one step, [frames, 9].
+
+        Raises:
+            ValueError: an unknown role, or a movement outside the action space.
+        """
+        commands = np.zeros((self.scheme.frames, LENGTH))
+        for role, action in actions.items():
+            if role not in ROLES:
+                raise ValueError(f"no role is called {role!r}.{did_you_mean(role, ROLES)}")
+            decoded = self.scheme.decode(action.movement)
+            commands = decoded if role == SOLVER else commands
+        return commands
+
+    def _views(self, observers: Collection[str] | None) -> dict[str, View]:
+        return {role: self.view(role) for role in (ROLES if observers is None else observers)}
+
+    def _current(self) -> SavedSite:
+        if self._site is None:
+            raise ValueError("no episode has begun: call reset first")
+        return self._site
