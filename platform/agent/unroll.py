@@ -28,7 +28,6 @@ In a rollout row T is row 0 of the lane's next unroll; dataset unrolls do not ov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -119,9 +118,3 @@ def allocate_demonstration(layout: Layout, steps: int, lanes: int) -> Arrays:
         "cloned": np.zeros(lead, bool),
     }
     return arrays
-
-
-def concatenate_lanes(blocks: Sequence[Arrays]) -> Arrays:
-    """Concatenate blocks along the lane axis; keys that some block lacks are dropped."""
-    keys = set.intersection(*(set(block) for block in blocks))
-    return {key: np.concatenate([block[key] for block in blocks], axis=1) for key in sorted(keys)}

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
 from fake_world import (
-    LENGTH,
     TINY,
     WORDS,
-    LineTask,
     LineWorld,
     assert_same_arrays,
     make_runner,
@@ -26,11 +23,9 @@ from fake_world import (
     tiny_agent,
     with_number,
 )
+from replay_actors import CONFIG, EPISODES, actor_of, copied, stream, through_a_file
 
-from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.episode_sampler import EpisodeSampler
-from interplay.actors.learned_setters import LearnedSetters
-from interplay.actors.seats import ScriptedSeat
 from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.heads import gate_log_prob, movement_log_probs
 from interplay.agent.network import Agent
@@ -41,48 +36,8 @@ from interplay.env import registry
 from interplay.env.world import Action, Outcome, Start, World
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.snapshot import Snapshot
-from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.learner.config import LearnerConfig
 from interplay.learner.learner import Learner
-from interplay.players.setter import ScriptedSetter, SetterConfig
-from interplay.players.solver import SolverConfig
-
-CONFIG = SetterReplayConfig(lanes=3, steps=5, episode_steps=7, progress=True)
-EPISODES = 4
-
-
-@pytest.fixture
-def snapshot(tmp_path: Path) -> Snapshot:
-    return make_snapshot(
-        tmp_path, [with_number(record_episode(LineWorld(), seed, steps=9)[0], seed) for seed in range(EPISODES)]
-    )
-
-
-def actor_of(
-    snapshot: Snapshot,
-    config: SetterReplayConfig = CONFIG,
-    agent: Agent | None = None,
-    first_steps: Sequence[int] | None = None,
-    **world: Any,
-) -> SetterReplayActor:
-    worlds = [LineWorld(**world) for _ in range(config.lanes)]
-    return SetterReplayActor(
-        runner=make_runner(agent or tiny_agent(worlds[0]), config.lanes),
-        worlds=worlds,
-        episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
-        config=config,
-        first_steps=first_steps,
-    )
-
-
-def copied(unroll: Unroll) -> Unroll:
-    return dataclasses.replace(unroll, arrays={key: array.copy() for key, array in unroll.arrays.items()})
-
-
-def stream(actor: SetterReplayActor, unrolls: int) -> Mapping[str, np.ndarray]:
-    """All rows of consecutive unrolls, the shared ones once: [unrolls * T, b, ...]."""
-    made = [copied(actor.unroll()).arrays for _ in range(unrolls)]
-    return {key: np.concatenate([arrays[key][:-1] for arrays in made]) for key in made[0]}
 
 
 def test_rows_are_counted_and_the_last_row_opens_the_next_unroll(snapshot: Snapshot) -> None:
@@ -190,14 +145,6 @@ def test_new_weights_act_from_the_next_unroll_on(snapshot: Snapshot) -> None:
     assert_on_policy(other, unroll)
 
 
-def through_a_file(state: Any) -> Any:
-    """Saves and restores the state as a checkpoint does."""
-    file = io.BytesIO()
-    torch.save(state, file)
-    file.seek(0)
-    return torch.load(file, weights_only=True)
-
-
 @pytest.mark.parametrize("movement", get_args(MovementKind))
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int, movement: MovementKind) -> None:
@@ -214,82 +161,6 @@ def test_it_resumes_bit_for_bit(snapshot: Snapshot, before: int, movement: Movem
         assert (one.episodes, one.version) == (other.episodes, other.version)
 
 
-def mixed_actor(snapshot: Snapshot, share: float = 0.5, **changes: Any) -> SetterReplayActor:
-    """An actor with a learned setter in some of its lanes; setter and solver are agents of different weights."""
-    config = dataclasses.replace(CONFIG, learned_setters=share, lanes=4, **changes)
-    worlds = [LineWorld() for _ in range(config.lanes)]
-    runner = make_runner(tiny_agent(worlds[0], seed=4, role="setter"), config.learned_lanes, seed=3)
-    return SetterReplayActor(
-        runner=make_runner(tiny_agent(worlds[0]), config.lanes),
-        worlds=worlds,
-        episodes=EpisodeSampler(snapshot, snapshot.ids, seed=5),
-        config=config,
-        setters=LearnedSetters(runner, "runs/x"),
-    )
-
-
-def test_a_learned_setter_sees_its_own_view_and_is_heard(snapshot: Snapshot) -> None:
-    actor = mixed_actor(snapshot, blocks=1)
-    setters, said = actor._setters, []
-    assert setters is not None and setters.lanes == 2
-    decide, heard = setters.decide, []
-
-    def watched() -> Any:
-        for lane in range(2):
-            world = actor._lanes[lane].world
-            seen = world.view("setter")
-            np.testing.assert_array_equal(setters.inputs.arrays["image"][0, lane], seen.image)
-            np.testing.assert_array_equal(setters.inputs.arrays["vector"][0, lane], seen.vector)
-            np.testing.assert_array_equal(setters.inputs.arrays["heard"][0, lane], WORDS.encode(seen.heard, 5))
-            assert setters.inputs.arrays["first"][0, lane] == (actor._lanes[lane].row == 0)
-            heard.append(seen.heard)
-        decided = decide()
-        said.extend((lane, action) for lane, action in enumerate(decided[0]))
-        return decided
-
-    setters.decide = watched  # type: ignore[method-assign]
-    rows = [copied(actor.unroll()).arrays for _ in range(6)]
-    assert any(heard), "the setter hears what the solver says"
-    by_step = np.concatenate([arrays["heard"][1:, :2] for arrays in rows]).reshape(-1, 5)  # after each decision
-    last = np.concatenate([arrays["first"][1:, :2] for arrays in rows]).reshape(-1)
-    spoken = 0
-    for (_, action), tokens, begins in zip(said, by_step, last, strict=True):
-        if action.utterance is not None and not begins:
-            np.testing.assert_array_equal(tokens, WORDS.encode(action.utterance, 5))
-            spoken += 1
-    assert spoken > 5
-    moved = [action.movement for _, action in said]
-    assert not all((movement == LineWorld().spec.rest()).all() for movement in moved)
-
-
-def test_recorded_setters_are_replayed_in_the_other_lanes(snapshot: Snapshot) -> None:
-    rows = stream(mixed_actor(snapshot), 8)
-    recorded = {WORDS.encode(text, 5).tobytes() for text in ("", "walk to two", "count houses", "hello")}
-    assert {tokens.tobytes() for tokens in rows["heard"][:, 2:].reshape(-1, 5)} == recorded
-    assert not {tokens.tobytes() for tokens in rows["heard"][:, :2].reshape(-1, 5)} <= recorded
-    ended = rows["last"]
-    assert np.isnan(rows["success"][:, :2]).all() and np.isnan(rows["progress"][:, :2]).all()  # no task, no truth
-    assert not np.isnan(rows["success"][:, 2:][ended[:, 2:]]).any()
-
-
-@pytest.mark.parametrize(("share", "lanes"), [(0.0, 0), (0.01, 1), (0.5, 2), (0.9, 4), (1.0, 4)])
-def test_a_share_of_the_lanes_has_a_learned_setter(share: float, lanes: int) -> None:
-    assert dataclasses.replace(CONFIG, lanes=4, learned_setters=share).learned_lanes == lanes
-
-
-@pytest.mark.parametrize("before", [0, 1, 3])
-def test_a_learned_setter_resumes_bit_for_bit(snapshot: Snapshot, before: int) -> None:
-    straight, resumed = mixed_actor(snapshot), mixed_actor(snapshot)
-    for _ in range(before):
-        straight.unroll()
-    resumed.load_state(through_a_file(straight.state()))
-    for _ in range(5):
-        one, other = straight.unroll(), resumed.unroll()
-        assert_same_arrays(one.arrays, other.arrays)
-        assert_same_arrays(one.state._asdict(), other.state._asdict())
-        assert one.episodes == other.episodes
-
-
 def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> None:
     actor = actor_of(snapshot, dataclasses.replace(CONFIG, blocks=3))
     first = actor.unroll()
@@ -298,150 +169,6 @@ def test_blocks_are_refilled_only_after_as_many_calls(snapshot: Snapshot) -> Non
         assert actor.unroll().arrays is not first.arrays
     assert_same_arrays(first.arrays, kept.arrays)
     assert actor.unroll().arrays is first.arrays
-
-
-def test_progress_and_success_are_the_truth(snapshot: Snapshot) -> None:
-    rows = stream(actor_of(snapshot), 12)
-    tasks = {name: snapshot.read(name).meta.tasks[0][1] for name in snapshot.ids}
-    order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
-    episodes: dict[int, str] = {}  # by lane
-    said: dict[int, list[str]] = {}
-    successes = []
-    for t in range(len(rows["row"])):
-        for lane in range(CONFIG.lanes):
-            if rows["first"][t, lane]:
-                episodes[lane], said[lane] = order.sample().meta.id, []
-            task = tasks[episodes[lane]]
-            place = round(float(rows["vector"][t, lane, 0]) * LENGTH)
-            first = said[lane][0] if said[lane] else None
-            if task["kind"] == "walk":
-                progress, success = 1 - abs(task["goal"] - place) / LENGTH, place == task["goal"]
-            else:
-                progress = 0.0 if first is None else 1.0 if first == "two" else -1.0
-                success = first == "two"
-            assert rows["progress"][t, lane] == pytest.approx(progress)
-            if rows["last"][t, lane]:
-                assert rows["success"][t, lane] == success
-                successes.append(success)
-            else:
-                assert np.isnan(rows["success"][t, lane])
-            # Requested in step 1: an utterance before the solver hears it is no answer.
-            text = WORDS.decode(rows["tokens"][t, lane])
-            if rows["spoke"][t, lane] and text and rows["row"][t, lane] > 1:
-                said[lane].append(text)
-    assert len(successes) > 15
-
-
-def test_until_done_episodes_end_once_their_task_is_done_or_answered(snapshot: Snapshot) -> None:
-    """A task ends where its episode does, and only there is it done or, as a question, answered; or its time is up."""
-    actor = actor_of(snapshot, dataclasses.replace(CONFIG, until="done", episode_steps=12))
-    asked = {name: snapshot.read(name).meta.tasks[0][1] for name in snapshot.ids}
-    order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
-    tasks: dict[int, Mapping[str, Any]] = {}
-    ends = []
-    for _ in range(30):
-        unroll = copied(actor.unroll())
-        finished = {(task.row, task.lane): task for task in unroll.tasks}
-        for t in range(CONFIG.steps):
-            for lane in range(CONFIG.lanes):
-                if unroll.arrays["first"][t, lane]:
-                    tasks[lane] = asked[order.sample().meta.id]
-                row, last = int(unroll.arrays["row"][t, lane]), bool(unroll.arrays["last"][t, lane])
-                assert ((t, lane) in finished) == last
-                place = round(float(unroll.arrays["vector"][t, lane, 0]) * LENGTH)
-                walked = row > 1 and tasks[lane]["kind"] == "walk" and place == tasks[lane]["goal"]
-                if not last:
-                    assert not walked and row < 12
-                    continue
-                task = finished[t, lane]
-                assert task.kind == tasks[lane]["kind"] and task.done == unroll.arrays["success"][t, lane]
-                over = walked if task.answered is None else task.answered
-                assert row == 12 or over
-                assert unroll.arrays["truncated"][t, lane] == (not over)
-                ends.append((row < 12, task.answered))
-    assert {(True, None), (True, True), (False, None)} <= set(ends)
-
-
-def long_dialogues(folder: Path) -> Snapshot:
-    """Scripted players in the line world that perform one task after another."""
-    booked = [
-        EpisodeRequest(seed, "train", ScriptedSetter(SetterConfig(tasks=9), np.random.default_rng(seed)))
-        for seed in range(EPISODES)
-    ]
-    seat = ScriptedSeat(SolverConfig(skill=1.0), 1, np.random.default_rng(0))
-    maker = EpisodeCollector(worlds=[LineWorld()], seat=seat, config=RecordingConfig(40, 3), world_config={})
-    return make_snapshot(folder, [with_number(episode, booking.seed) for booking, episode in maker.collect(booked)])
-
-
-def truth(
-    tasks: Sequence[DialogueTask], places: list[int], said: list[tuple[int, str]], last: bool
-) -> tuple[float, float]:
-    """Progress and success by definition, from the agent's position at each row and its utterances by step."""
-    row, progress, done = len(places) - 1, 0.0, []
-    for number, task in enumerate(tasks):
-        if task.step > row:
-            break
-        errand, now = LineTask(**task.fields), min(row, task.judged)
-        answers = [text for step, text in said if task.step < step < now]
-        begun = errand.progress({"solver": places[task.step]}) if number else 0.0
-        over = row >= task.judged or (last and row > task.step)
-        silence = -1 if errand.answer is not None and over else 0
-        answered = errand.rate_answer(answers[0]) if answers else silence
-        progress += errand.progress({"solver": places[now]}) + answered - begun
-        done.append(errand.success({"solver": places[now]}, answers))
-    return progress, sum(done) / len(done) if done else 0.0
-
-
-def test_consecutive_tasks_are_scored_separately(tmp_path: Path) -> None:
-    """A scripted setter and an agent: progress is that of the current task, success that of the ended one."""
-    snapshot = long_dialogues(tmp_path)
-    rows = stream(actor_of(snapshot, dataclasses.replace(CONFIG, episode_steps=36, achieved=True)), 45)
-    order = EpisodeSampler(snapshot, snapshot.ids, seed=5)
-    tasks: dict[int, list[DialogueTask]] = {}  # by lane
-    places: dict[int, list[int]] = {}
-    said: dict[int, list[tuple[int, str]]] = {}
-    achieved: dict[int, set[int]] = {}
-    shares, counts = [], []
-    for t in range(len(rows["row"])):
-        for lane in range(CONFIG.lanes):
-            if rows["first"][t, lane]:
-                achieved[lane] = set()
-                tasks[lane], places[lane], said[lane] = dialogue(order.sample().meta), [], []
-                assert len(tasks[lane]) > 3
-            places[lane].append(round(float(rows["vector"][t, lane, 0]) * LENGTH))
-            row = int(rows["row"][t, lane])
-            progress, success = truth(tasks[lane], places[lane], said[lane], bool(rows["last"][t, lane]))
-            if row >= tasks[lane][0].step:
-                assert rows["progress"][t, lane] == pytest.approx(progress, abs=1e-6)
-            for number, task in enumerate(tasks[lane]):
-                answers = [text for step, text in said[lane] if task.step < step < row]
-                there = LineTask(**task.fields).success({"solver": places[lane][-1]}, answers)
-                achieved[lane] |= {number} if there and task.step < row <= task.judged else set()
-            assert rows["achieved"][t, lane] == len(achieved[lane])
-            if rows["last"][t, lane]:
-                assert rows["success"][t, lane] == pytest.approx(success)
-                shares.append(success)
-                counts.append(len(achieved[lane]))
-            text = WORDS.decode(rows["tokens"][t, lane])
-            if rows["spoke"][t, lane] and text:
-                said[lane].append((row, text))
-    assert len(shares) > 12 and len(set(shares)) > 2 and set(counts) >= {0, 1}
-
-
-@pytest.mark.parametrize("until", ["time", "done"])
-def test_a_dialogue_resumes_bit_for_bit(tmp_path: Path, until: Literal["time", "done"]) -> None:
-    snapshot, config = (
-        long_dialogues(tmp_path),
-        dataclasses.replace(CONFIG, episode_steps=36, until=until, achieved=True),
-    )
-    straight, resumed = actor_of(snapshot, config), actor_of(snapshot, config)
-    for _ in range(4):
-        straight.unroll()
-    resumed.load_state(through_a_file(straight.state()))
-    for _ in range(6):
-        one, other = straight.unroll(), resumed.unroll()
-        assert_same_arrays(one.arrays, other.arrays)
-        assert one.tasks == other.tasks
 
 
 def test_facts_are_not_read_without_need(snapshot: Snapshot) -> None:

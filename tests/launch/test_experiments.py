@@ -47,6 +47,7 @@ def test_the_paper_stands_on_the_dialogues_of_the_house() -> None:
     assert paper.agent.width == 512 and paper.agent.utterance_length == house.agent.utterance_length
 
 
+@pytest.mark.slow
 def test_the_papers_episodes_last_five_minutes_and_ask_by_many_cues(tmp_path: Path) -> None:
     settings = ["experiment=paper", f"run.dir={tmp_path}", "tracking.wandb=disabled"]
     settings += ["collect.episodes=2", "collect.heldout=0", "collect.lanes=2"]

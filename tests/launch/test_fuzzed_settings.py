@@ -44,7 +44,7 @@ value = st.sampled_from(VALUES) | st.integers().map(str) | st.text(max_size=8)
 word = st.builds("{}={}".format, key, value) | st.text(max_size=10)
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=80, derandomize=True)
 @given(st.lists(word, max_size=3))
 def test_any_words_compose_or_are_refused(words: list[str]) -> None:
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,6 @@ from interplay.actors.episode_returns import EpisodeReturns
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
-from interplay.agent.unroll import concatenate_lanes
 from interplay.agent.weights import export_weights
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.reward.diagnostics import utilities
@@ -36,6 +36,10 @@ def model() -> Agent:
         assert agent.marks is not None
         agent.marks.output.bias.zero_()
     return agent
+
+
+def concatenate_lanes(blocks: Sequence[Arrays]) -> Arrays:
+    return {key: np.concatenate([block[key] for block in blocks], axis=1) for key in blocks[0]}
 
 
 def episodes_of(model: Agent, count: int, steps: int = 11) -> list[Arrays]:

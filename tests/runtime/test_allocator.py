@@ -32,7 +32,10 @@ thread.start()
 thread.join()
 """
 
-pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries are left as they are")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries are left as they are"),
+]
 
 
 def fetched(how: str, **more: str) -> list[int]:

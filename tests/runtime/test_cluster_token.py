@@ -35,6 +35,7 @@ ray.shutdown()
 """
 
 
+@pytest.mark.slow
 def test_a_client_without_the_token_is_refused() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -201,6 +201,7 @@ def test_a_stopped_service_is_restarted_and_answers_pending_requests(context: Le
     assert ASKS in (context.crashes.folder / "stacks/blocked.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_service_that_raises_ends_the_run_with_its_traceback(context: LearnerContext) -> None:
     pair = ActorWithService(context, fake_workers.FailingInference)
     with pytest.raises(WorkerFailed, match=r"inference .* runtime\.restarts=1(.|\n)*ArithmeticError: it can't decide$"):

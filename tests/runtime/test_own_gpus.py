@@ -47,6 +47,7 @@ def visible_devices(context: LearnerContext, name: str) -> str | None:
     return devices
 
 
+@pytest.mark.slow
 def test_workers_see_the_gpus_reserved_for_them(placement: WorkerPlacement, tmp_path: Path) -> None:
     context = LearnerContext(CONFIG, placement, crashes(tmp_path), 0, 0)
     try:

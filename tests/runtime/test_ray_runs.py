@@ -77,6 +77,7 @@ def test_one_actor_in_lockstep_equals_the_inline_run(rewarded: Path, tmp_path: P
     assert mine == theirs  # every runtime logs the same metrics
 
 
+@pytest.mark.slow
 def test_demonstrations_do_not_depend_on_the_reading_process(cloned: Path, rewarded: Path, tmp_path: Path) -> None:
     for stage, before in (("clone", cloned), ("reward", rewarded)):  # what was recorded and marked when it was trained
         root = copied(before, tmp_path / stage)
@@ -115,6 +116,7 @@ def test_a_run_survives_kills_of_every_worker_with_equal_results(
         assert f"{victim} went down and is restarted" in screen
 
 
+@pytest.mark.slow
 def test_the_lag_is_bounded_and_no_unroll_is_lost(
     rewarded: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -137,6 +139,7 @@ def test_the_lag_is_bounded_and_no_unroll_is_lost(
     assert set(unroll_numbers(ledger, lambda row: row.played)) == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_a_stop_request_reaches_the_learner(rewarded: Path, tmp_path: Path) -> None:
     root = copied(rewarded, tmp_path)
     folder = root / "run/reinforce"

@@ -44,6 +44,7 @@ print(kept, blocked[0] >> (signal.SIGHUP - 1) & 1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("set_before", "kept"), [(None, 0), ("1000", 50)])
 def test_the_head_records_no_task_events_by_default(set_before: str | None, kept: int) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}

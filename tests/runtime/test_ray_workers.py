@@ -109,6 +109,7 @@ def test_a_worker_that_fails_too_often_ends_the_run(context: LearnerContext) -> 
     assert (context.crashes.folder / "actor-0.txt").read_text().count("went down, ") == 3
 
 
+@pytest.mark.slow
 def test_a_rank_keeps_the_memory_that_it_frees(context: LearnerContext) -> None:
     placement = reserve_resources([ResourceRequest("rank-1", Resources(cpus=0.2))], context.config)
     try:

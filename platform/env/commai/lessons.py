@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from interplay.core.settings_validation import did_you_mean
-from interplay.env.commai.serializer import SILENCE
 from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.world import Action, World
 
@@ -124,8 +123,3 @@ class LessonSource(TaskSource):
 
     def load(self, fields: Mapping[str, Any]) -> Task:
         return Lesson(fields["kind"], fields["instruction"], fields["number"], fields.get("confused"))
-
-
-def spoken_words(symbols: str) -> str:
-    """Last utterance in a text: the words after the last two silences."""
-    return symbols.rstrip(SILENCE).rpartition(2 * SILENCE)[2].strip()

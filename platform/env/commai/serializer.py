@@ -7,6 +7,7 @@ one, they call `can_deserialize`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -32,7 +33,23 @@ class Reader(Protocol):
         """Returns the text that `tokens[start:]` completes, "" if none yet, and the index of the first unread token."""
 
 
-class IdentitySerializer:
+class _StatelessSerializer(ABC):
+    """A serializer that is its own reader; by default each token is a character."""
+
+    def can_deserialize(self, tokens: Sequence[Any]) -> bool:
+        """Whether there is a token."""
+        return len(tokens) > 0
+
+    def reader(self) -> Reader:
+        """This serializer, which needs no memory."""
+        return self
+
+    @abstractmethod
+    def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
+        """See `Reader.read`."""
+
+
+class IdentitySerializer(_StatelessSerializer):
     """A token is a character."""
 
     SILENCE_TOKEN = SILENCE
@@ -44,14 +61,6 @@ class IdentitySerializer:
     def to_text(self, tokens: Iterable[str], strict: bool = False) -> str:
         """The tokens, joined."""
         return "".join(tokens)
-
-    def can_deserialize(self, tokens: Sequence[str]) -> bool:
-        """Whether there is a token."""
-        return len(tokens) > 0
-
-    def reader(self) -> Reader:
-        """This serializer, which needs no memory."""
-        return self
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
         """The last token, which is a character.
@@ -65,7 +74,7 @@ class IdentitySerializer:
         return token, len(tokens)
 
 
-class StandardSerializer:
+class StandardSerializer(_StatelessSerializer):
     """UTF-8 as a string of '0' and '1', high bit first. `silence_encoding="\\0"` makes silence eight zeros."""
 
     SILENCE_TOKEN = SILENCE
@@ -104,10 +113,6 @@ class StandardSerializer:
         """Whether `to_text` returns a text."""
         return self.to_text(bits) is not None
 
-    def reader(self) -> Reader:
-        """This serializer, which needs no memory."""
-        return self
-
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
         """The character that the last bit completes. A byte is dropped when three others follow without completing a
         character, which bounds the cost of invalid input."""
@@ -120,7 +125,7 @@ class StandardSerializer:
         return "", max(start, len(tokens) - LONGEST_PREFIX)
 
 
-class GeneralSerializer:
+class GeneralSerializer(_StatelessSerializer):
     """Symbols by number: a token is an index of `i2s`, a list or mapping of characters."""
 
     def __init__(self, i2s: Sequence[str] | Mapping[int, str], silence_idx: int) -> None:
@@ -144,14 +149,6 @@ class GeneralSerializer:
     def to_text(self, indices: Iterable[int], strict: bool = False) -> str:
         """The symbols of some indices."""
         return "".join([self.i2s[index] for index in indices])
-
-    def can_deserialize(self, indices: Sequence[int]) -> bool:
-        """Whether there is an index."""
-        return len(indices) > 0
-
-    def reader(self) -> Reader:
-        """This serializer, which needs no memory."""
-        return self
 
     def read(self, tokens: list[Any], start: int) -> tuple[str, int]:
         """The symbol of the last token.

@@ -94,9 +94,6 @@ class _Message(MatchedEvent):
 class MessageReceived(_Message):
     """The learner has completed a character. `message` is its text since the start of the task."""
 
-    def __init__(self, message: str, channel: Any = None) -> None:
-        super().__init__(message, channel)
-
     @property
     def message(self) -> str:
         """The learner's text since the start of the task."""
@@ -105,9 +102,6 @@ class MessageReceived(_Message):
 
 class OutputMessageUpdated(_Message):
     """The teacher has completed a character. `output_message` is its text since the start of the task."""
-
-    def __init__(self, output_message: str, channel: Any = None) -> None:
-        super().__init__(output_message, channel)
 
     @property
     def output_message(self) -> str:
@@ -118,9 +112,6 @@ class OutputMessageUpdated(_Message):
 class SequenceReceived(MatchedEvent):
     """The learner has sent another bit. `sequence` is all bits since the task began."""
 
-    def __init__(self, sequence: str, channel: Any = None) -> None:
-        super().__init__(sequence, channel)
-
     @property
     def sequence(self) -> str:
         """All bits of the learner since the task began."""
@@ -129,9 +120,6 @@ class SequenceReceived(MatchedEvent):
 
 class OutputSequenceUpdated(MatchedEvent):
     """The teacher has sent another bit. `output_sequence` is all bits since the task began."""
-
-    def __init__(self, output_sequence: str, channel: Any = None) -> None:
-        super().__init__(output_sequence, channel)
 
     @property
     def output_sequence(self) -> str:

@@ -30,9 +30,9 @@ def soak() -> ModuleType:
 
 def test_nothing_escapes_sinks_or_warns(soak: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # where MuJoCo would write its log
-    rows = list(soak.all_houses(PlayhouseConfig(rooms=(1, 5)), houses=6, steps=300, first=900))
+    rows = list(soak.all_houses(PlayhouseConfig(rooms=(1, 5)), houses=3, steps=300, first=900))
     assert not soak.faults(rows, tmp_path / soak.MUJOCO_LOG)
-    assert sum(row.grasps for row in rows) > 300 and sum(row.spent for row in rows) > 30
+    assert sum(row.grasps for row in rows) > 150 and sum(row.spent for row in rows) > 15
 
 
 @pytest.mark.parametrize(("seed", "category"), [(103, "pear"), (105, "mug"), (110, "plate"), (112, "plate")])
