@@ -123,17 +123,21 @@ def instruction(arrays: Arrays) -> NDArray[np.int16]:
     return heard
 
 
-def other_instructions(heard: Sequence[NDArray[np.int16]]) -> dict[int, NDArray[np.int16]]:
+def other_instructions(
+    heard: Sequence[NDArray[np.int16]], kinds: Sequence[str] | None = None
+) -> dict[int, NDArray[np.int16]]:
     """The instruction [L] of another episode for each episode, by index, from the instructions [L] of all.
 
-    It is the next different one in the order of the list. Episodes without an instruction, and those without a
-    different one, are left out.
+    It is the next different one in the order of the list. `kinds`, the kinds of task of the episodes, limit the choice
+    to the same kind: between kinds, an agent that only separates questions from instructions to move would find its
+    actions less likely too. Episodes without an instruction, and those without a different one, are left out.
     """
+    kinds = [""] * len(heard) if kinds is None else kinds
     spoken = [index for index, own in enumerate(heard) if own.any()]
     found = {}
     for place, index in enumerate(spoken):
-        following = (heard[other] for other in spoken[place + 1 :] + spoken[:place])
-        other = next((other for other in following if not np.array_equal(other, heard[index])), None)
+        following = (other for other in spoken[place + 1 :] + spoken[:place] if kinds[other] == kinds[index])
+        other = next((heard[other] for other in following if not np.array_equal(heard[other], heard[index])), None)
         if other is not None:
             found[index] = other
     return found

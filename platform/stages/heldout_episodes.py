@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -72,12 +72,18 @@ class HeldOutEpisodes:
         """An episode as arrays [N + 1, 1, ...], with the marks of one of its raters."""
         return self.writer.encode_episode(self.decoded(index), index)
 
-    def measure(self, model: Agent, *, swap: bool = False, beat: ReportActivity = ignore_activity) -> Measured:
+    def measure(
+        self,
+        model: Agent,
+        *,
+        heard: Mapping[int, NDArray[np.int16]] | None = None,
+        beat: ReportActivity = ignore_activity,
+    ) -> Measured:
         """Measures a reward model some episodes at a time; calls `beat` with the progress.
 
-        With `swap`, each episode has the instruction of another; those left out by `other_instructions` keep theirs.
+        `heard` gives episodes, by index, another instruction [L] than their own.
         """
-        others = other_instructions(self._instructions()) if swap else {}
+        others = heard or {}
         gains, agreed = list[NDArray[np.float64]](), list[Agreement]()
         for batch in batches([episode.steps + 1 for episode in self.episodes]):
             where = f"of episodes {batch.start + 1} to {batch.stop} of {len(self)}"
@@ -95,11 +101,11 @@ class HeldOutEpisodes:
         )
 
     def listening(self, agent: Agent, most: int, beat: ReportActivity = ignore_activity) -> ListeningGap:
-        """The listening gap of an agent on at most `most` of the episodes, which have the instructions of others.
+        """The listening gap of an agent on at most `most` of the episodes: own instruction against another of its kind.
 
-        Calls `beat` with the progress. The gap is empty if no two instructions differ.
+        Calls `beat` with the progress. The gap is empty if no two instructions of a kind of task differ.
         """
-        others = other_instructions(self._instructions()[:most])
+        others = replace(self, episodes=self.episodes[:most], marks=self.marks[:most]).other_instructions()
         indices, gaps = list(others), list[ListeningGap]()
         for batch in batches([self.episodes[index].steps + 1 for index in indices]):
             chosen = indices[batch.start : batch.stop]
@@ -126,10 +132,10 @@ class HeldOutEpisodes:
         metrics = {"heldout_pair_accuracy": measured.agreement.accuracy}
         few = replace(self, episodes=self.episodes[:listening_episodes], marks=self.marks[:listening_episodes])
         hears = model.layout.world.utterances
-        others = [*other_instructions(few._instructions())] if hears else []
+        others = few.other_instructions() if hears else {}
         if others and model.utility is not None:
-            swapped = few.measure(model, swap=True, beat=beat).returns
-            metrics["heldout_utility_listening"] = float((measured.returns[others] - swapped[others]).mean())
+            lost = measured.returns[: len(few)] - few.measure(model, heard=others, beat=beat).returns
+            metrics["heldout_utility_listening"] = float(lost[[*others]].mean())
         if hears:
             metrics |= few.listening(model, listening_episodes, beat).metrics()
         if model.marks is not None:
@@ -139,9 +145,10 @@ class HeldOutEpisodes:
         model.train()
         return metrics
 
-    def with_other_words(self) -> Collection[int]:
-        """The indices of the episodes to which `measure` with `swap` gives the instruction of another."""
-        return other_instructions(self._instructions()).keys()
+    def other_instructions(self, *, same_kind: bool = True) -> dict[int, NDArray[np.int16]]:
+        """The instruction [L] of another episode for each episode, by index; of the same kind of task, or of any."""
+        kinds = [str(meta.tasks[0][1].get("kind", "")) if meta.tasks else "" for meta in self.episodes]
+        return other_instructions(self._instructions(), kinds if same_kind else None)
 
     def _instructions(self) -> list[NDArray[np.int16]]:
         """The first utterance of each episode that its solver heard, [L]; zeros without one."""

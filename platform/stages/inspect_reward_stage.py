@@ -41,8 +41,8 @@ def inspect_reward(run: Run) -> Path:
 
 def _inspected(model: Agent, heldout: HeldOutEpisodes) -> Iterator[InspectedEpisode]:
     """The held-out episodes as the model sees them, a batch at a time."""
-    others = heldout.with_other_words() if model.layout.world.utterances else {}
-    swapped = heldout.measure(model, swap=True).returns if others else np.zeros(0)
+    others = heldout.other_instructions() if model.layout.world.utterances else {}
+    swapped = heldout.measure(model, heard=others).returns if others else np.zeros(0)
     for batch in batches([episode.steps + 1 for episode in heldout.episodes]):
         arrays = [heldout.arrays(index) for index in batch]
         for index, own, utility in zip(batch, arrays, utilities(model, arrays), strict=True):

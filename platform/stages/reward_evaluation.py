@@ -74,13 +74,16 @@ def examine(run: Run) -> Examination | None:
     answers = answer_rewards(run, found)
     results = None
     if agreed.pairs.sum():
-        hears = world.spec.utterances
+        swapped = None
+        if world.spec.utterances:
+            others = heldout.other_instructions(same_kind=False)
+            swapped = heldout.measure(model, heard=others).returns
         results = RewardModelResults(
             pairs_right=agreed.right,
             pairs=agreed.pairs,
             returns=measured.returns,
             success=heldout.success,
-            swapped_returns=heldout.measure(model, swap=True).returns if hears else None,
+            swapped_returns=swapped,
         )
     return Examination(results, _traces(world, model, heldout), answers)
 

@@ -124,6 +124,12 @@ def test_episodes_without_an_instruction_neither_give_nor_get_one() -> None:
     assert other_instructions([go, go, none]) == {}
 
 
+def test_instructions_are_those_of_the_same_kind() -> None:
+    red, blue, question, alone = (np.array(words, np.int16) for words in ([4, 3], [5, 3], [8, 9], [7, 7]))
+    found = other_instructions([red, question, blue, alone, question], ["go", "color", "go", "count", "color"])
+    assert {index: other.tolist() for index, other in found.items()} == {0: [5, 3], 2: [4, 3]}
+
+
 @given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 8), st.integers(1, 100))
 def test_batches_hold_every_episode_once_within_the_limits(rows: list[int], at_once: int, most: int) -> None:
     found = list(batches(rows, at_once=at_once, most_rows=most))

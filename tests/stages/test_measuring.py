@@ -171,12 +171,14 @@ def test_a_reward_model_that_is_measured_says_so(rewarded: Path, tmp_path: Path)
     ids, told = snapshot.select(EpisodeFilter(split="heldout")), list[str]()
     heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, told.append)
     assert told == [f"reads held-out episode {number} of {len(ids)}" for number in range(1, len(ids) + 1)]
+    others = len(heldout.other_instructions())
+    assert others > 1
     _measured(run, heldout, agent)
     assert heartbeat.said == [
         "learns",
         "measures",
         *[f"measures row 0 of episodes 1 to {len(ids)} of {len(ids)}"] * 2,  # own words, other words
-        *[f"measures listening: row 0 of episodes 1 to {len(ids)} of {len(ids)}"] * 2,
+        *[f"measures listening: row 0 of episodes 1 to {others} of {others}"] * 2,
         "learns",
     ]
 
@@ -188,8 +190,8 @@ def test_a_measurement_does_not_depend_on_the_memory_for_episodes(rewarded: Path
     whole, bounded = (
         read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, cache_bytes=limit) for limit in (2**30, 0)
     )
-    for swap in (False, True):
-        expected, found = whole.measure(agent, swap=swap), bounded.measure(agent, swap=swap)
+    for heard in (None, whole.other_instructions()):
+        expected, found = whole.measure(agent, heard=heard), bounded.measure(agent, heard=heard)
         np.testing.assert_array_equal(found.returns, expected.returns)
         np.testing.assert_array_equal(found.agreement.right, expected.agreement.right)
     assert expected.agreement.pairs.sum() > 0 and not np.array_equal(whole.measure(agent).returns, expected.returns)

@@ -75,8 +75,8 @@ def test_an_episode_becomes_a_video(recorded: list[str], capsys: pytest.CaptureF
     sign = marks[-1].sign
     assert near(pictures[0][:240, :320], style.mark(sign)) < near(pictures[-1][:240, :320], style.mark(sign)) - 500
     ends = [curve_end(picture[240:-20]) for picture in pictures[: told.steps + 1]]  # above the legend
-    growth = np.diff(ends)  # one step is some 30 pixels; on the left, captions of the same color end further right
-    assert (growth >= 0).all() and (growth[len(growth) // 2 :] > 10).all(), ends
+    growth = np.diff(ends)  # captions of the same color end further right, and a mark can cover the end
+    assert (growth >= 0).all() and growth[len(growth) // 2 :].mean() > 20, ends  # one step is some 30 pixels
     assert not [file for file in path.parent.iterdir() if file != path]
     assert (run.root / "config.json").read_text() == before
 

@@ -54,7 +54,6 @@ def settings(root: Path, *more: str) -> list[str]:
     return tiny(
         root,
         "run.name=old",
-        "env.objects=[3,4]",
         "env.start_in_corner=false",
         "collect.grace_steps=2",
         "clone.measure_every=500",  # the default: the old clone did not measure
@@ -63,6 +62,7 @@ def settings(root: Path, *more: str) -> list[str]:
         "agent.lstm=8",
         *(f"agent.{layer}=4" for layer in ("policy_hidden", "value_hidden", "decoder_width", "contrast_hidden")),
         *more,
+        house=("env=room", "env.objects=[3,4]", "env.image=[16,24]"),
     )
 
 
