@@ -58,11 +58,11 @@ COMMAI = PurePosixPath("env/commai")
 # The same for the folders and modules of env/voxel.
 VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
-    {"gaze", "matching"},
-    {"body"},
-    {"building", "controls", "picture"},
-    {"config"},
-    {"scenes", "observe_site", "site_state"},
+    {"gaze", "matching", "structures", "gold_structures"},
+    {"body", "plans", "tasksets"},
+    {"building", "controls", "picture", "tasks"},
+    {"config", "experts"},
+    {"scenes", "observe_site", "site_state", "building_tasks"},
     {"world"},
 )
 VOXEL = PurePosixPath("env/voxel")

@@ -64,6 +64,7 @@ class _BuiltIn:
 _BUILT_IN: Mapping[str, _BuiltIn] = {
     "playhouse": _BuiltIn("interplay.env.playhouse.world", "Playhouse", "PlayhouseConfig"),
     "commai": _BuiltIn("interplay.env.commai.world", "CommAI", "CommAIConfig"),
+    "voxel": _BuiltIn("interplay.env.voxel.world", "make_voxel", "VoxelConfig"),
     "gymnasium": _BuiltIn("interplay.env.gymnasium_world", "GymnasiumWorld", "GymnasiumConfig", extra="gymnasium"),
 }
 

@@ -150,6 +150,6 @@ class ControlScheme:
         padded = [*commands, *[Command()] * (self.frames - len(commands))]
         return np.stack([self.frame(command) for command in padded])
 
-    def angles(self) -> tuple[float, ...]:
-        """Degrees by which one frame can turn the yaw, empty if `yaw` or `turn` is not among the components."""
-        return next((part.values for part in self._parts if part.sets == "yaw"), ())
+    def angles(self, field: str = "yaw") -> tuple[float, ...]:
+        """Degrees by which one frame can turn the yaw, or the pitch; empty if no component does."""
+        return next((part.values for part in self._parts if part.sets == field), ())

@@ -328,3 +328,137 @@ def run(grid: Any, body: Float32Array, commands: Float64Array, way: int, auto_ju
         changes += act(grid, body, commands[frame], way)
         move(grid, body, commands[frame], way, auto_jump)
     return changes
+
+
+@compiled
+def reachable(grid: Any, x: Any, y: Any, z: Any, climbs: Any) -> Any:
+    """The places that a body can walk to by cells, nearest first, for planners.
+
+    Returns (places float64 [n, 3], steps int32 [n], before int32 [n]): feet (x, y, z), the number of steps to there,
+    and the row of the place before it, -1 for the first.
+    """
+    most = 4096
+    places = np.zeros((most, 3))
+    steps = np.zeros(most, np.int32)
+    before = np.full(most, -1, np.int32)
+    seen = np.zeros((16, 33, 33), np.bool_)
+    places[0] = x, y, z
+    seen[math.floor(y + _SKIN), 16, 16] = True
+    count, row = 1, 0
+    while row < count and count + 8 < most:
+        for dx in range(-1, 2):
+            for dz in range(-1, 2):
+                if dx == 0 and dz == 0:
+                    continue
+                to_x, to_y, to_z = cell_step(grid, places[row, 0], places[row, 1], places[row, 2], dx, dz, climbs)
+                column, layer, line = round(to_x - x) + 16, math.floor(to_y + _SKIN), round(to_z - z) + 16
+                if not seen[layer, column, line]:
+                    seen[layer, column, line] = True
+                    places[count] = to_x, to_y, to_z
+                    steps[count] = steps[row] + 1
+                    before[count] = row
+                    count += 1
+        row += 1
+    return places[:count], steps[:count], before[:count]
+
+
+@compiled
+def _touches_at(x: Any, y: Any, z: Any, cy: Any, cx: Any, cz: Any) -> Any:
+    """Whether a body with its feet at (x, y, z) is in a cell."""
+    bx, bz = x + _OFFSET, z + _OFFSET
+    aside = bx + HALF_WIDTH <= cx + _SKIN or bx - HALF_WIDTH >= cx + 1 - _SKIN
+    behind = bz + HALF_WIDTH <= cz + _SKIN or bz - HALF_WIDTH >= cz + 1 - _SKIN
+    return not (aside or behind or y + BODY_HEIGHT <= cy + _SKIN or y >= cy + 1 - _SKIN)
+
+
+@compiled
+def _some_near(wanted: Any, x: Any, eye: Any, z: Any) -> Any:
+    """Whether one of the cells [n, 3] is near enough to the eye to be met."""
+    far = REACH + 1.8
+    for row in range(wanted.shape[0]):
+        dy, dx, dz = wanted[row, 0] + 0.5 - eye, wanted[row, 1] - 5 - x, wanted[row, 2] - 5 - z
+        if dy * dy + dx * dx + dz * dz < far * far:
+            return True
+    return False
+
+
+@compiled
+def best_aim(
+    grid: Any, places: Any, costs: Any, mask: Any, attack: Any, yaw: Any, yaws: Any, pitch: Any, pitches: Any
+) -> Any:
+    """The cheapest place and angles from which the gaze meets a wanted cell, for planners.
+
+    Args:
+        grid: int8 [9, 11, 11].
+        places: feet of the places to stand, float64 [n, 3], sorted by `costs`, steps to each.
+        mask: the wanted cells, bool [9, 11, 11]: a block to break, or a cell to fill.
+        attack: whether blocks are to be broken.
+        yaw, pitch: the angles now.
+        yaws, pitches: the angles to try, degrees.
+
+    Returns (row of the place, yaw, pitch, cost); the row is -1 without any.
+    """
+    wanted = np.argwhere(mask)
+    row, at_yaw, at_pitch, least = -1, 0.0, 0.0, 1e9
+    for place in range(places.shape[0]):
+        if costs[place] >= least:
+            break
+        x, y, z = places[place, 0], places[place, 1], places[place, 2]
+        eye = y + EYE_HEIGHT
+        if not _some_near(wanted, x, eye, z):
+            continue
+        for tilt in pitches:
+            tilting = abs(tilt - pitch) / 45
+            for turn in yaws:
+                turning = abs((turn - yaw + 180) % 360 - 180) / 45
+                cost = costs[place] + max(turning, tilting) + 0.1 * min(turning, tilting)
+                if cost >= least:
+                    continue
+                hit, by, bx, bz, fy, fx, fz = first_hit(grid, x, eye, z, turn, tilt, REACH)
+                if not hit:
+                    continue
+                if attack:
+                    if by < 0 or not mask[by, bx, bz]:
+                        continue
+                else:
+                    if fy < 0 or fy >= _LAYERS or fx < 0 or fx >= _SIZE or fz < 0 or fz >= _SIZE:
+                        continue
+                    if not mask[fy, fx, fz] or _touches_at(x, y, z, fy, fx, fz):
+                        continue
+                row, at_yaw, at_pitch, least = place, turn, tilt, cost
+    return row, at_yaw, at_pitch, least
+
+
+@compiled
+def best_pillar(grid: Any, places: Any, costs: Any, mask: Any, attack: Any, yaws: Any, pitches: Any, most: Any) -> Any:
+    """The cheapest place at which to raise oneself, so that the gaze meets a wanted cell from there, for planners.
+
+    As `best_aim`, with up to `most` blocks under the body. Returns (row of the place, blocks, cost); row -1: none.
+    """
+    wanted = np.argwhere(mask)
+    built = grid.copy()
+    one_place = np.zeros((1, 3))
+    no_cost = np.zeros(1)
+    row, blocks, least = -1, 0, 1e9
+    for place in range(places.shape[0]):
+        if costs[place] + 3 >= least:
+            break
+        x, y, z = places[place, 0], places[place, 1], places[place, 2]
+        cx, cy, cz = math.floor(x + _OFFSET), math.floor(y + _SKIN), math.floor(z + _OFFSET)
+        if cx < 0 or cx >= _SIZE or cz < 0 or cz >= _SIZE:
+            continue
+        height = 0
+        while height < most and cy + height < _LAYERS and costs[place] + 3 * (height + 1) < least:
+            if mask[cy + height, cx, cz] or not _box_free(grid, x, float(cy + height + 1), z):
+                break
+            built[cy + height, cx, cz] = 1
+            height += 1
+            one_place[0] = x, float(cy + height), z
+            if _some_near(wanted, x, cy + height + EYE_HEIGHT, z):
+                found, _, _, _ = best_aim(built, one_place, no_cost, mask, attack, 0.0, yaws, 0.0, pitches)
+                if found == 0:
+                    row, blocks, least = place, height, costs[place] + 3 * height
+                    break
+        for layer in range(height):
+            built[cy + layer, cx, cz] = 0
+    return row, blocks, least

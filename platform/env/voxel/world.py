@@ -12,6 +12,7 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Float64Array, Image
 from interplay.env.task import TaskSource
 from interplay.env.voxel.building import BuildState, apply_all
+from interplay.env.voxel.building_tasks import BuildingTasks
 from interplay.env.voxel.commands import LENGTH
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.dynamics import FRAME_SECONDS
@@ -27,6 +28,8 @@ from interplay.env.voxel.site_state import (
     to_bytes,
     write_poses,
 )
+from interplay.env.voxel.space import color_id
+from interplay.env.voxel.tasksets import load_targets
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 SETTER, SOLVER = ROLES = ("setter", "solver")
@@ -157,3 +160,25 @@ class Voxel(World):
         if self._site is None:
             raise ValueError("no episode has begun: call reset first")
         return self._site
+
+
+def make_voxel(config: VoxelConfig) -> Voxel:
+    """The voxel world of these settings, with its tasks and targets.
+
+    Raises:
+        ValueError: targets that do not exist, or whose data are missing or malformed.
+    """
+    targets = None if config.targets is None else load_targets(config.targets, config.data)
+    return Voxel(config, tasks=_tasks_of, targets=targets)
+
+
+def _tasks_of(world: Voxel) -> BuildingTasks:
+    config = world.config
+    return BuildingTasks(
+        world.facts,
+        scheme=world.scheme,
+        colors=[color_id(color) for color in config.colors],
+        compass=config.compass,
+        auto_jump=config.auto_jump,
+        planned=config.targets is not None,
+    )

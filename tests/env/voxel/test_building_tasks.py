@@ -1,0 +1,160 @@
+"""Instructions and questions: their success, progress, misreadings, and that experts carry them out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from env.voxel.building_site import Site, scene
+
+from interplay.env.task import InfeasibleTask
+from interplay.env.voxel.controls import Control
+from interplay.env.voxel.space import color_name
+from interplay.env.voxel.tasks.build_task import Build
+from interplay.env.voxel.tasks.instructions import INSTRUCTIONS, QUESTIONS
+
+
+def drawn(site: Site, kind: str, rng: np.random.Generator) -> Build:
+    task = site.tasks().sample(kind, rng)
+    assert isinstance(task, Build)
+    return task
+
+
+@pytest.mark.parametrize("control", ["discrete", "fly"])
+@pytest.mark.parametrize("kind", INSTRUCTIONS)
+def test_the_expert_does_every_kind(kind: str, control: Control) -> None:
+    for seed in range(6):
+        site, rng = scene(seed, control)
+        task = drawn(site, kind, rng)
+        progress = site.do(task, 120)
+        assert task.success(site, ()), f"seed {seed}: {task.instruction}"
+        assert progress[-1] == 1.0
+        assert max(progress[:-1]) < 1.0
+
+
+def test_progress_rises_towards_what_is_spoken_of_and_falls_with_a_wrong_block() -> None:
+    site, rng = scene(0)
+    task = drawn(site, "remove", rng)
+    progress = site.do(task, 120)
+    assert progress[0] < progress[-2] <= 0.6
+    site, rng = scene(0)
+    task = drawn(site, "place", rng)
+    before = task.progress(site)
+    site.grid[0, 0, 0] = 1 + task.params["color"] % 6
+    assert task.progress(site) < before or before == 0
+    assert not task.success(site, ())
+    site.grid[0, 0, 0] = task.params["color"]
+    assert task.success(site, ())
+    site.grid[0, 0, 1] = task.params["color"]
+    assert not task.success(site, ()), "one block too many"
+
+
+def test_a_broken_bystander_is_no_success() -> None:
+    site, rng = scene(1)
+    task = drawn(site, "stack", rng)
+    anchor = tuple(task.params["anchor"])
+    site.grid[anchor[0] + 1, anchor[1], anchor[2]] = task.params["color"]
+    assert task.success(site, ())
+    other = next(tuple(cell) for cell in np.argwhere(site.start) if tuple(cell) != anchor)
+    site.grid[other] = 0
+    assert not task.success(site, ())
+    assert task.progress(site) == 0.0
+    site.do(task, 120)
+    assert task.success(site, ()), "the expert restores it"
+
+
+def test_a_block_being_replaced_is_no_fall() -> None:
+    site, rng = scene(2)
+    task = drawn(site, "swap", rng)
+    anchor = tuple(task.params["anchor"])
+    site.grid[anchor] = 0
+    tally = task.tally(site.grid)
+    assert (tally.right, tally.wrong) == (0, 0)
+    site.grid[anchor] = task.params["color"]
+    assert task.success(site, ())
+
+
+@pytest.mark.parametrize("kind", [*INSTRUCTIONS, *QUESTIONS, "unclear"])
+def test_a_misreading_keeps_the_words_and_means_something_else(kind: str) -> None:
+    different = 0
+    for seed in range(5):
+        site, rng = scene(seed)
+        try:
+            task = site.tasks().sample(kind, rng)
+        except InfeasibleTask:
+            continue
+        misread = task.misread(site, rng)
+        assert misread.instruction == task.instruction
+        fields, other = dict(task.to_json()), dict(misread.to_json())
+        different += fields != other
+        assert json.loads(json.dumps(fields)) == fields
+        assert dict(site.tasks().load(fields).to_json()) == fields
+    assert different >= 3
+
+
+def test_questions_are_answered_by_words() -> None:
+    for seed in range(8):
+        site, rng = scene(seed)
+        for kind in ("count", "exist"):
+            question = site.tasks().sample(kind, rng)
+            assert question.success(site, [f"{question.answer}."])
+            assert question.rate_answer("purple elephant") == -1
+            if kind == "exist":
+                color = question.instruction.split()[-2].rstrip("?")
+                assert (question.answer == "yes") == any(color == name for name in site_colors(site)), (
+                    question.instruction
+                )
+
+
+def site_colors(site: Site) -> set[str]:
+    return {color_name(int(color)) for color in np.unique(site.grid) if color}
+
+
+def test_unclear_words_are_made_clear_on_a_question_for_what_is_missing() -> None:
+    seen = set()
+    for seed in range(30):
+        site, rng = scene(seed)
+        task = drawn(site, "unclear", rng)
+        assert task.lacks is not None
+        asks = {"color": "which color?", "count": "what count?", "block": "which block?"}
+        for lacks, question in asks.items():
+            reply = task.reply(question, site)
+            assert (reply is not None) == (lacks == task.lacks)
+        reply = task.reply(asks[task.lacks], site)
+        assert reply is not None
+        assert reply != task.instruction
+        assert task.reply("okay", site) is None
+        seen.add(task.lacks)
+        site.do(task, 120)
+        assert task.success(site, ())
+    assert seen == {"color", "count", "block"}
+
+
+def test_measures_compare_the_changes_made_with_those_wanted() -> None:
+    site, rng = scene(3)
+    task = drawn(site, "row", rng)
+    assert task.measure(site) == {"f1": 0.0, "precision": 0.0, "recall": 0.0, "reward": 0.0, "complete": 0.0}
+    site.do(task, 120)
+    site.grid[8, 0, 0] = 1
+    measures = task.measure(site)
+    count = task.params["count"]
+    assert measures["precision"] == pytest.approx(count / (count + 1))
+    assert measures["recall"] == measures["complete"] == 1.0
+    assert measures["reward"] == 2 * count - 1
+
+
+def test_a_cue_is_stored_with_its_task() -> None:
+    site, rng = scene(0)
+    for cue in site.tasks().cues:
+        task = site.tasks().sample_by_cue(cue, None, rng)
+        assert task.to_json()["cue"] == cue
+    with pytest.raises(ValueError, match="knows no cue"):
+        site.tasks().sample_by_cue("sing", None, rng)
+
+
+def test_steps_need_a_target() -> None:
+    site, rng = scene(0)
+    for kind in ("step", "build"):
+        with pytest.raises(InfeasibleTask, match="there is no target"):
+            site.tasks().sample(kind, rng)

@@ -1,0 +1,223 @@
+"""Task sets: what they draw, what they refuse, and files without pickle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interplay.env.voxel.gold_structures import GOLD_COUNTS, read_structure
+from interplay.env.voxel.space import SHAPE
+from interplay.env.voxel.structures import draw, own_structures
+from interplay.env.voxel.tasksets import CorpusTasks, CustomTasks, RandomTasks, Subtasks, TaskSet, as_grid, load_targets
+
+RED_ROW = [(0, 0, 0, 6), (1, 0, 0, 6)]
+
+
+def block(kind: str, x: int, y: int, z: int) -> str:
+    return f'<DrawBlock type="cwcmod:{kind}" x="{x}" y="{y}" z="{z}"/>\n'
+
+
+def test_random_tasks_have_their_number_of_blocks_near_the_first_one() -> None:
+    tasks = RandomTasks(max_blocks=5, height_levels=1, max_dist=2, num_colors=3)
+    for seed in range(20):
+        target = tasks.sample(np.random.default_rng(seed)).target
+        cells = np.argwhere(target)
+        assert len(cells) == 5
+        assert (cells[:, 0] == 0).all()
+        assert (cells.max(0) - cells.min(0)).max() <= 4
+        assert target.max() <= 3
+
+
+def test_a_higher_level_of_random_tasks_is_supported_unless_it_may_float() -> None:
+    tasks = RandomTasks(max_blocks=4, height_levels=3)
+    for seed in range(20):
+        target = tasks.sample(np.random.default_rng(seed)).target
+        assert target[2].any()
+        assert not ((target[1:] != 0) & (target[:-1] == 0)).any()
+    floating = RandomTasks(max_blocks=4, height_levels=3, allow_float=True)
+    targets = [floating.sample(np.random.default_rng(seed)).target for seed in range(20)]
+    assert all((target != 0).sum() == 12 for target in targets)
+    assert any(((target[1:] != 0) & (target[:-1] == 0)).any() for target in targets)
+
+
+def test_the_generator_decides_a_random_task() -> None:
+    first, second = (RandomTasks(num_colors=6).sample(np.random.default_rng(3)).target for _ in range(2))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, RandomTasks(num_colors=6).sample(np.random.default_rng(4)).target)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_blocks": 0},
+        {"max_blocks": 10, "max_dist": 2},
+        {"height_levels": 10},
+        {"num_colors": 7},
+        {"max_dist": -1},
+        {"max_blocks": 4, "height_levels": 9},
+        {"max_cache": -1},
+    ],
+)
+def test_settings_that_no_structure_satisfies_are_refused(settings: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"RandomTasks: .*="):
+        RandomTasks(**settings)
+
+
+def test_a_cache_is_dumped_and_loaded_without_pickle(tmp_path: Path) -> None:
+    tasks = RandomTasks(max_blocks=3, max_cache=4)
+    drawn = {tasks.sample(np.random.default_rng(seed)).target.tobytes() for seed in range(30)}
+    assert len(drawn) == 4
+    tasks.dump(tmp_path / "tasks.npz")
+    again = RandomTasks.load(tmp_path / "tasks.npz")
+    assert again.settings == tasks.settings
+    assert {again.sample(np.random.default_rng(seed)).target.tobytes() for seed in range(30)} == drawn
+    (tmp_path / "pickled.npz").write_bytes(b"no npz")
+    with pytest.raises(ValueError, match="no file of tasks"):
+        RandomTasks.load(tmp_path / "pickled.npz")
+
+
+def test_a_custom_task_takes_dense_and_sparse_grids() -> None:
+    dense = as_grid(RED_ROW)
+    for grid in (RED_ROW, dense, dense.tolist()):
+        task = CustomTasks([("<Architect> a red row", grid)]).sample(np.random.default_rng(0))
+        assert np.array_equal(task.target, dense)
+        assert task.chat == "<Architect> a red row"
+        assert not task.start.any()
+
+
+@pytest.mark.parametrize("grid", [[(6, 0, 0, 1)], [(0, 0, 0, 7)], [(0, 0, 0)], np.zeros((9, 11)), np.full(SHAPE, 7)])
+def test_a_custom_grid_that_is_none_is_refused(grid: object) -> None:
+    with pytest.raises(ValueError, match=r"\d"):
+        CustomTasks([("", grid)])
+
+
+def test_more_blocks_than_a_builder_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="21 red blocks"):
+        CustomTasks([("", [(x, 0, z, 6) for x in range(3) for z in range(-5, 2)])])
+
+
+def test_custom_tasks_are_read_from_json(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    file.write_text(json.dumps([{"chat": "<Architect> row", "target": RED_ROW, "start": RED_ROW[:1]}]))
+    (task,) = (task for _, task in CustomTasks.read(file))
+    assert task.start.sum() == 6
+    assert task.target.sum() == 12
+    for malformed in ("{", "[1]", '{"target": []}', '[{"chat": ""}]', '[{"target": [[1, 2]]}]'):
+        file.write_text(malformed)
+        with pytest.raises(ValueError, match=r"tasks.json"):
+            CustomTasks.read(file)
+
+
+def test_own_structures_are_distinct_and_within_the_inventory() -> None:
+    own = own_structures()
+    assert len(own) == 24
+    assert len({grid.tobytes() for grid in own.values()}) == 24
+    assert len(TaskSet("own")) == 24
+    assert {grid.shape for grid in own.values()} == {SHAPE}
+
+
+def test_a_drawing_is_layers_of_rows() -> None:
+    grid = draw("r. .b / y")
+    assert [(int(y), int(grid[y, x, z])) for y, x, z in np.argwhere(grid)] == [(0, 6), (0, 1), (1, 2)]
+    with pytest.raises(ValueError, match="w"):
+        draw("w")
+    with pytest.raises(ValueError, match="large"):
+        draw("r" * 12)
+
+
+def test_gold_structures_are_read_from_a_local_copy(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "gold-configurations"
+    folder.mkdir(parents=True)
+    text = block("cwc_minecraft_red_rn", 95, 1, 95) + block("cwc_blue_rn", 105, 9, 104)  # both kinds of name
+    (folder / "C8.xml").write_text(text)
+    for path in (tmp_path, folder):
+        ((name, task),) = TaskSet(["C8"], path=path)
+        assert name == "C8"
+        assert (task.target[0, 0, 0], task.target[8, 10, 9]) == (6, 1)
+        assert (task.target != 0).sum() == 2
+    with pytest.raises(ValueError, match=r"no C17.xml"):
+        TaskSet(["C8", "C17"], path=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("<DrawBlock", "malformed"),
+        (block("cwc_minecraft_white_rn", 95, 1, 95), "known color"),
+        (block("cwc_minecraft_red_rn", 94, 1, 95), "outside"),
+        (block("cwc_minecraft_red_rn", 95, 1, 95) * 2, "twice"),
+        ('<DrawBlock type="cwcmod:cwc_red_rn" x="95" y="1"/>', "whole x, y and z"),
+        ("<Block/>", "known color"),
+    ],
+)
+def test_a_malformed_gold_structure_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "C1.xml").write_text(text)
+    with pytest.raises(ValueError, match=fault):
+        read_structure(tmp_path / "C1.xml")
+
+
+def test_without_a_copy_a_gold_structure_says_what_to_fetch() -> None:
+    with pytest.raises(ValueError, match=r"fetch github.com/prashant-jayan21"):
+        TaskSet("C8")
+    with pytest.raises(ValueError, match="does not know C158"):
+        TaskSet(["C158"])
+    with pytest.raises(ValueError, match="an empty list"):
+        TaskSet([])
+
+
+def test_the_public_structures_are_counted() -> None:
+    assert len(GOLD_COUNTS) == 157
+    assert sum(blocks for blocks, _ in GOLD_COUNTS.values()) == 3685
+    assert TaskSet.ALL["C3"] == "3 blocks, 1 color"
+
+
+def test_a_turn_of_a_dialogue_starts_where_the_one_before_ended() -> None:
+    grids = [RED_ROW[:1], RED_ROW, [*RED_ROW, (-5, 0, 0, 1)]]
+    turns = dict(Subtasks(["<Architect> a", "<Architect> b", "<Architect> c"], grids))
+    assert list(turns) == ["0", "1", "2"]
+    assert turns["1"].chat == "<Architect> a\n<Architect> b"
+    assert np.array_equal(turns["1"].start, as_grid(grids[0]))
+    assert np.array_equal(turns["1"].target, as_grid(grids[1]))
+    assert np.array_equal(turns["0"].whole, as_grid(grids[2]))
+    assert turns["0"].following is turns["1"]
+    assert turns["2"].following is None
+    assert all(task.following is None for _, task in Subtasks(["a", "b", "c"], grids, progressive=False))
+    with pytest.raises(ValueError, match="one grid a turn"):
+        Subtasks(["a"], grids)
+
+
+def test_imported_tasks_come_back(tmp_path: Path) -> None:
+    start, target = as_grid(RED_ROW[:1]), as_grid(RED_ROW)
+    row = {
+        "instruction": "<Architect> more",
+        "chat": "<Architect> hi",
+        "start": start,
+        "target": target,
+        "whole": target,
+    }
+    CorpusTasks.write(
+        tmp_path / "a.npz", [{**row, "split": "train", "source": "B1"}, {**row, "split": "heldout", "source": "B2"}]
+    )
+    assert len(CorpusTasks(tmp_path)) == 2
+    ((name, task),) = CorpusTasks(tmp_path / "a.npz", split="heldout")
+    assert name.startswith("B2/")
+    assert task.chat == "<Architect> hi\n<Architect> more"
+    assert not task.invariant
+    assert np.array_equal(load_targets("mdc", str(tmp_path)).sample(np.random.default_rng(0)).target, target)
+    with pytest.raises(ValueError, match="no imported tasks"):
+        CorpusTasks(tmp_path / "empty")
+
+
+def test_targets_are_named_with_their_data() -> None:
+    assert load_targets("own").sample(np.random.default_rng(0)).target.any()
+    assert load_targets("random").sample(np.random.default_rng(0)).target.any()
+    for name, data, fault in (
+        ("gold", "", "one of random"),
+        ("mdc", "", "set env.data"),
+        ("custom", "/none", "no such"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            load_targets(name, data)
