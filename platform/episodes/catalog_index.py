@@ -1,13 +1,15 @@
 """The index of a store's episodes: entries, filters, and the SQLite tables. Damage to the SQLite files is reported with
 its remedy instead of a database error.
 
-The tables `episodes` and `seats` are derived from the episode files. `marks`, `deleted` and `flags` are primary. A
-catalog holds all five, a snapshot all but `deleted` and `flags`.
+The tables `episodes` and `seats` are derived from the episode files. `marks`, `ratings` (which rater watched which
+episode, with or without marking it), `deleted` and `flags` are primary. A catalog holds all six, a snapshot all but
+`deleted` and `flags`; files of earlier versions have no `ratings`.
 
-`marks.jsonl` is the journal: every change of marks and deletions, in its order, from which a lost catalog gets them
-back. One line a change: {"time": 1763900000.0, "change": "mark", "marks": [[id, episode, rater, frame, sign, created],
-...]}; "undo" with "mark"; "delete" and "restore" with "episode"; "flag" and "unflag" with "episode" and "reason";
-"purge" with "episodes"; and "crc32", a checksum of the rest. Applying a change twice is the same as applying it once.
+`marks.jsonl` is the journal: every change of marks, ratings and deletions, in its order, from which a lost catalog
+gets them back. One line a change: {"time": 1763900000.0, "change": "mark", "marks": [[id, episode, rater, frame, sign,
+created], ...]}; "rate" with "ratings": [[episode, rater], ...]; "undo" with "mark"; "delete" and "restore" with
+"episode"; "flag" and "unflag" with "episode" and "reason"; "purge" with "episodes"; and "crc32", a checksum of the
+rest. Applying a change twice is the same as applying it once.
 """
 
 from __future__ import annotations
@@ -81,6 +83,8 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 CREATE INDEX by_episode ON marks (episode, rater, frame);
 """
+RATING_COLUMNS = "(episode TEXT NOT NULL, rater TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (episode, rater))"
+RATING_TABLE = f"CREATE TABLE IF NOT EXISTS ratings {RATING_COLUMNS} WITHOUT ROWID;"
 DELETED_TABLE = "CREATE TABLE deleted (episode TEXT PRIMARY KEY, at REAL NOT NULL, purged REAL) WITHOUT ROWID;"
 
 FLAG_TABLE = """
@@ -94,7 +98,8 @@ class EpisodeFilter:
 
     `kinds`: by role, kinds of players; at least one of them steered the role at some time. `tasks`: kinds of tasks; at
     least one was given. `marked`: episodes with (True) or without (False) a mark. `flagged`: flagged episodes, too; a
-    snapshot holds those that it was made with.
+    snapshot holds those that it was made with. `rated`: episodes that a rater watched (True), with or without marking;
+    readers with such a filter list raters without a mark, too.
     """
 
     split: str | None = None
@@ -105,6 +110,7 @@ class EpisodeFilter:
     tasks: Collection[str] = ()
     marked: bool | None = None
     flagged: bool = False
+    rated: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -213,6 +219,29 @@ def read_marks(
         return [_mark(row) for row in rows if wanted is None or row[0] in wanted]
 
 
+# A rater with a mark has watched the episode, also in stores of versions that recorded no ratings.
+RATED = "SELECT episode, rater FROM ratings UNION SELECT episode, rater FROM marks WHERE undone IS NULL"
+
+
+def insert_ratings(database: sqlite3.Connection, ratings: Iterable[Sequence[Any]]) -> None:
+    """Adds (episode, rater, time) to the table of ratings; known ones keep their time."""
+    database.executemany("INSERT OR IGNORE INTO ratings VALUES (?, ?, ?)", ratings)
+
+
+def read_raters(database: sqlite3.Connection, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """The raters of each rated episode, sorted; with or without marks."""
+    query, values = RATED, list[str]()
+    if episodes is not None and len(episodes) == 1:
+        query, values = f"SELECT * FROM ({RATED}) WHERE episode = ?", [*episodes]
+    wanted = None if episodes is None else set(episodes)
+    found: dict[str, tuple[str, ...]] = {}
+    with closing(database.execute(f"SELECT * FROM ({query}) ORDER BY episode, rater", values)) as rows:
+        for episode, rater in rows:
+            if wanted is None or episode in wanted:
+                found[episode] = (*found.get(episode, ()), rater)
+    return found
+
+
 def is_mark_row(row: Sequence[object]) -> bool:
     """Whether these are the values of a mark: id, episode, rater, frame, sign, created."""
     match row:
@@ -253,6 +282,8 @@ def sql_condition(where: EpisodeFilter) -> tuple[str, list[object]]:
         require(f"EXISTS (SELECT 1 FROM json_each(task_kinds) WHERE value IN ({_marks_for(kinds)}))", *kinds)
     if where.marked is not None:
         require(f"id {'' if where.marked else 'NOT '}IN (SELECT episode FROM marks WHERE undone IS NULL)")
+    if where.rated is not None:
+        require(f"id {'' if where.rated else 'NOT '}IN (SELECT episode FROM ({RATED}))")
     return " AND ".join(conditions), values
 
 
@@ -298,11 +329,13 @@ class CatalogJournal:
 
 
 def apply_change(database: sqlite3.Connection, change: Change) -> None:
-    """Carries out one change in the tables `marks` and `deleted`."""
+    """Carries out one change in the tables `marks`, `ratings` and `deleted`."""
     when = change["time"]
     match change["change"]:
         case "mark":
             insert_marks(database, _marks(change))
+        case "rate":
+            insert_ratings(database, [(episode, rater, when) for episode, rater in change["ratings"]])
         case "undo":
             database.execute("UPDATE marks SET undone = coalesce(undone, ?) WHERE id = ?", [when, change["mark"]])
         case "delete":
@@ -323,6 +356,7 @@ def changes_of(database: sqlite3.Connection) -> list[Change]:
     """The changes that lead from an empty catalog to these tables."""
     return [
         *mark_changes(database.execute("SELECT * FROM marks")),
+        *rating_changes(database.execute("SELECT * FROM ratings ORDER BY at")),
         *deletion_changes(database.execute("SELECT * FROM deleted")),
         *flag_changes(database.execute("SELECT * FROM flags")),
     ]
@@ -338,6 +372,15 @@ def mark_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
         if undone is not None:
             changes.append({"time": undone, "change": "undo", "mark": mark[0]})
     return changes
+
+
+def rating_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:
+    """The changes that lead to these rows of the table `ratings`, one for each time; invalid rows are left out."""
+    by_time: dict[float, list[list[str]]] = {}
+    for episode, rater, when in rows:
+        if isinstance(episode, str) and isinstance(rater, str) and isinstance(when, int | float):
+            by_time.setdefault(when, []).append([episode, rater])
+    return [{"time": when, "change": "rate", "ratings": ratings} for when, ratings in by_time.items()]
 
 
 def deletion_changes(rows: Iterable[tuple[Any, ...]]) -> list[Change]:

@@ -123,13 +123,15 @@ def decode_for_role(
     role: str,
     *,
     marks: Sequence[Mark] = (),
+    raters: Sequence[str] = (),
     world: World | None = None,
     cache: EpisodeCache | None = None,
 ) -> DecodedEpisode:
     """Decodes an episode for `role`. Observations not stored are drawn again in `world`, which loses its state.
 
     If the episode has poses, its rows are drawn when they are read, and `cache` keeps them; without a cache they are
-    drawn again at every reading. Otherwise all rows are simulated here.
+    drawn again at every reading. Otherwise all rows are simulated here. `raters` are listed in its `marks` also without
+    any.
 
     Raises:
         ValueError: pictures must be drawn, and `world` is missing or of another kind.
@@ -148,7 +150,7 @@ def decode_for_role(
         actions=np.ascontiguousarray(movement).reshape(episode.meta.steps, frames, movement.shape[1]),
         spoke=episode.said(role),
         env_reward=episode.env_reward,
-        marks=_by_rater(marks, frames),
+        marks={**dict.fromkeys(raters, ()), **_by_rater(marks, frames)},
     )
 
 

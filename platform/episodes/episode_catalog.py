@@ -23,6 +23,7 @@ from interplay.episodes.catalog_index import (
     INDEX_TABLES,
     JOURNAL,
     MARK_TABLE,
+    RATING_TABLE,
     CatalogEntry,
     CatalogJournal,
     Change,
@@ -35,6 +36,7 @@ from interplay.episodes.catalog_index import (
     insert_entry,
     read_entries,
     read_marks,
+    read_raters,
     sql_condition,
 )
 from interplay.episodes.episode import Mark
@@ -153,12 +155,21 @@ class EpisodeCatalog:
         with self._reading() as database:
             return read_marks(database, episodes, rater)
 
+    def add_ratings(self, ratings: Iterable[tuple[str, str]]) -> None:
+        """Records that raters watched episodes: (episode, rater)."""
+        self.change({"change": "rate", "ratings": [list(each) for each in ratings]})
+
+    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
+        """The raters that watched each episode, with or without marking it."""
+        with self._reading() as database:
+            return read_raters(database, episodes)
+
     def count_marks(self) -> int:
         """The number of marks, undone ones included."""
         return int(self._rows("SELECT count(*) FROM marks")[0][0])
 
     def change(self, change: Change) -> None:
-        """Applies a change of marks or deletions, and appends it to the journal before it is committed."""
+        """Applies a change of marks, ratings or deletions, and appends it to the journal before it is committed."""
         change = {"time": time.time(), **change}
         with self._writing() as database:
             apply_change(database, change)
@@ -218,6 +229,7 @@ class EpisodeCatalog:
             # Version 1 is the same without flags.
             new = FLAG_TABLE if version == 1 else f"{INDEX_TABLES} {MARK_TABLE} {DELETED_TABLE} {FLAG_TABLE}"
             self._database.executescript(f"BEGIN; {new} PRAGMA user_version = {CATALOG_VERSION}; COMMIT;")
+        self._rows(RATING_TABLE)  # catalogs of earlier versions lack it
         if (
             version
             and not self._journal.exists()

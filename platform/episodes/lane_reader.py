@@ -68,12 +68,17 @@ class EpisodeWindow:
 
 
 class EpisodeSource:
-    """The episodes of a snapshot, decoded for `role`. Unreadable ones are logged."""
+    """The episodes of a snapshot, decoded for `role`. Unreadable ones are logged.
 
-    def __init__(self, snapshot: Snapshot, world: World | None, role: str, cache_bytes: int) -> None:
+    With `every_rater`, the raters that watched an episode without marking it are among its raters, too.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, world: World | None, role: str, cache_bytes: int, *, every_rater: bool = False
+    ) -> None:
         self.snapshot = snapshot
         self.unreadable: set[str] = set()
-        self._world, self._role = world, role
+        self._world, self._role, self._every_rater = world, role, every_rater
         self._cache = EpisodeCache(cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
@@ -94,8 +99,9 @@ class EpisodeSource:
 
     def _decode(self, episode: str) -> DecodedEpisode:
         marks = self.snapshot.marks([episode])
+        raters = self.snapshot.raters([episode])[episode] if self._every_rater else ()
         read = self.snapshot.read(episode)
-        return decode_for_role(read, self._role, marks=marks, world=self._world, cache=self._cache)
+        return decode_for_role(read, self._role, marks=marks, raters=raters, world=self._world, cache=self._cache)
 
 
 class LaneReader:
@@ -120,7 +126,8 @@ class LaneReader:
         cache_bytes: int = CACHE_BYTES,
         stagger: bool = False,
     ) -> None:
-        self._source = EpisodeSource(snapshot, world, role, cache_bytes)
+        every_rater = where is not None and where.rated is True
+        self._source = EpisodeSource(snapshot, world, role, cache_bytes, every_rater=every_rater)
         self._stagger = stagger
         self._ids = snapshot.select(where or EpisodeFilter())
         self._order = order_of(snapshot, self._ids, mix or {}, seed, rank=rank, world_size=world_size)

@@ -19,6 +19,7 @@ from interplay.episodes.catalog_index import (
     deletion_changes,
     flag_changes,
     mark_changes,
+    rating_changes,
 )
 from interplay.episodes.episode_catalog import CATALOG, EpisodeCatalog
 from interplay.episodes.store import SWEEP_SECONDS, EpisodeStore, Reindexed
@@ -111,18 +112,20 @@ def _salvaged(root: Path, moved: Path) -> tuple[list[Change], list[Change]]:
         with closing(sqlite3.connect(Path(folder) / CATALOG)) as database:
             database.text_factory = lambda text: text.decode(errors="replace")
             marks = _yielded(database, "marks", "id", "id, episode, rater, frame, sign, created, undone")
+            ratings = _yielded(database, "ratings", "episode, rater", "episode, rater, at")
             deletions = _yielded(database, "deleted", "episode", "episode, at, purged")
             flags = _yielded(database, "flags", "episode", "episode, reason, at")
-    return mark_changes(marks), [*deletion_changes(deletions), *flag_changes(flags)]
+    return [*mark_changes(marks), *rating_changes(ratings)], [*deletion_changes(deletions), *flag_changes(flags)]
 
 
 def _yielded(database: sqlite3.Connection, table: str, key: str, columns: str) -> list[tuple[Any, ...]]:
     """The rows of a table that can be read before the first damage, from its start and from its end."""
     found: dict[Any, tuple[Any, ...]] = {}
+    ordered, keys = ", ".join(f"{name} {{0}}" for name in key.split(", ")), key.count(",") + 1
     for order in ("ASC", "DESC"):
         with suppress(sqlite3.DatabaseError, UnicodeDecodeError):
-            for row in database.execute(f"SELECT {columns} FROM {table} ORDER BY {key} {order}"):
-                found[row[0]] = row
+            for row in database.execute(f"SELECT {columns} FROM {table} ORDER BY {ordered.format(order)}"):
+                found[row[:keys]] = row
     return list(found.values())
 
 

@@ -22,14 +22,18 @@ from interplay.core.files import write_whole
 from interplay.episodes.catalog_index import (
     INDEX_TABLES,
     MARK_TABLE,
+    RATING_COLUMNS,
+    RATING_TABLE,
     CatalogEntry,
     EpisodeFilter,
     check_integrity,
     damage_reported,
     insert_entry,
     insert_marks,
+    insert_ratings,
     read_entries,
     read_marks,
+    read_raters,
     seating,
     sql_condition,
 )
@@ -107,6 +111,11 @@ class Snapshot:
         with self._reading() as database:
             return read_marks(database, episodes, rater)
 
+    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
+        """The raters that had watched each episode, sorted, with or without marking it; unrated ones are left out."""
+        with self._reading() as database:
+            return read_raters(database, episodes)
+
     def read(self, episode: str) -> Episode:
         """Reads an episode by its id and verifies its hash.
 
@@ -133,6 +142,9 @@ class Snapshot:
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if version == SNAPSHOT_VERSION:
                 check_integrity(database, self.path, {"episodes", "seats", "marks", "chosen"})
+                if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'ratings'").fetchone():
+                    # Of an earlier version: an empty table, in memory.
+                    database.execute(f"CREATE TEMP TABLE ratings {RATING_COLUMNS}")
         if version != SNAPSHOT_VERSION:
             raise ValueError(f"{self.path} has format version {version}, this platform knows {SNAPSHOT_VERSION}")
 
@@ -150,10 +162,14 @@ def freeze(
     path: Path,
     entries: Sequence[CatalogEntry],
     marks: Sequence[Mark],
+    raters: Mapping[str, Sequence[str]],
     where: EpisodeFilter,
     mix: Mapping[str, float] | None = None,
 ) -> None:
-    """Writes a snapshot that states `where` and `mix`. Raises FileExistsError if the name is taken."""
+    """Writes a snapshot that states `where` and `mix`. Raises FileExistsError if the name is taken.
+
+    Raters without a mark are in a table of their own, without which the file is one of earlier versions.
+    """
     if path.exists():
         raise FileExistsError(f"{path} exists already; a snapshot never changes, choose another name")
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
@@ -163,6 +179,11 @@ def freeze(
         for entry in entries:
             insert_entry(database, entry)
         insert_marks(database, marks)
+        silent = {(episode, rater) for episode, each in raters.items() for rater in each}
+        silent -= {(mark.episode, mark.rater) for mark in marks}
+        if silent:
+            database.execute(RATING_TABLE)
+            insert_ratings(database, [(*each, 0.0) for each in sorted(silent)])
         database.execute("COMMIT")
         database.execute(f"PRAGMA user_version = {SNAPSHOT_VERSION}")
         write_whole(path, database.serialize())

@@ -1,8 +1,8 @@
 """The episode store: a folder of ordinary files.
 
     store/episodes/20261121/<id>.npz    one immutable file per episode
-    store/catalogue.db                  search, marks and deletions
-    store/marks.jsonl                   every change of marks and deletions once more, to rebuild the catalog from
+    store/catalogue.db                  search, marks, ratings (which rater watched what), deletions
+    store/marks.jsonl                   every change of marks, ratings and deletions once more, to rebuild the catalog
     store/snapshots/<name>.db           a frozen list of episodes and marks, for one training run
 
 An episode is safe once `append` returns. A process killed during an append loses at most that episode, and `reindex`
@@ -231,6 +231,20 @@ class EpisodeStore:
         """Marks that were not undone, by episode, rater and frame; of these episodes and this rater if given."""
         return self._catalog.marks(episodes, rater)
 
+    def add_ratings(self, ratings: Sequence[tuple[str, str]]) -> None:
+        """Records which rater watched which episode, (episode, rater); to leave no mark is a judgment, too.
+
+        Raises KeyError if the store has no such episode.
+        """
+        for episode in {episode for episode, _ in ratings}:
+            self._catalog.path(episode)
+        if ratings:
+            self._catalog.add_ratings(ratings)
+
+    def raters(self, episodes: Collection[str] | None = None) -> dict[str, tuple[str, ...]]:
+        """The raters that watched each of these episodes, sorted, with or without marking it. Leaves out others."""
+        return self._catalog.raters(episodes)
+
     def undo(self, mark: str) -> None:
         """Hides a mark; existing snapshots keep it. Raises KeyError for an unknown id."""
         self._catalog.undo_mark(mark)
@@ -245,9 +259,9 @@ class EpisodeStore:
         """
         chosen = where or EpisodeFilter()
         entries = self._catalog.entries(chosen)
-        marks = self._catalog.marks([entry.id for entry in entries])
+        ids = [entry.id for entry in entries]
         path = self.root / "snapshots" / f"{name}.db"
-        freeze(path, entries, marks, chosen, mix)
+        freeze(path, entries, self._catalog.marks(ids), self._catalog.raters(ids), chosen, mix)
         return Snapshot(path)
 
     def close(self) -> None:

@@ -65,6 +65,9 @@ class ObjectiveConfig:
     discount: float = 0.96  # per step
     # What follows at a time limit: the value of the last observation, or nothing, as at a true end.
     time_limits: Literal["bootstrap", "terminal"] = "bootstrap"
+    # Factor of every reward for the value and the policy; logged rewards and returns are unscaled. For worlds whose own
+    # returns are far from 1: the value's gradient grows with them, and drowns the policy's in the shared network.
+    reward_scale: float = 1.0
     rho_clip: float = 1.0
     c_clip: float = 1.0
     # Which ratios correct the policy gradients: the whole action's ("joint"), each head's own ("head"; design choice),
@@ -84,6 +87,8 @@ class ObjectiveConfig:
                 raise ValueError(f"{name} is at least 0, got {getattr(self, name)}")
         if self.words not in ("utterance", "step"):
             raise ValueError(f"words is one of utterance, step; got {self.words!r}")
+        if not self.reward_scale > 0:
+            raise ValueError(f"reward_scale is above 0, got {self.reward_scale}")
         if not self.value_factor > 0:
             raise ValueError(f"value_factor is above 0, got {self.value_factor}")
         if self.time_limits not in ("bootstrap", "terminal"):

@@ -98,7 +98,7 @@ def _trace(
         log_ratio = log_ratio + (head.log_ratio.mean(-1) if config.ratio == "action" else head.log_ratio.sum(-1))
     return vtrace(
         log_ratio=log_ratio,
-        reward=arrays["reward"],
+        reward=config.reward_scale * arrays["reward"],
         discount=discounts(last=arrays["last"], gamma=config.discount, truncated=truncated),
         value=output.value[:-1].detach(),
         bootstrap=output.value[-1].detach(),

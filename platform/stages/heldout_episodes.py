@@ -163,14 +163,17 @@ def read_heldout(
     vocabulary: Vocabulary,
     beat: ReportActivity = ignore_activity,
     cache_bytes: int = CACHE_BYTES,
+    *,
+    every_rater: bool = False,
 ) -> HeldOutEpisodes:
-    """Reads the readable ones of these episodes; calls `beat` before each."""
+    """Reads the readable ones of these episodes; calls `beat` before each. `every_rater`: see `EpisodeSource`."""
     role, clicks = world.spec.solver, Counter(mark.episode for mark in snapshot.marks(ids))
     metas, cache = list[EpisodeMeta](), EpisodeCache(cache_bytes)
 
     def read(episode: str) -> DecodedEpisode:
+        raters = snapshot.raters([episode])[episode] if every_rater else ()
         marks = snapshot.marks([episode])
-        return decode_for_role(snapshot.read(episode), role, marks=marks, world=world, cache=cache)
+        return decode_for_role(snapshot.read(episode), role, marks=marks, raters=raters, world=world, cache=cache)
 
     for number, episode in enumerate(iter_readable(snapshot, ids), 1):
         beat(f"reads held-out episode {number} of {len(ids)}")

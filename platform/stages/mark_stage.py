@@ -51,6 +51,9 @@ def _mark(run: Run) -> None:
         if not everything:
             verb = "collect" if run.round == 1 else "collect-agent"
             raise ValueError(f"{store.root} has no episodes to mark; type: {run.command(verb)}")
+        known = store.raters(ids)  # earlier versions recorded those with a mark only
+        lost = [(e, r) for r, e in everything if f"{r}/{e}" in watched and r not in known.get(e, ())]
+        store.add_ratings(lost)
         waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
         done = len(everything) - len(waiting)
         progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
@@ -66,6 +69,7 @@ def _mark(run: Run) -> None:
             marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
             clock.claim()
             store.add_marks(marks)
+            store.add_ratings([(episode.meta.id, rater) for rater, episode in seen])
             written.writelines(f"{rater}/{episode.meta.id}\n" for rater, episode in seen)
             written.flush()
             done += len(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from interplay.agent.network import Agent
@@ -26,7 +27,8 @@ SHOWN = {  # on the progress line, by kind of model
 def train_reward(run: Run) -> None:
     """Trains `runs/<name>/reward` or resumes it; does nothing if it is done.
 
-    Trains on the marked episodes of the split "train". During training it measures how well the model orders the
+    Trains on the marked episodes of the split "train"; with `reward.model=ar` also on those that raters left without a
+    mark. During training it measures how well the model orders the
     marked moments of held-out episodes; their marks are the true ones also with `reward.shuffle_marks`.
 
     Raises:
@@ -39,9 +41,11 @@ def train_reward(run: Run) -> None:
     if folder.finished_at(config.training.updates):
         return
     start = checkpoint_of(run, config.start)
-    snapshot = freeze_once(run, STAGE, EpisodeFilter(marked=True), "mark", config.dataset.mix)
+    # Where the model predicts marks, a rater that watched an episode and left none is an example, too.
+    rated = EpisodeFilter(marked=True) if config.model == "ibt" else EpisodeFilter(rated=True)
+    snapshot = freeze_once(run, STAGE, rated, "mark", config.dataset.mix)
     check_start_coverage(run, config.start, snapshot)
-    train_on = EpisodeFilter(split="train", marked=True)
+    train_on = replace(rated, split="train")
     agent, vocabulary = start_from(
         run, config.start, head="utility" if config.model == "ibt" else "marks", from_scratch=config.from_scratch
     )
@@ -51,10 +55,11 @@ def train_reward(run: Run) -> None:
             f"and this agent sees its previous action: set {STAGE}.augmentation.mirror=0, or "
             "agent.previous_action=false"
         )
-    ids = snapshot.select(EpisodeFilter(split="heldout", marked=True))[: config.heldout_episodes]
+    ids = snapshot.select(replace(rated, split="heldout"))[: config.heldout_episodes]
     with run.busy("reads held-out episodes") as beat:
         cache = config.dataset.cache_mb * 2**20
-        heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat, cache)
+        every = config.model == "ar"
+        heldout = read_heldout(snapshot, ids, run.make_world(), agent, vocabulary, beat, cache, every_rater=every)
     trainee = ImitationTrainee(
         agent=agent,
         vocabulary=vocabulary,

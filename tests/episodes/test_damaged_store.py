@@ -227,3 +227,18 @@ def used(root: Path) -> None:
             snapshot.marks()
         finally:
             snapshot.close()
+
+
+@pytest.mark.parametrize("lost", ["catalogue.db", "marks.jsonl"])
+def test_ratings_survive_the_loss_of_the_catalog_or_of_the_journal(sound: Path, tmp_path: Path, lost: str) -> None:
+    root = copy(sound, tmp_path)
+    with EpisodeStore(root) as store:
+        store.add_ratings([(episode, rater) for episode in store.ids() for rater in ("silent", "rater 1")])
+        raters = store.raters()
+        assert all("silent" in each for each in raters.values())
+    truncated(root / lost)
+    repair(root)
+    with EpisodeStore(root) as store:
+        assert store.raters() == raters
+        store.add_ratings([(store.ids()[0], "late")])
+        assert "late" in store.raters()[store.ids()[0]]

@@ -211,3 +211,16 @@ def test_the_cache_keeps_the_most_recently_used_within_its_budget() -> None:
     for name in ["0", "1", "0", "2", "0", "1", "3", "0"]:
         assert cache.get(name, decode) is episodes[name]
     assert asked == ["0", "1", "2", "1", "3", "0"]
+
+
+def test_raters_without_a_mark_are_listed_where_rated_episodes_are_read(snapshot: Snapshot) -> None:
+    with EpisodeStore(snapshot.root) as store:
+        store.add_ratings([(f"{3:028x}", "bob"), (f"{4:028x}", "bob")])
+        rated = store.snapshot("rated")
+    raters = {}
+    for where in (EpisodeFilter(rated=True), EpisodeFilter(marked=True)):
+        reader = LaneReader(rated, 1, seed=0, where=where, world=Corridor())
+        episodes = {window.episode.meta.id: window.episode for window in reader.next(0, 60)}
+        raters[where.rated] = {int(name, 16): each.marks for name, each in episodes.items()}
+    assert raters[True] == {3: {"ann": ((5, 1),), "bob": ()}, 4: {"bob": ()}}
+    assert raters[None] == {3: {"ann": ((5, 1),)}}

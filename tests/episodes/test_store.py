@@ -145,6 +145,47 @@ def test_marks_are_kept_by_rater_and_undone_softly(tmp_path: Path) -> None:
         store.add_marks([Mark("x", "ann", 0, 1)])
 
 
+def test_raters_without_a_mark_are_kept(tmp_path: Path) -> None:
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 8, 1)])
+    store.add_ratings([(ids[0], "bob"), (ids[1], "bob"), (ids[1], "ann"), (ids[1], "ann")])
+    expected = {ids[0]: ("ann", "bob"), ids[1]: ("ann", "bob")}
+    assert store.raters() == expected
+    assert store.raters([ids[1], ids[2]]) == {ids[1]: ("ann", "bob")}
+    assert store.ids(marked=True) == [ids[0]]
+    assert [entry.id for entry in store.entries(EpisodeFilter(rated=True))] == ids[:2]
+    assert [entry.id for entry in store.entries(EpisodeFilter(rated=False))] == ids[2:]
+    with pytest.raises(KeyError, match="no episode"):
+        store.add_ratings([("x", "ann")])
+    snapshot = store.snapshot("rated", EpisodeFilter(rated=True))
+    store.add_ratings([(ids[0], "eve")])
+    store.close()
+    assert (snapshot.ids, snapshot.raters()) == (tuple(ids[:2]), expected)
+    assert snapshot.raters([ids[1]]) == {ids[1]: ("ann", "bob")}
+    with EpisodeStore(tmp_path) as again:
+        assert again.raters() == {**expected, ids[0]: ("ann", "bob", "eve")}
+
+
+def test_stores_and_snapshots_of_before_ratings_are_read(tmp_path: Path) -> None:
+    """Their raters are those who left a mark; a store without others writes the same snapshots as before."""
+    store, ids = filled(tmp_path)
+    store.add_marks([Mark(ids[0], "ann", 8, 1)])
+    snapshot = store.snapshot("first")
+    store.close()
+    with sqlite3.connect(tmp_path / "catalogue.db") as database:
+        database.execute("DROP TABLE ratings")
+    database.close()
+    with sqlite3.connect(snapshot.path) as database:
+        assert not database.execute("SELECT * FROM sqlite_master WHERE name = 'ratings'").fetchall()
+    database.close()
+    assert snapshot.raters() == {ids[0]: ("ann",)}
+    assert snapshot.select(EpisodeFilter(rated=True)) == [ids[0]]
+    with EpisodeStore(tmp_path) as again:
+        assert again.raters() == {ids[0]: ("ann",)}
+        again.add_ratings([(ids[1], "bob")])
+        assert again.snapshot("second").raters() == {ids[0]: ("ann",), ids[1]: ("bob",)}
+
+
 def test_everything_is_there_after_reopening(tmp_path: Path) -> None:
     store, ids = filled(tmp_path)
     store.add_marks([Mark(ids[0], "ann", 8, 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 from typing import Literal, get_args
@@ -136,3 +137,19 @@ def test_at_a_time_limit_the_value_of_the_last_row_follows(reading: Literal["boo
 def test_an_unknown_ratio_is_refused() -> None:
     with pytest.raises(ValueError, match="ratio is one of joint, head, action; got 'frame'"):
         ObjectiveConfig(ratio="frame")  # type: ignore[arg-type]
+
+
+def test_a_scaled_reward_is_that_reward_for_value_and_policy() -> None:
+    agent = tiny_agent(LineWorld())
+    plain, scaled = rollout(agent), rollout(agent)
+    scaled.arrays["reward"] = scaled.arrays["reward"] / 4
+    rewards = scaled.arrays["reward"].copy()
+    metrics = [
+        learner_of(copy.deepcopy(agent), LearnerConfig(ObjectiveConfig(reward_scale=scale))).update(
+            demonstrated=None, rollout=unroll
+        )
+        for scale, unroll in ((1.0, plain), (4.0, scaled), (1.0, scaled))
+    ]
+    assert metrics[0] == metrics[1]
+    assert metrics[2]["value"] != metrics[0]["value"] and metrics[2]["movement_policy"] != metrics[0]["movement_policy"]
+    np.testing.assert_array_equal(scaled.arrays["reward"], rewards)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from test_pipeline import METRICS, PAGE
 from test_resume import LOGGED, same_runs, twenty
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
+from interplay.episodes.snapshot import Snapshot
 from interplay.stages.reward_source import reward_source
 
 AR = ("reward.model=ar", "reinforce.reward=ar")
@@ -33,6 +35,40 @@ def test_its_metrics_are_those_of_the_page(marked: Path) -> None:
             for name in re.findall(r"`([\w/]+)`", names)}  # fmt: skip
     logged = {name for row in rows(marked / "run" / "reward" / "metrics.jsonl") for name in row}
     assert told <= logged and not any(name.startswith("ibt") for name in logged)
+
+
+def test_raters_who_leave_no_mark_are_its_data(
+    cloned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With raters that see nothing there are episodes without marks to predict, and no pairs to order."""
+    root = copied(cloned, tmp_path)
+    raters = ("mark.raters=[ann,bob]", "mark.rater.misses=1", "mark.rater.errors=0")
+    interplay("mark", tiny(root, *raters))
+    run = opened(tiny(root, *raters))
+    with run.store() as store:
+        assert not store.marks()
+        assert set(store.raters().values()) == {("ann", "bob")} and len(store.raters()) == len(store)
+    said = refused("reward", tiny(root, *raters), capsys)
+    assert "has no episodes for the stage 'reward'" in said
+    interplay("reward", tiny(root, *AR, *raters))
+    snapshot = Snapshot(run.snapshot_path("reward"))
+    assert set(snapshot.raters().values()) == {("ann", "bob")}
+    last = rows(root / "run" / "reward" / "metrics.jsonl")[-1]
+    assert last["marks_seen"] == 0 and last["marks_predicted"] < 0.5
+
+
+def test_a_run_of_before_ratings_gets_them_from_its_list_of_watched_episodes(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    interplay("mark", tiny(root, "mark.rater.misses=1"))
+    run = opened(tiny(root))
+    with run.store() as store:
+        rated = store.raters()
+    with sqlite3.connect(root / "run" / "store" / "catalogue.db") as database:
+        database.execute("DELETE FROM ratings")
+    database.close()
+    interplay("mark", tiny(root, "mark.rater.misses=1"))
+    with run.store() as store:
+        assert store.raters() == rated and rated
 
 
 @pytest.mark.parametrize("stage", ["reward", "reinforce"])
