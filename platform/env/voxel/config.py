@@ -27,6 +27,7 @@ class VoxelConfig:
     image: tuple[int, int] = (48, 64)  # (height, width) in pixels
     field_of_view: float = 80.0  # vertical, degrees
     compass: bool = True  # whether the vector has the sine and cosine of the compass
+    held: bool = True  # whether the vector has the color held, one-hot
     full_state: bool = False  # whether the vector has the position and the grid
 
     def __post_init__(self) -> None:

@@ -41,27 +41,26 @@ def observe(state: BuildState, start: Grid, target: Grid | None) -> VoxelFacts:
 
 def vector_length(config: VoxelConfig) -> int:
     """Length of the vector observation."""
-    length = 2 * len(COLORS) + 1 + 2 * config.compass
+    length = len(COLORS) * (1 + config.held) + 1 + 2 * config.compass
     return length + config.full_state * (3 + len(COLORS) * math.prod(SHAPE))
 
 
 def vector(state: BuildState, start: Grid, config: VoxelConfig) -> Float32Array:
     """The vector observation, float32.
 
-    Blocks used of each color / 4 (6; negative after breaking blocks of the start), the color held one-hot (6), pitch /
-    90; with `compass` its sine and cosine; with `full_state` position / 10 (3) and the grid one-hot (6 x 1089).
+    Blocks used of each color / 4 (6; negative after breaking blocks of the start), with `held` the color held one-hot
+    (6), pitch / 90; with `compass` its sine and cosine; with `full_state` position / 10 (3) and the grid one-hot
+    (6 x 1089).
     """
-    numbers = np.zeros(vector_length(config), np.float32)
-    colors = len(COLORS)
-    numbers[:colors] = (counts(state.grid) - counts(start)) / USED_SCALE
-    numbers[colors + state.body.held - 1] = 1.0
-    numbers[2 * colors] = state.body.pitch / 90.0
-    at = 2 * colors + 1
+    colors = range(1, len(COLORS) + 1)
+    parts = [(counts(state.grid) - counts(start)) / USED_SCALE]
+    if config.held:
+        parts.append(np.array([float(color == state.body.held) for color in colors]))
+    parts.append(np.array([state.body.pitch / 90.0]))
     if config.compass:
         angle = math.radians(state.body.compass)
-        numbers[at : at + 2] = math.sin(angle), math.cos(angle)
-        at += 2
+        parts.append(np.array([math.sin(angle), math.cos(angle)]))
     if config.full_state:
-        numbers[at : at + 3] = np.array(state.body.position) / POSITION_SCALE
-        numbers[at + 3 :] = (state.grid.ravel() == np.arange(1, colors + 1)[:, None]).ravel()
-    return numbers
+        parts.append(np.array(state.body.position) / POSITION_SCALE)
+        parts.append((state.grid.ravel() == np.array(colors)[:, None]).ravel().astype(np.float64))
+    return np.concatenate(parts, dtype=np.float32)
