@@ -239,7 +239,9 @@ def _studio(config: Config) -> int:
     env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
     if env is None:
         env = _open(config).config.env
-    served = ServedRun(root, env, config.run.seed, config.studio)
+    world = Run(root, replace(config, env=env)).make_world()
+    served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
+    world.close()
     sys.stdout.flush()
     os.execv(sys.executable, server.command(served))
 

@@ -107,6 +107,14 @@ class EpisodeCatalog:
         with self._reading() as database:
             return read_entries(database, wanted)
 
+    def entry(self, episode: str) -> CatalogEntry | None:
+        """The index entry of one episode that is not deleted."""
+        condition = "id = ? AND id NOT IN (SELECT episode FROM deleted)"
+        if not self._rows(f"SELECT 1 FROM episodes WHERE {condition}", [episode]):
+            return None
+        with self._reading() as database:
+            return read_entries(database, [episode])[0]
+
     def count(self) -> int:
         """The number of episodes that are not deleted."""
         return int(self._rows("SELECT count(*) FROM episodes WHERE id NOT IN (SELECT episode FROM deleted)")[0][0])
@@ -163,6 +171,18 @@ class EpisodeCatalog:
         """The raters that watched each episode, with or without marking it."""
         with self._reading() as database:
             return read_raters(database, episodes)
+
+    def erase_marks(self, rater: str) -> None:
+        """Deletes the marks of a rater, so that no byte of them stays in the catalog or in the journal."""
+        with self._reading() as database:
+            database.execute("PRAGMA secure_delete = ON")
+        with self._writing() as database:
+            for table in ("marks", "ratings"):
+                database.execute(f"DELETE FROM {table} WHERE rater = ?", [rater])
+            self._journal.replace(changes_of(database))
+        with self._reading() as database:
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def count_marks(self) -> int:
         """The number of marks, undone ones included."""

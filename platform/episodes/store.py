@@ -143,6 +143,13 @@ class EpisodeStore:
         """The catalog entries of the episodes that satisfy `where`, oldest first."""
         return self._catalog.entries(where or EpisodeFilter())
 
+    def entry(self, episode: str) -> CatalogEntry:
+        """The catalog entry of one episode. Raises KeyError if the store has none of this id."""
+        found = self._catalog.entry(episode)
+        if found is None:
+            raise KeyError(f"the store has no episode {episode!r}")
+        return found
+
     def __len__(self) -> int:
         if self._count is None:
             self._count = self._catalog.count()
@@ -248,6 +255,15 @@ class EpisodeStore:
     def undo(self, mark: str) -> None:
         """Hides a mark; existing snapshots keep it. Raises KeyError for an unknown id."""
         self._catalog.undo_mark(mark)
+
+    def erase_marks(self, rater: str) -> list[str]:
+        """Deletes every mark of a rater for good, from the catalog and its journal.
+
+        Returns the names of the snapshots that still hold some: snapshots never change.
+        """
+        self._catalog.erase_marks(rater)
+        paths = sorted((self.root / "snapshots").glob("*.db"))
+        return [path.stem for path in paths if Snapshot(path).marks(rater=rater)]
 
     def snapshot(
         self, name: str, where: EpisodeFilter | None = None, mix: Mapping[str, float] | None = None

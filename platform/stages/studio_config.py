@@ -37,6 +37,7 @@ class StudioConfig:
     behind_proxy: bool = False
     size: tuple[int, int] = (288, 384)  # height and width of pictures; the width follows the world's aspect
     quality: int = 85  # of JPEG, 1 to 100
+    films_gb: float = 20.0  # disk space of the pictures of recorded episodes, which are drawn again when they are gone
     limits: StudioLimits = field(default_factory=StudioLimits)
 
     def __post_init__(self) -> None:
@@ -70,6 +71,8 @@ class StudioConfig:
             wrong.append(f"studio.size is a height and a width between 48 and 1080 pixels, got {list(self.size)}")
         if not 1 <= self.quality <= 100:
             wrong.append(f"studio.quality is between 1 and 100, got {self.quality}")
+        if self.films_gb <= 0:
+            wrong.append(f"studio.films_gb is above 0, got {self.films_gb}")
         if wrong:
             raise ValueError("; ".join(wrong))
 

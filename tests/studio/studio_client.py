@@ -21,7 +21,7 @@ def open_studio(
     root: Path, config: StudioConfig | None = None, env: dict[str, object] | None = None
 ) -> Iterator[StudioContext]:
     """A studio over the run in `root`, not listening anywhere."""
-    studio = StudioContext(ServedRun(root, env or {"name": "line"}, 1, config or StudioConfig()))
+    studio = StudioContext(ServedRun(root, env or {"name": "line"}, 30.0, 1, config or StudioConfig()))
     try:
         yield studio
     finally:
@@ -41,3 +41,12 @@ def logged_in(studio: StudioContext, *roles: str, person: str | None = None) -> 
     answer = client.post("/api/enter", json={"code": code})
     assert answer.status_code == 200, answer.text
     return client
+
+
+def agree_to(studio: StudioContext, client: TestClient, name: str = "marks") -> None:
+    """Agrees to the newest version of a study."""
+    study = studio.studies.find(name)
+    assert study is not None
+    agreed = {"version": study.consent.version, "ticked": list(study.consent.must)}
+    answer = client.post(f"/api/studies/{name}/consent", json=agreed)
+    assert answer.status_code == 200, answer.text

@@ -28,7 +28,7 @@ class StartedStudio:
 @contextmanager
 def started(root: Path, env: dict[str, object], config: StudioConfig | None = None) -> Iterator[StartedStudio]:
     """A studio on a free port, without the `interplay` command."""
-    served = ServedRun(root, env, 1, replace(config or StudioConfig(), port=0))
+    served = ServedRun(root, env, 30.0, 1, replace(config or StudioConfig(), port=0))
     with running(command(served)) as studio:
         yield studio
 

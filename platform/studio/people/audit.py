@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from interplay.core.files import JsonLines
+from interplay.core.files import JsonLines, write_whole
+
+FORGOTTEN = "someone"  # in place of the pseudonym of a person that was deleted
 
 
 class AuditLog:
-    """Lines that are only ever appended, by several threads. Codes and texts of people are not written."""
+    """Lines that are appended by several threads. Neither codes nor what people type are written."""
 
     def __init__(self, path: Path) -> None:
         self._lines = JsonLines(path, key="time")
@@ -21,6 +24,13 @@ class AuditLog:
         """Appends an event of a person."""
         with self._lock:
             self._lines.append({"time": time.time(), "event": event, "person": person, **details})
+
+    def forget(self, person: str) -> None:
+        """Replaces a pseudonym in the log; the events stay."""
+        with self._lock:
+            rows = self._lines.read()
+            kept = [{**row, "person": FORGOTTEN} if row["person"] == person else row for row in rows]
+            write_whole(self._lines.path, "".join(json.dumps(row) + "\n" for row in kept))
 
     def newest(self, count: int) -> list[dict[str, Any]]:
         """The last events, the newest first."""

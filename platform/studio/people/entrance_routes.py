@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interplay.studio.people.invitation import LOGIN_SECONDS
-from interplay.studio.people.person import Person
-from interplay.studio.web.access import address_of, cookie_name, person_of, studio_of
+from interplay.studio.web.access import Someone, address_of, cookie_name, studio_of
 
 router = APIRouter(prefix="/api")
-Someone = Annotated[Person, Depends(person_of)]
 
 
 class Entrance(BaseModel):

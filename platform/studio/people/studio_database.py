@@ -32,8 +32,8 @@ CREATE TABLE assignments (id TEXT PRIMARY KEY, study TEXT NOT NULL, version INTE
     ended REAL);
 CREATE INDEX assignments_of ON assignments (person, study);
 CREATE INDEX assignments_to ON assignments (study, episode);
-CREATE TABLE shown (assignment TEXT NOT NULL, at REAL NOT NULL, what TEXT NOT NULL, details TEXT NOT NULL);
-CREATE INDEX shown_in ON shown (assignment);
+CREATE TABLE shown (assignment TEXT NOT NULL, mark TEXT NOT NULL, frame INTEGER NOT NULL, sign INTEGER NOT NULL,
+    utterance INTEGER, details TEXT NOT NULL, at REAL NOT NULL, undone REAL, PRIMARY KEY (assignment, mark));
 CREATE TABLE sessions (id TEXT PRIMARY KEY, study TEXT NOT NULL, version INTEGER NOT NULL, started REAL NOT NULL,
     ended REAL, outcome TEXT, episode TEXT, seats TEXT NOT NULL);
 CREATE TABLE checks (assignment TEXT PRIMARY KEY, person TEXT NOT NULL, study TEXT NOT NULL, kind TEXT NOT NULL,

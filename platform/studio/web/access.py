@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
-from fastapi import HTTPException
+from fastapi import Depends, HTTPException
 from starlette.requests import HTTPConnection
 
 from interplay.studio.people.person import Person
@@ -50,3 +51,9 @@ def address_of(connection: HTTPConnection) -> str:
         if nearest := forwarded.rpartition(",")[2].strip():
             return nearest
     return connection.client.host if connection.client else "unknown"
+
+
+Someone = Annotated[Person, Depends(person_of)]
+Rater = Annotated[Person, Depends(with_role("mark"))]
+Researcher = Annotated[Person, Depends(with_role("research"))]
+Adjudicator = Annotated[Person, Depends(with_role("adjudicate"))]

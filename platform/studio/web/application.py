@@ -11,14 +11,26 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from interplay.studio.people import entrance_routes
+from interplay.studio.films import film_routes
+from interplay.studio.marks import adjudication_routes, marking_routes
+from interplay.studio.people import entrance_routes, own_data_routes
+from interplay.studio.studies import desk_routes, study_routes
 from interplay.studio.web import page_routes
 from interplay.studio.web.security import SecurityMiddleware, own_origins
 from interplay.studio.web.studio_context import StudioContext
 
 logger = logging.getLogger(__name__)
 
-ROUTERS = (page_routes.router, entrance_routes.router)  # one of each folder
+ROUTERS = (
+    page_routes.router,
+    entrance_routes.router,
+    own_data_routes.router,
+    study_routes.router,
+    desk_routes.router,
+    marking_routes.router,
+    adjudication_routes.router,
+    film_routes.router,
+)
 
 
 def make_application(studio: StudioContext, port: int) -> FastAPI:

@@ -23,6 +23,11 @@ TYPES = {
 PAGES: Mapping[str, str] = {
     "/": "home.html",
     "/i": "enter.html",
+    "/consent": "consent.html",
+    "/mark": "mark.html",
+    "/data": "data.html",
+    "/desk/studies": "studies.html",
+    "/desk/quality": "quality.html",
 }
 
 router = APIRouter()

@@ -33,7 +33,7 @@ def read_command(arguments: Sequence[str]) -> ServedRun:
     (text,) = arguments
     given = json.loads(text)
     config = build_config(StudioConfig, given["config"], "studio")
-    return ServedRun(Path(given["root"]), given["env"], given["seed"], config)
+    return ServedRun(Path(given["root"]), given["env"], given["rate"], given["seed"], config)
 
 
 def serve(served: ServedRun) -> None:

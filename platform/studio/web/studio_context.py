@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
+from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.films.film_library import FilmLibrary, FilmSource
+from interplay.studio.marks.assignment import Assignments
+from interplay.studio.marks.check_results import CheckResults
+from interplay.studio.marks.mark_choice import MarkChoice
+from interplay.studio.marks.mark_keeper import MarkKeeper
+from interplay.studio.marks.standing import Progression
 from interplay.studio.people.audit import AuditLog
+from interplay.studio.people.consent import Consents
 from interplay.studio.people.invitation import Invitations, Logins
 from interplay.studio.people.person import RESEARCHER, ROLES, People
 from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study_folder import StudyFolder
 from interplay.studio.web.rate_limit import RateLimit
 
 RESEARCHER_CODE_SECONDS = 3600.0
 LOCK = ".lock"
+KEPT_METAS = 256  # episodes whose metadata stay in memory
 
 
 class StudioConflict(ValueError):
@@ -32,6 +46,7 @@ class ServedRun:
 
     root: Path
     env: Mapping[str, Any]
+    rate: float  # frames a second of its world
     seed: int
     config: StudioConfig
 
@@ -54,7 +69,20 @@ class StudioContext:
         self.logins = Logins(self.database, self.people)
         self.audit = AuditLog(served.folder / "audit.jsonl")
         self.store = EpisodeStore(served.root / "store")
-        limits = served.config.limits
+        self.consents = Consents(self.database)
+        self.studies = StudyFolder(served.folder / "studies", self.database)
+        self.assignments = Assignments(self.database)
+        self.keeper = MarkKeeper(self.database, self.store)
+        self.results = CheckResults(self.database)
+        self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng())
+        self.progression = Progression(self.consents, self.assignments, self.results, self.choice)
+        self.choosing = threading.Lock()
+        config = served.config
+        self.films = FilmLibrary(
+            served.folder / "films", height=config.size[0], quality=config.quality, limit_gb=config.films_gb
+        )
+        self._meta = lru_cache(KEPT_METAS)(lambda episode: self.store.read(episode).meta)
+        limits = config.limits
         self.entrances = RateLimit(limits.entrances_per_minute, seconds=60.0)
         self.marks_a_second = RateLimit(limits.marks_per_second, seconds=1.0)
 
@@ -63,8 +91,18 @@ class StudioContext:
         self.invitations.withdraw(RESEARCHER)
         return self.invitations.make(ROLES, seconds=RESEARCHER_CODE_SECONDS, person=RESEARCHER)
 
+    def meta(self, episode: str) -> EpisodeMeta:
+        """The metadata of an episode. Raises KeyError if the store does not list it."""
+        return self._meta(episode)
+
+    def film_source(self, episode: str) -> FilmSource:
+        """The file from which an episode's film is drawn. Raises KeyError if the store does not list it."""
+        entry = self.store.entry(episode)
+        return FilmSource(self.store.root / entry.path, entry.sha256)
+
     def close(self) -> None:
-        """Closes the database and the store, and releases the lock."""
+        """Ends the film process, closes the database and the store, and releases the lock."""
+        self.films.close()
         self.store.close()
         self.database.close()
         self._lock.close()

@@ -1,0 +1,79 @@
+"""One-to-one matching of the marks of two raters on one episode, by time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.arrays import Float64Array
+
+
+@dataclass(frozen=True)
+class MarkTrack:
+    """The marks of one rater on one episode, in the order of their times."""
+
+    seconds: Float64Array  # [n], ascending
+    signs: NDArray[np.int64]  # [n], +1 or -1
+
+    @classmethod
+    def of(cls, marks: Sequence[tuple[float, int]]) -> MarkTrack:
+        """A track of (seconds, sign) in any order."""
+        ordered = sorted(marks)
+        return cls(np.array([at for at, _ in ordered], np.float64), np.array([sign for _, sign in ordered], np.int64))
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def of_sign(self, sign: int) -> MarkTrack:
+        """The marks of one sign."""
+        kept = self.signs == sign
+        return MarkTrack(self.seconds[kept], self.signs[kept])
+
+    def shifted(self, seconds: float, length: float) -> MarkTrack:
+        """The track with all times moved, around the end of an episode of `length` seconds to its start."""
+        moved = (self.seconds + seconds) % length
+        order = np.argsort(moved, kind="stable")
+        return MarkTrack(moved[order], self.signs[order])
+
+
+def matched(ours: Float64Array, theirs: Float64Array, within: float) -> list[tuple[int, int]]:
+    """Pairs (index in ours, index in theirs) at most `within` seconds apart: most pairs, then least total distance.
+
+    Both arrays ascend. Some best matching has no crossing pairs, since uncrossing two pairs never adds distance, so
+    dynamic programming over prefixes finds one, in O(n m).
+    """
+    n, m = len(ours), len(theirs)
+    best = [[(0, 0.0)] * (m + 1) for _ in range(n + 1)]  # (pairs, -distance) of the first i and j marks
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            value = max(best[i - 1][j], best[i][j - 1])
+            distance = abs(float(ours[i - 1] - theirs[j - 1]))
+            if distance <= within:
+                count, less = best[i - 1][j - 1]
+                value = max(value, (count + 1, less - distance))
+            best[i][j] = value
+    pairs: list[tuple[int, int]] = []
+    i, j = n, m
+    while i and j:
+        if best[i][j] == best[i - 1][j]:
+            i -= 1
+        elif best[i][j] == best[i][j - 1]:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+    return pairs[::-1]
+
+
+def matched_of_same_sign(ours: MarkTrack, theirs: MarkTrack, within: float) -> int:
+    """The number of pairs of equal sign."""
+    return sum(len(matched(ours.of_sign(s).seconds, theirs.of_sign(s).seconds, within)) for s in (1, -1))
+
+
+def f1(ours: MarkTrack, theirs: MarkTrack, within: float) -> float:
+    """2 pairs / (marks of both), for pairs of equal sign; 1 where neither rater marked anything."""
+    total = len(ours) + len(theirs)
+    return 2 * matched_of_same_sign(ours, theirs, within) / total if total else 1.0

@@ -1,0 +1,160 @@
+"""Drawing of films: every frame of a recorded episode, by executing its recorded actions again.
+
+Stored are only the states at the rows (one for each step of F frames). Executed again from the recorded start, the
+actions give the frames between them. If the rows reached this way equal the recorded ones bit for bit, every frame is
+as it was played; otherwise the film shows the recorded rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import simplejpeg
+from numpy.typing import NDArray
+
+from interplay.env.arrays import Image
+from interplay.env.world import Start, World
+from interplay.episodes.decoded_episode import resimulate
+from interplay.episodes.episode import Episode
+
+STRIP_HEIGHT = 144
+FULL_EVERY = 2  # frames between two pictures of the full film; 1 where a step has an odd number of frames
+CHUNK = 32  # pictures in a pack of the full film
+
+
+@dataclass(frozen=True)
+class FilmPlan:
+    """What a film consists of: the strip, one picture a row, and the full film, in chunks.
+
+    A picture of number i shows frame i * every; `strip_every` is the number of frames in a step.
+    """
+
+    frames: int
+    rows: int
+    rate: float  # frames a second
+    strip_every: int
+    strip_size: tuple[int, int]  # height, width
+    exact: bool  # whether every frame is known, or only the rows
+    full_every: int
+    full_size: tuple[int, int]
+    full_pictures: int
+    chunk: int = CHUNK
+
+    @property
+    def chunks(self) -> int:
+        """The number of packs of the full film."""
+        return -(-self.full_pictures // self.chunk)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, and the number of chunks."""
+        return {**asdict(self), "chunks": self.chunks}
+
+
+class EpisodeFrames:
+    """The moments of an episode, as poses [frames + 1, P] or, in worlds without poses, as recorded pictures [rows]."""
+
+    def __init__(self, plan: FilmPlan, poses: NDArray[np.float32] | None, images: Sequence[Image]) -> None:
+        self.plan = plan
+        self.poses = poses
+        self.images = images
+
+
+def execute(world: World, episode: Episode, height: int) -> EpisodeFrames:
+    """Executes an episode again and returns its moments; `height` is that of the full film.
+
+    Raises:
+        ValueError: the world shows no pictures, or it is not the one that was recorded.
+    """
+    spec, meta = world.spec, episode.meta
+    if spec.image is None:
+        raise ValueError(f"episode {meta.id} was recorded in {spec.name}, which shows no pictures")
+    poses = _poses_of_frames(world, episode)
+    exact = poses is not None
+    images: list[Image] = []
+    if episode.poses is None:
+        images = [view[spec.solver].image for _, view, _ in resimulate(world, episode, (spec.solver,))]  # type: ignore[misc]
+    elif poses is None:
+        poses = episode.poses[:]
+    aspect = spec.image[1] / spec.image[0]
+    # The full film has a picture of every row's frame, so that one of the strip is replaced by that of the same frame.
+    every = FULL_EVERY if meta.frames_per_step % FULL_EVERY == 0 else 1
+    every = every if exact else meta.frames_per_step
+    plan = FilmPlan(
+        frames=meta.frames,
+        rows=meta.steps + 1,
+        rate=spec.frames_per_second,
+        strip_every=meta.frames_per_step,
+        strip_size=(STRIP_HEIGHT, round(STRIP_HEIGHT * aspect)),
+        exact=exact,
+        full_every=every,
+        full_size=(height, round(height * aspect)),
+        full_pictures=meta.frames // every + 1,
+    )
+    return EpisodeFrames(plan, poses, images)
+
+
+def _poses_of_frames(world: World, episode: Episode) -> NDArray[np.float32] | None:
+    """The poses of every frame, [frames + 1, P]; None if they are not those that were recorded."""
+    if episode.poses is None:
+        return None
+    recorded = episode.poses[:]
+    every = episode.meta.frames_per_step
+    said = {role: episode.said(role) for role in episode.actions}
+    world.reset(Start(state=episode.initial_state), observers=())
+    poses = np.empty((episode.meta.frames + 1, world.spec.poses), np.float32)
+    poses[0] = world.poses()
+    for frame in range(episode.meta.frames):
+        step, within = divmod(frame, every)
+        spoken = {role: text for role, texts in said.items() if within == 0 and (text := texts[step]) is not None}
+        try:
+            world.frame({role: rows[frame] for role, rows in episode.actions.items()}, spoken, observers=())
+        except NotImplementedError:
+            return None
+        poses[frame + 1] = world.poses()
+        if within == every - 1 and poses[frame + 1].tobytes() != recorded[step + 1].tobytes():
+            return None
+    return poses if poses[0].tobytes() == recorded[0].tobytes() else None
+
+
+class FilmDrawer:
+    """Draws packs of one episode at a time."""
+
+    def __init__(self, world: World, quality: int) -> None:
+        self._world = world
+        self._quality = quality
+        self._begun: tuple[str, Mapping[int, int]] | None = None
+
+    def strip(self, episode: Episode, moments: EpisodeFrames) -> list[bytes]:
+        """The JPEG of every row."""
+        plan = moments.plan
+        every = plan.strip_every if plan.exact else 1
+        return self._drawn(episode, moments, [row * every for row in range(plan.rows)], plan.strip_size)
+
+    def chunk(self, episode: Episode, moments: EpisodeFrames, number: int) -> list[bytes]:
+        """The JPEGs of a chunk of the full film."""
+        plan = moments.plan
+        if not 0 <= number < plan.chunks:
+            raise ValueError(f"the film has {plan.chunks} chunks, there is no chunk {number}")
+        first = number * plan.chunk
+        numbers = range(first, min(first + plan.chunk, plan.full_pictures))
+        every = plan.full_every if plan.exact else 1
+        return self._drawn(episode, moments, [index * every for index in numbers], plan.full_size)
+
+    def _drawn(
+        self, episode: Episode, moments: EpisodeFrames, indices: Sequence[int], size: tuple[int, int]
+    ) -> list[bytes]:
+        if moments.poses is None:
+            return [self._encoded(moments.images[index]) for index in indices]
+        self._world.reset(Start(state=episode.initial_state), observers=())
+        pictures = []
+        for index in indices:
+            self._world.show(moments.poses[index])
+            pictures.append(self._encoded(self._world.picture(self._world.spec.solver, *size)))
+        return pictures
+
+    def _encoded(self, picture: Image) -> bytes:
+        pixels = np.ascontiguousarray(picture)
+        return bytes(simplejpeg.encode_jpeg(pixels, quality=self._quality, colorspace="RGB", colorsubsampling="444"))

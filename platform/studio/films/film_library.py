@@ -1,0 +1,158 @@
+"""The films of the web process: packs from the cache on disk, drawn by the film process where they are missing."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from interplay.studio.web.framing import framed, receive
+
+GIGABYTE = 10**9
+ATTEMPTS = 2  # a request that ended the process twice is not made a third time
+
+
+class FilmFailed(RuntimeError):
+    """The film can't be drawn; the message says why."""
+
+
+@dataclass(frozen=True)
+class FilmSource:
+    """A recorded episode: its file, and the hash of its bytes."""
+
+    path: Path
+    sha256: str
+
+
+class FilmLibrary:
+    """Packs by episode. The oldest films go once all take more than `limit_gb`.
+
+    Its methods belong to the event loop of the web process; the film process starts with the first request.
+    """
+
+    def __init__(self, folder: Path, *, height: int, quality: int, limit_gb: float) -> None:
+        self._folder = folder
+        self._height = height
+        self._quality = quality
+        self._limit = limit_gb * GIGABYTE
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._waiting: dict[int, asyncio.Future[str]] = {}
+        self._drawing: dict[Path, asyncio.Task[None]] = {}
+        self._numbers = itertools.count()
+        self._starting = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
+
+    async def plan(self, source: FilmSource) -> Mapping[str, Any]:
+        """What the film consists of, as `FilmPlan.to_json` gives it."""
+        file = await self._made(source, "plan", "plan.json")
+        plan: dict[str, Any] = json.loads(await asyncio.to_thread(file.read_bytes))
+        return plan
+
+    async def pack(self, source: FilmSource, part: str | int) -> bytes:
+        """The strip ("strip") or a chunk of the full film (its number).
+
+        Raises:
+            FilmFailed: it can't be drawn.
+        """
+        file = await self._made(source, part, f"{part}.pack")
+        return await asyncio.to_thread(file.read_bytes)
+
+    def forget(self, source: FilmSource) -> None:
+        """Removes what is cached of an episode."""
+        shutil.rmtree(self._place(source), ignore_errors=True)
+
+    def close(self) -> None:
+        """Ends the film process."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._process is not None:
+            self._process.terminate()
+
+    def _place(self, source: FilmSource) -> Path:
+        return self._folder / f"{source.sha256[:32]}-{self._height}-{self._quality}"
+
+    async def _made(self, source: FilmSource, part: str | int, name: str) -> Path:
+        """The file of a part, drawn now if it is missing; requests for the same part wait for one drawing."""
+        file = self._place(source) / name
+        if file.exists():
+            os.utime(file.parent)
+            return file
+        if file not in self._drawing:
+            task = asyncio.create_task(self._draw(source, part))
+            self._drawing[file] = task
+            task.add_done_callback(lambda _: self._drawing.pop(file, None))
+        await asyncio.shield(self._drawing[file])
+        return file
+
+    async def _draw(self, source: FilmSource, part: str | int) -> None:
+        request = {"path": str(source.path), "folder": str(self._place(source)), "part": part}
+        for _ in range(ATTEMPTS):
+            try:
+                error = await self._ask(request)
+            except ConnectionError:
+                continue
+            if error:
+                raise FilmFailed(error)
+            await asyncio.to_thread(self._drop_oldest, self._place(source))
+            return
+        raise FilmFailed("the process that draws films ended while it drew this one")
+
+    async def _ask(self, request: Mapping[str, Any]) -> str:
+        """What is wrong, empty for nothing. Raises ConnectionError if the process ends before it answers."""
+        async with self._starting:
+            if self._process is None or self._process.poll() is not None or self._writer is None:
+                await self._start()
+        assert self._writer is not None
+        number = next(self._numbers)
+        self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._writer.write(framed({"id": number, **request}))
+        await self._writer.drain()
+        return await self._waiting[number]
+
+    async def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "interplay.studio.films.film_process",
+                    str(self._height),
+                    str(self._quality),
+                ],
+                stdin=theirs.fileno(),
+                start_new_session=True,  # Ctrl-C is for the web process, which then ends this one
+            )
+        reader, self._writer = await asyncio.open_connection(sock=ours)
+        self._reading = asyncio.create_task(self._read(reader))
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        while (answer := await receive(reader)) is not None:
+            self._waiting.pop(answer["id"]).set_result(answer.get("error", ""))
+        self._writer = None
+        for future in self._waiting.values():
+            future.set_exception(ConnectionError("the film process ended"))
+        self._waiting.clear()
+
+    def _drop_oldest(self, keep: Path) -> None:
+        films = sorted(
+            (film for film in self._folder.iterdir() if film.is_dir()), key=lambda film: film.stat().st_mtime
+        )
+        sizes = {film: sum(file.stat().st_size for file in film.iterdir()) for film in films}
+        total = sum(sizes.values())
+        for film in films:
+            if total <= self._limit:
+                return
+            if film != keep:
+                shutil.rmtree(film, ignore_errors=True)
+                total -= sizes[film]

@@ -1,0 +1,93 @@
+"""The process that draws films: `python -m interplay.studio.films.film_process`, its socket as standard input.
+
+It answers one request after another: {"id", "path", "folder", "part"} with `part` "plan", "strip" or the number of a
+chunk. What it draws it writes into `folder`, whole or not at all, and answers {"id"} or {"id", "error"}. It is given
+low priority, so that drawing ahead disturbs neither people nor training.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from interplay.core.files import write_whole
+from interplay.core.renamed_settings import with_current_names
+from interplay.env import registry
+from interplay.env.world import World
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, load
+from interplay.episodes.episode import Episode
+from interplay.studio.films.film_drawing import EpisodeFrames, FilmDrawer, execute
+from interplay.studio.films.film_pack import write_pack
+from interplay.studio.web.framing import framed, receive_blocking
+
+NICENESS = 10
+KEPT_EPISODES = 4  # whose moments stay in memory
+
+
+class FilmWorker:
+    """Draws what is asked; keeps the moments of the last episodes, which are costly to execute."""
+
+    def __init__(self, height: int, quality: int) -> None:
+        self._height = height
+        self._quality = quality
+        self._worlds: dict[str, World] = {}
+        self._moments: dict[str, tuple[Episode, EpisodeFrames]] = {}
+
+    def draw(self, path: Path, folder: Path, part: str | int) -> None:
+        """Writes `plan.json`, `strip.pack` or the pack of a chunk into `folder`."""
+        episode, moments = self._executed(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        if part == "plan":
+            write_whole(folder / "plan.json", json.dumps(moments.plan.to_json()), durable=False)
+            return
+        drawer = FilmDrawer(self._world(episode), self._quality)
+        pictures = drawer.strip(episode, moments) if part == "strip" else drawer.chunk(episode, moments, int(part))
+        write_whole(folder / f"{part}.pack", write_pack(pictures), durable=False)
+
+    def _executed(self, path: Path) -> tuple[Episode, EpisodeFrames]:
+        key = str(path)
+        if key not in self._moments:
+            episode = load(path)
+            self._moments[key] = (episode, execute(self._world(episode), episode, self._height))
+            while len(self._moments) > KEPT_EPISODES:
+                del self._moments[next(iter(self._moments))]
+        return self._moments[key]
+
+    def _world(self, episode: Episode) -> World:
+        """A world with the settings of the recording."""
+        meta = episode.meta
+        settings = {"name": meta.world, **with_current_names(meta.world_config, "env")}
+        key = json.dumps(settings, sort_keys=True, default=repr)
+        if key not in self._worlds:
+            name = settings.pop("name")
+            self._worlds[key] = registry.make(name, **settings)
+        return self._worlds[key]
+
+
+def serve_films(connection: socket.socket, worker: FilmWorker) -> None:
+    """Answers requests until the other side closes."""
+    while (request := receive_blocking(connection)) is not None:
+        answer: dict[str, Any] = {"id": request["id"]}
+        try:
+            worker.draw(Path(request["path"]), Path(request["folder"]), request["part"])
+        except (ValueError, OSError, DamagedEpisode, UnknownFormat) as error:
+            answer["error"] = str(error)
+        connection.sendall(framed(answer))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serves on the socket that is the process's standard input."""
+    height, quality = (int(argument) for argument in arguments)
+    os.nice(NICENESS)
+    with socket.socket(fileno=os.dup(0)) as connection:
+        serve_films(connection, FilmWorker(height, quality))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""Routes of quality: agreement of raters, and adjudication of the episodes on which they differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Literal
+
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import Field
+
+from interplay.episodes.episode import Mark
+from interplay.studio.marks import rater_quality
+from interplay.studio.marks.mark_choice import AGREED
+from interplay.studio.marks.marking_routes import UUID
+from interplay.studio.studies.study import Strict
+from interplay.studio.web.access import Adjudicator, Researcher, studio_of
+from interplay.studio.web.studio_context import StudioContext
+
+router = APIRouter(prefix="/api/quality")
+
+
+class AgreedMark(Strict):
+    """A mark of the adjudication, at a stored frame."""
+
+    id: str = Field(pattern=UUID)
+    frame: int = Field(ge=0)
+    sign: Literal[1, -1]
+
+
+class Verdict(Strict):
+    """All agreed marks of an episode; they replace those of an earlier adjudication."""
+
+    marks: tuple[AgreedMark, ...] = Field(max_length=400)
+
+
+@router.get("/raters")
+def raters(request: Request, _: Researcher) -> dict[str, Any]:
+    """Agreement of every pair of raters, and each rater's checks."""
+    studio = studio_of(request)
+    marks = _marks(studio)
+    metas = {episode: studio.meta(episode) for episode in marks}
+    checks = studio.database.rows(
+        "SELECT person, kind, count(*) AS n, sum(passed) AS passed FROM checks WHERE kind IN ('gold', 'swapped') "
+        "GROUP BY person, kind"
+    )
+    return {
+        "pairs": rater_quality.summary_of(marks, metas, studio.served.rate),
+        "checks": [dict(row) for row in checks],
+    }
+
+
+@router.get("/disputed")
+def disputed(request: Request, _: Adjudicator) -> dict[str, Any]:
+    """The episodes that several raters marked, the least agreed first."""
+    studio = studio_of(request)
+    marks = _marks(studio)
+    metas = {episode: studio.meta(episode) for episode in marks}
+    found = rater_quality.disputed(marks, metas, studio.served.rate)
+    golds = studio.choice.golds()
+    return {"episodes": [{"episode": name, "f1": round(share, 3), "agreed": name in golds} for name, share in found]}
+
+
+@router.get("/episodes/{episode}")
+def lanes(episode: str, request: Request, _: Adjudicator) -> dict[str, Any]:
+    """The marks of every rater of an episode, and its dialogue."""
+    studio = studio_of(request)
+    try:
+        meta = studio.meta(episode)
+    except KeyError as error:
+        raise HTTPException(404, "there is no such recording") from error
+    by_rater: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for mark in studio.store.marks([episode]):
+        by_rater[mark.rater].append({"id": mark.id, "frame": mark.frame, "sign": mark.sign})
+    spoken = [{"frame": max(0, each.frame), "role": each.role, "text": each.text} for each in meta.utterances]
+    return {
+        "frames": meta.frames,
+        "frames_per_step": meta.frames_per_step,
+        "dialogue": spoken,
+        "lanes": [{"rater": rater, "marks": marks} for rater, marks in sorted(by_rater.items())],
+    }
+
+
+@router.post("/episodes/{episode}/agreed")
+def agree(episode: str, verdict: Verdict, request: Request, person: Adjudicator) -> dict[str, Any]:
+    """Keeps the adjudicated marks as those of `agreed:p-...`; the raters' own stay. The episode becomes a gold."""
+    studio = studio_of(request)
+    try:
+        meta = studio.meta(episode)
+    except KeyError as error:
+        raise HTTPException(404, "there is no such recording") from error
+    if any(mark.frame >= meta.frames for mark in verdict.marks):
+        raise HTTPException(422, f"marks lie at frames 0 to {meta.frames - 1}")
+    wanted = {mark.id for mark in verdict.marks}
+    for earlier in studio.store.marks([episode]):
+        if earlier.rater.startswith(AGREED) and earlier.id not in wanted:
+            studio.store.undo(earlier.id)
+    rater = f"{AGREED}{person.id}"
+    studio.store.add_marks([Mark(episode, rater, mark.frame, mark.sign, id=mark.id) for mark in verdict.marks])
+    studio.audit.note("gold", person.id, episode=episode, marks=len(verdict.marks))
+    return {"marks": len(verdict.marks)}
+
+
+def _marks(studio: StudioContext) -> dict[str, list[Mark]]:
+    """All marks by episode."""
+    found: dict[str, list[Mark]] = defaultdict(list)
+    known = set(studio.store.ids())
+    for mark in studio.store.marks():
+        if mark.episode in known:
+            found[mark.episode].append(mark)
+    return dict(found)

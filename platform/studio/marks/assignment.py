@@ -1,0 +1,125 @@
+"""Assignments: which episode a person was given to mark, why, and how it ended."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from interplay.studio.people.studio_database import StudioDatabase
+
+LEASE_SECONDS = 2 * 3600.0  # after which another person may be given the episode; marks stay
+
+# `mark`: an ordinary item. `gold`: one with adjudicated marks. `swapped`: with another request. `qualify`: a gold of
+# the qualification. `practice`: one whose answers are shown.
+ItemKind = Literal["mark", "gold", "swapped", "qualify", "practice"]
+KEPT_IN_STORE = ("mark", "gold")  # kinds whose marks train the reward model
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The episode that a person is to be given: by which rule, its score under it, and its probability."""
+
+    episode: str
+    kind: ItemKind
+    rule: str
+    probability: float
+    score: float | None = None
+    request: str | None = None  # of a swapped item: the request that is shown
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A choice that was given to a person. `id` is all that the browser sees of it."""
+
+    id: str
+    study: str
+    version: int
+    person: str
+    episode: str
+    kind: ItemKind
+    request: str | None
+    state: str  # open, finished, skipped, unusable
+    created: float
+    ended: float | None
+
+
+class Assignments:
+    """The assignments of `studio.db`."""
+
+    def __init__(self, database: StudioDatabase) -> None:
+        self._database = database
+
+    def give(self, person: str, study: str, version: int, choice: Choice) -> Assignment:
+        """Gives a person an item."""
+        name, now = secrets.token_hex(8), time.time()
+        self._database.write(
+            "INSERT INTO assignments (id, study, version, person, episode, kind, request, rule, score, probability, "
+            "created, expires, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')",
+            *(name, study, version, person, choice.episode, choice.kind, choice.request, choice.rule, choice.score),
+            *(choice.probability, now, now + LEASE_SECONDS),
+        )
+        return Assignment(name, study, version, person, choice.episode, choice.kind, choice.request, "open", now, None)
+
+    def find(self, name: str, person: str) -> Assignment | None:
+        """An assignment of this person."""
+        rows = self._database.rows("SELECT * FROM assignments WHERE id = ? AND person = ?", name, person)
+        return _assignment(rows[0]) if rows else None
+
+    def open_one(self, person: str, study: str) -> Assignment | None:
+        """What the person has not ended yet; its lease begins again."""
+        rows = self._database.rows(
+            "SELECT * FROM assignments WHERE person = ? AND study = ? AND state = 'open' ORDER BY created",
+            person,
+            study,
+        )
+        if not rows:
+            return None
+        self._database.write(
+            "UPDATE assignments SET expires = ? WHERE id = ?", time.time() + LEASE_SECONDS, rows[0]["id"]
+        )
+        return _assignment(rows[0])
+
+    def end(self, name: str, state: str, reason: str = "") -> None:
+        """Ends an open assignment; one that has ended stays as it ended."""
+        self._database.write(
+            "UPDATE assignments SET state = ?, reason = ?, ended = ? WHERE id = ? AND state = 'open'",
+            *(state, reason, time.time(), name),
+        )
+
+    def of_person(self, person: str, study: str) -> list[Assignment]:
+        """Everything that a person was given in a study, oldest first."""
+        rows = self._database.rows(
+            "SELECT * FROM assignments WHERE person = ? AND study = ? ORDER BY created", person, study
+        )
+        return [_assignment(row) for row in rows]
+
+    def taken(self, study: str) -> Counter[str]:
+        """By episode, the number of people that have marked it in a study or are doing so."""
+        rows = self._database.rows(
+            "SELECT episode, count(DISTINCT person) AS people FROM assignments WHERE study = ? AND kind IN ('mark', "
+            "'gold') AND (state = 'finished' OR (state = 'open' AND expires > ?)) GROUP BY episode",
+            *(study, time.time()),
+        )
+        return Counter({row["episode"]: row["people"] for row in rows})
+
+    def unusable(self, study: str) -> set[str]:
+        """The episodes that someone called unusable."""
+        rows = self._database.rows(
+            "SELECT DISTINCT episode FROM assignments WHERE study = ? AND state = 'unusable'", study
+        )
+        return {row["episode"] for row in rows}
+
+    def finished(self, study: str) -> int:
+        """The number of ordinary items that were finished."""
+        rows = self._database.rows(
+            "SELECT count(*) AS n FROM assignments WHERE study = ? AND state = 'finished' AND kind IN ('mark', 'gold')",
+            study,
+        )
+        return int(rows[0]["n"])
+
+
+def _assignment(row: Any) -> Assignment:
+    return Assignment(*(row[field] for field in Assignment.__dataclass_fields__))

@@ -1,0 +1,67 @@
+"""Results of checks: a rater's marks against adjudicated ones, and marks of progress for a request never made."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.evaluation.agreement import WITHIN_SECONDS
+from interplay.evaluation.mark_matching import MarkTrack, f1, matched
+from interplay.studio.marks.assignment import Assignment
+from interplay.studio.marks.mark_keeper import PlacedMark, stored_frame
+from interplay.studio.people.studio_database import StudioDatabase
+
+PASSED_F1 = 0.5  # of a single gold
+
+
+def track_of(meta: EpisodeMeta, marks: Sequence[PlacedMark], rate: float) -> MarkTrack:
+    """The marks of a rater in seconds."""
+    return MarkTrack.of([(stored_frame(meta, mark) / rate, mark.sign) for mark in marks])
+
+
+def stored_track(marks: Sequence[Mark], rate: float) -> MarkTrack:
+    """Stored marks in seconds."""
+    return MarkTrack.of([(mark.frame / rate, mark.sign) for mark in marks])
+
+
+def gold_result(ours: MarkTrack, gold: MarkTrack) -> dict[str, Any]:
+    """Agreement with a gold: F1, marks that match in time with the wrong sign, and each mark of the gold with ours."""
+    pairs = matched(gold.seconds, ours.seconds, WITHIN_SECONDS)
+    wrong = sum(int(gold.signs[i] != ours.signs[j]) for i, j in pairs)
+    found = dict(pairs)
+    answers = [
+        {
+            "seconds": float(at),
+            "sign": int(sign),
+            "late": round(float(ours.seconds[found[i]] - at), 2) if i in found else None,
+            "right": i in found and int(ours.signs[found[i]]) == int(sign),
+        }
+        for i, (at, sign) in enumerate(zip(gold.seconds, gold.signs, strict=True))
+    ]
+    return {"f1": round(f1(ours, gold, WITHIN_SECONDS), 3), "wrong_signs": wrong, "answers": answers}
+
+
+class CheckResults:
+    """The table `checks`: one row for each gold, swapped or qualifying item that was finished."""
+
+    def __init__(self, database: StudioDatabase) -> None:
+        self._database = database
+
+    def keep(self, given: Assignment, *, passed: bool, result: dict[str, Any]) -> None:
+        """Keeps the result of an assignment."""
+        self._database.write(
+            "INSERT OR REPLACE INTO checks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(given.id, given.person, given.study, given.kind, passed, json.dumps(result), time.time()),
+        )
+
+    def of_person(self, person: str, study: str, *kinds: str) -> list[dict[str, Any]]:
+        """The results of these kinds, oldest first, with `passed` and `kind`."""
+        marks = ", ".join("?" for _ in kinds)
+        rows = self._database.rows(
+            f"SELECT * FROM checks WHERE person = ? AND study = ? AND kind IN ({marks}) ORDER BY at",
+            *(person, study, *kinds),
+        )
+        return [{**json.loads(row["result"]), "passed": bool(row["passed"]), "kind": row["kind"]} for row in rows]

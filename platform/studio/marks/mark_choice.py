@@ -1,0 +1,110 @@
+"""What to mark next: which episode a person is given, by the rule of the study, with checks mixed in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
+from interplay.episodes.store import EpisodeStore
+from interplay.studio.marks.assignment import Assignments, Choice
+from interplay.studio.studies.study import Study
+
+AGREED = "agreed:"  # rater of adjudicated marks: agreed:p-xxxxxx
+SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be exchanged
+SETTER = "setter"
+
+
+class MarkChoice:
+    """Chooses items of a study. `rng` is used for nothing else."""
+
+    def __init__(self, store: EpisodeStore, assignments: Assignments, rng: np.random.Generator) -> None:
+        self._store = store
+        self._assignments = assignments
+        self._rng = rng
+
+    def next(self, person: str, study: Study) -> Choice | None:
+        """The next item of a person; None if nothing is left for it.
+
+        Episodes that the person has had are not offered again, skipped ones included, nor those with enough raters, nor
+        those that someone called unusable.
+        """
+        had = self._assignments.of_person(person, study.name)
+        if study.most_episodes and sum(each.state == "finished" for each in had) >= study.most_episodes:
+            return None
+        taken = self._assignments.taken(study.name)
+        enough = bool(study.goal) and len(taken) >= study.goal  # then only further raters of these are wanted
+        hidden = {each.episode for each in had} | self._assignments.unusable(study.name)
+        entries = [entry for entry in self.episodes(study) if entry.id not in hidden]
+        chance = float(self._rng.random())
+        if chance < study.checks.gold_share and (gold := self._gold(study, hidden)) is not None:
+            return gold
+        wanted = [e for e in entries if taken[e.id] < study.raters and (taken[e.id] or not enough)]
+        if not wanted:
+            return None
+        if study.checks.gold_share <= chance < study.checks.gold_share + study.checks.swapped_share:
+            swapped = self._swapped(study, wanted)
+            if swapped is not None:
+                return swapped
+        return self._ordered(study, wanted, taken)
+
+    def episodes(self, study: Study) -> list[CatalogEntry]:
+        """The episodes that a study is about."""
+        chosen = study.episodes
+        kinds: Mapping[str, tuple[str, ...]] = {"solver": chosen.solver} if chosen.solver else {}
+        return self._store.entries(
+            EpisodeFilter(split=chosen.split, round=chosen.round, kinds=kinds, tasks=chosen.tasks)
+        )
+
+    def golds(self) -> set[str]:
+        """The episodes with adjudicated marks."""
+        return {mark.episode for mark in self._store.marks() if mark.rater.startswith(AGREED)}
+
+    def _ordered(self, study: Study, wanted: Sequence[CatalogEntry], taken: Counter[str]) -> Choice:
+        """One of the episodes by the study's order; those that others have begun come first."""
+        most = max(taken[entry.id] for entry in wanted)
+        begun = [entry for entry in wanted if taken[entry.id] == most]
+        if study.order == "random" or self._rng.random() < study.random_share:
+            entry = begun[int(self._rng.integers(len(begun)))]
+            share = 1.0 if study.order == "random" else study.random_share
+            return Choice(entry.id, "mark", "random", share / len(begun))
+        if study.order == "newest":
+            entry = max(begun, key=lambda each: each.created)
+            return Choice(entry.id, "mark", "newest", 1 - study.random_share, entry.created)
+        return self._stratified(study, begun)
+
+    def _stratified(self, study: Study, entries: Sequence[CatalogEntry]) -> Choice:
+        """An episode of the kind of task that was marked least so far."""
+        kinds = {entry.id: entry.task_kinds[0] if entry.task_kinds else "" for entry in self.episodes(study)}
+        done = self._assignments.taken(study.name)
+        marked = Counter(kinds[episode] for episode in done.elements() if episode in kinds)
+        least = min(marked[kinds[entry.id]] for entry in entries)
+        rarest = [entry for entry in entries if marked[kinds[entry.id]] == least]
+        entry = rarest[int(self._rng.integers(len(rarest)))]
+        return Choice(entry.id, "mark", "stratified", (1 - study.random_share) / len(rarest), float(least))
+
+    def _gold(self, study: Study, hidden: set[str]) -> Choice | None:
+        qualifying = {*study.qualification.golds, *study.qualification.practice}
+        left = sorted(self.golds() - hidden - qualifying)
+        if not left:
+            return None
+        return Choice(left[int(self._rng.integers(len(left)))], "gold", "gold", study.checks.gold_share / len(left))
+
+    def _swapped(self, study: Study, wanted: Sequence[CatalogEntry]) -> Choice | None:
+        """An episode with one request, shown with that of another episode."""
+        order = self._rng.permutation(len(wanted))[:SWAP_CANDIDATES]
+        asked = {wanted[index].id: requests(self._store, wanted[index].id) for index in order}
+        for episode, texts in asked.items():
+            others = sorted({text for other, found in asked.items() if other != episode for _, text in found})
+            if len(texts) == 1 and (others := [text for text in others if text != texts[0][1]]):
+                request = others[int(self._rng.integers(len(others)))]
+                return Choice(episode, "swapped", "swapped", study.checks.swapped_share / len(wanted), request=request)
+        return None
+
+
+def requests(store: EpisodeStore, episode: str) -> list[tuple[int, str]]:
+    """(number of the utterance, text) of what the setter said."""
+    spoken = store.read(episode).meta.utterances
+    return [(number, each.text) for number, each in enumerate(spoken) if each.role == SETTER]

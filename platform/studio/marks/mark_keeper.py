@@ -1,0 +1,97 @@
+"""Where marks of people go: those of ordinary items into the run's store, all of them with how they were set."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.episodes.store import EpisodeStore
+from interplay.studio.marks.assignment import KEPT_IN_STORE, Assignment
+from interplay.studio.people.studio_database import StudioDatabase
+
+
+class RefusedMark(ValueError):
+    """The mark does not fit its episode, or its id is taken by another mark."""
+
+
+@dataclass(frozen=True)
+class PlacedMark:
+    """A mark as a rater sees it: at the frame that was on screen, or on what the solver said."""
+
+    id: str
+    shown: int
+    sign: int
+    utterance: int | None  # number of the utterance in the episode; None: a mark of the moment
+
+
+class MarkKeeper:
+    """Adds and undoes marks. A mark is safe once a method returns; adding it again changes nothing."""
+
+    def __init__(self, database: StudioDatabase, store: EpisodeStore) -> None:
+        self._database = database
+        self._store = store
+
+    def add(self, given: Assignment, meta: EpisodeMeta, mark: PlacedMark, details: Mapping[str, Any]) -> None:
+        """Keeps a mark with the details of how it was set.
+
+        Raises:
+            RefusedMark: see there.
+        """
+        frame = stored_frame(meta, mark)
+        earlier = self._database.rows("SELECT assignment, frame, sign FROM shown WHERE mark = ?", mark.id)
+        if earlier:
+            if tuple(earlier[0]) != (given.id, mark.shown, mark.sign):
+                raise RefusedMark("the id of this mark belongs to another one")
+            return
+        if given.kind in KEPT_IN_STORE:
+            self._store.add_marks([Mark(given.episode, given.person, frame, mark.sign, id=mark.id)])
+            kept = {kept.id for kept in self._store.marks([given.episode], given.person)}
+            if mark.id not in kept:  # the store leaves an existing mark of the same id unchanged
+                raise RefusedMark("the id of this mark belongs to another one")
+        self._database.write(
+            "INSERT OR IGNORE INTO shown (assignment, mark, frame, sign, utterance, details, at) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(given.id, mark.id, mark.shown, mark.sign, mark.utterance, json.dumps(dict(details)), time.time()),
+        )
+
+    def undo(self, given: Assignment, mark: str) -> None:
+        """Hides a mark of this assignment. Raises KeyError if it has no such mark."""
+        rows = self._database.rows("SELECT undone FROM shown WHERE assignment = ? AND mark = ?", given.id, mark)
+        if not rows:
+            raise KeyError(f"there is no mark {mark!r} to undo")
+        if rows[0]["undone"] is None:
+            if given.kind in KEPT_IN_STORE:
+                self._store.undo(mark)
+            self._database.write(
+                "UPDATE shown SET undone = ? WHERE assignment = ? AND mark = ?", time.time(), given.id, mark
+            )
+
+    def marks(self, given: Assignment) -> list[PlacedMark]:
+        """The marks of an assignment that were not undone, in the order of their frames."""
+        rows = self._database.rows(
+            "SELECT mark, frame, sign, utterance FROM shown WHERE assignment = ? AND undone IS NULL ORDER BY frame, at",
+            given.id,
+        )
+        return [PlacedMark(row["mark"], row["frame"], row["sign"], row["utterance"]) for row in rows]
+
+
+def stored_frame(meta: EpisodeMeta, mark: PlacedMark) -> int:
+    """The frame at which a mark is stored: that before the one on screen, so that it lies at the first row showing it.
+
+    A mark on an utterance lies at the first row in which it is heard, whatever is on screen.
+
+    Raises:
+        RefusedMark: there is no such frame or utterance of the solver.
+    """
+    if not 0 <= mark.shown <= meta.frames:
+        raise RefusedMark(f"the episode has frames 0 to {meta.frames}, got {mark.shown}")
+    if mark.utterance is None:
+        return max(mark.shown - 1, 0)
+    if not 0 <= mark.utterance < len(meta.utterances):
+        raise RefusedMark(f"the episode has {len(meta.utterances)} utterances, got number {mark.utterance}")
+    spoken = meta.utterances[mark.utterance]
+    return min(spoken.frame + meta.frames_per_step, meta.frames) - 1

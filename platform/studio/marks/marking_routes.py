@@ -1,0 +1,201 @@
+"""Routes of marking: the next item, marks, undo, and the ends of an item."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import Field
+
+from interplay.episodes.episode import EpisodeMeta
+from interplay.studio.marks.assignment import KEPT_IN_STORE, Assignment
+from interplay.studio.marks.check_results import PASSED_F1, gold_result, stored_track, track_of
+from interplay.studio.marks.mark_choice import AGREED
+from interplay.studio.marks.mark_item import item_of, unsigned
+from interplay.studio.marks.mark_keeper import PlacedMark, RefusedMark
+from interplay.studio.marks.standing import StudyStanding
+from interplay.studio.people.person import Person
+from interplay.studio.studies.study import Strict, Study
+from interplay.studio.web.access import Rater, studio_of
+from interplay.studio.web.studio_context import StudioContext
+
+router = APIRouter(prefix="/api")
+SOLVER = "solver"
+UUID = r"^[0-9a-f]{32}$"
+
+
+class GivenMark(Strict):
+    """A mark as the page sends it, with how it was set."""
+
+    id: str = Field(pattern=UUID)
+    frame: int = Field(ge=0, le=10_000_000)  # the frame on screen
+    sign: Literal[1, -1]
+    utterance: int | None = Field(default=None, ge=0, le=100_000)
+    by: Literal["key", "click"] = "click"
+    playing: bool = False
+    speed: float = Field(default=1.0, ge=0, le=16)
+    seen: int = Field(default=0, ge=0, le=10_000_000)  # different pictures really shown so far
+
+
+class Undone(Strict):
+    """The mark to hide."""
+
+    mark: str = Field(pattern=UUID)
+
+
+class Finish(Strict):
+    """`confirmed`: the rater was asked about utterances without a sign. `seen`: pictures really shown."""
+
+    confirmed: bool = False
+    seen: int = Field(default=0, ge=0, le=10_000_000)
+
+
+class Unusable(Strict):
+    """Why an episode can't be marked."""
+
+    reason: str = Field(min_length=1, max_length=300)
+
+
+def study_named(studio: StudioContext, name: str) -> Study:
+    """The newest version of a study; 404 for an unknown name."""
+    study = studio.studies.find(name)
+    if study is None or study.kind != "mark":
+        raise HTTPException(404, "there is no such study")
+    return study
+
+
+@router.post("/mark/{study}/next")
+def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
+    """What the person has not ended yet, or its next item, or how the study ended for it."""
+    studio = studio_of(request)
+    wanted = study_named(studio, study)
+    standing = studio.progression.standing(person, wanted)
+    if standing.stage in ("consent", "over"):
+        return {"item": None, "standing": standing.to_json(wanted)}
+    with studio.choosing:  # two requests must not be given the same choice twice
+        given = studio.assignments.open_one(person.id, study)
+        if given is None:
+            choice = studio.progression.next(person, wanted, standing)
+            if choice is None:
+                over = StudyStanding("over", outcome="complete")
+                return {"item": None, "standing": over.to_json(wanted)}
+            given = studio.assignments.give(person.id, study, wanted.version, choice)
+    had = studio.assignments.of_person(person.id, study)
+    return {
+        "item": item_of(given, _meta(studio, given), studio.keeper.marks(given)),
+        "standing": standing.to_json(wanted),
+        "finished": sum(each.state == "finished" for each in had if each.kind not in ("practice", "qualify")),
+        "most": wanted.most_episodes,
+    }
+
+
+@router.post("/items/{item}/marks")
+def add_mark(item: str, mark: GivenMark, request: Request, person: Rater) -> dict[str, Any]:
+    """Keeps a mark; the answer is the promise that it is safe. Sending it again changes nothing."""
+    studio = studio_of(request)
+    if not studio.marks_a_second.allows(person.id):
+        raise HTTPException(429, "too many marks a second; the page sends this one again")
+    given = own_item(studio, item, person)
+    placed = PlacedMark(mark.id, mark.frame, mark.sign, mark.utterance)
+    details = mark.model_dump(include={"by", "playing", "speed", "seen"})
+    try:
+        studio.keeper.add(given, _meta(studio, given), placed, details)
+    except RefusedMark as error:
+        raise HTTPException(409, str(error)) from error
+    return {"kept": mark.id}
+
+
+@router.post("/items/{item}/undo")
+def undo(item: str, undone: Undone, request: Request, person: Rater) -> dict[str, Any]:
+    """Hides a mark of this item."""
+    studio = studio_of(request)
+    try:
+        studio.keeper.undo(own_item(studio, item, person), undone.mark)
+    except KeyError as error:
+        raise HTTPException(404, "there is no such mark") from error
+    return {"undone": undone.mark}
+
+
+@router.post("/items/{item}/finish")
+def finish(item: str, how: Finish, request: Request, person: Rater) -> dict[str, Any]:
+    """Ends an item. Utterances without a sign are asked about once, by an answer without `finished`."""
+    studio = studio_of(request)
+    given = own_item(studio, item, person)
+    meta, marks = _meta(studio, given), studio.keeper.marks(given)
+    missing = unsigned(meta, marks, SOLVER)
+    if missing and not how.confirmed:
+        return {"finished": False, "unsigned": missing}
+    if given.kind in KEPT_IN_STORE:  # a recording without a mark was watched, too
+        studio.store.add_ratings([(given.episode, person.id)])
+    studio.assignments.end(given.id, "finished", f"seen {how.seen}")
+    result = _checked(studio, given, meta, marks) if given.state == "open" else None
+    shows_answers = given.kind == "practice"
+    return {"finished": True, "result": result if shows_answers else None}
+
+
+@router.post("/items/{item}/skip")
+def skip(item: str, request: Request, person: Rater) -> dict[str, Any]:
+    """Ends an item without a word; it is not offered to this person again."""
+    studio = studio_of(request)
+    studio.assignments.end(_skippable(studio, item, person).id, "skipped")
+    return {}
+
+
+@router.post("/items/{item}/unusable")
+def call_unusable(item: str, unusable: Unusable, request: Request, person: Rater) -> dict[str, Any]:
+    """Ends an item that can't be marked; no one else is offered its episode in this study."""
+    studio = studio_of(request)
+    studio.assignments.end(_skippable(studio, item, person).id, "unusable", unusable.reason)
+    return {}
+
+
+def own_item(studio: StudioContext, item: str, person: Person) -> Assignment:
+    """An item of this person; 404 for every other."""
+    given = studio.assignments.find(item, person.id)
+    if given is None:
+        raise HTTPException(404, "there is no such item")
+    return given
+
+
+def _skippable(studio: StudioContext, item: str, person: Person) -> Assignment:
+    given = own_item(studio, item, person)
+    if given.kind in ("practice", "qualify"):
+        raise HTTPException(409, "this one can't be left out")
+    return given
+
+
+def _meta(studio: StudioContext, given: Assignment) -> EpisodeMeta:
+    try:
+        return studio.meta(given.episode)
+    except KeyError as error:
+        raise HTTPException(410, "this recording is gone; skip it") from error
+
+
+def _checked(
+    studio: StudioContext, given: Assignment, meta: EpisodeMeta, marks: list[PlacedMark]
+) -> dict[str, Any] | None:
+    """The result of a check, kept; None for an ordinary item."""
+    if given.kind == "mark":
+        return None
+    if given.kind == "swapped":
+        wrong = sum(mark.sign > 0 for mark in marks)
+        studio.results.keep(given, passed=not wrong, result={"wrong": wrong})
+    else:
+        rate = studio.served.rate
+        agreed = [mark for mark in studio.store.marks([given.episode]) if mark.rater.startswith(AGREED)]
+        result = gold_result(track_of(meta, marks, rate), stored_track(agreed, rate))
+        studio.results.keep(given, passed=result["f1"] >= PASSED_F1 and not result["wrong_signs"], result=result)
+        if given.kind != "gold":
+            return result
+    _pause_if_careless(studio, given)
+    return None
+
+
+def _pause_if_careless(studio: StudioContext, given: Assignment) -> None:
+    study = studio.studies.find(given.study)
+    assert study is not None, "an assignment names a study"
+    results = studio.results.of_person(given.person, given.study, "gold", "swapped")
+    share = sum(result["passed"] for result in results) / len(results)
+    if len(results) >= study.checks.least_checks and share < study.checks.pause_below:
+        studio.people.pause(given.person, f"{len(results)} checks, {share:.0%} passed")
+        studio.audit.note("paused", given.person, study=given.study, passed=round(share, 2), checks=len(results))

@@ -1,0 +1,101 @@
+"""How far a person is in a study: consent, practice, qualification, items, and the outcome that ends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from interplay.studio.marks.assignment import Assignments, Choice
+from interplay.studio.marks.check_results import CheckResults
+from interplay.studio.marks.mark_choice import MarkChoice
+from interplay.studio.people.consent import Consents
+from interplay.studio.people.person import Person
+from interplay.studio.studies.study import Study
+
+StudyStage = Literal["consent", "practice", "qualify", "mark", "over"]
+
+
+@dataclass(frozen=True)
+class StudyStanding:
+    """The stage; with `over`, the outcome, or the reason for the pause."""
+
+    stage: StudyStage
+    outcome: str = ""  # complete, screened_out
+    paused: str = ""
+    tries_left: int = 0
+
+    def to_json(self, study: Study) -> dict[str, Any]:
+        """The standing with the study's code and way back for the outcome."""
+        return {
+            "stage": self.stage,
+            "outcome": self.outcome,
+            "paused": self.paused,
+            "code": study.codes.get(self.outcome, ""),
+            "address": study.addresses.get(self.outcome, ""),
+            "tries_left": self.tries_left,
+        }
+
+
+class Progression:
+    """Moves people through a study."""
+
+    def __init__(self, consents: Consents, assignments: Assignments, results: CheckResults, choice: MarkChoice) -> None:
+        self._consents = consents
+        self._assignments = assignments
+        self._results = results
+        self._choice = choice
+
+    def standing(self, person: Person, study: Study) -> StudyStanding:
+        """How far a person is, as far as it can be seen without choosing the next item."""
+        if not self._consents.given(person.id, study.name, study.consent.version):
+            return StudyStanding("consent")
+        if person.paused:
+            return StudyStanding("over", paused=person.paused)
+        if not study.open:
+            return StudyStanding("over", paused="closed")
+        qualification = study.qualification
+        had = self._assignments.of_person(person.id, study.name)
+        practiced = {each.episode for each in had if each.kind == "practice" and each.state == "finished"}
+        if set(qualification.practice) - practiced:
+            return StudyStanding("practice")
+        if qualification.golds:
+            tries = self.tries(person.id, study)
+            if not any(passed for passed, _ in tries):
+                complete = sum(len(results) == len(qualification.golds) for _, results in tries)
+                left = qualification.tries - complete
+                return (
+                    StudyStanding("qualify", tries_left=left)
+                    if left > 0
+                    else StudyStanding("over", outcome="screened_out")
+                )
+        return StudyStanding("mark")
+
+    def tries(self, person: str, study: Study) -> list[tuple[bool, list[dict[str, Any]]]]:
+        """The tries at the qualification: (passed, results of its golds); the last may be incomplete."""
+        results = self._results.of_person(person, study.name, "qualify")
+        size = len(study.qualification.golds)
+        tries = [results[start : start + size] for start in range(0, len(results), size)] if size else []
+        return [(self._passed(study, each), each) for each in tries]
+
+    def next(self, person: Person, study: Study, standing: StudyStanding) -> Choice | None:
+        """What a person is to be given at this standing; None if nothing is left."""
+        qualification = study.qualification
+        if standing.stage == "mark":
+            return self._choice.next(person.id, study)
+        had = self._assignments.of_person(person.id, study.name)
+        if standing.stage == "practice":
+            done = {each.episode for each in had if each.kind == "practice"}
+            left = [episode for episode in qualification.practice if episode not in done]
+            return Choice(left[0], "practice", "practice", 1.0) if left else None
+        if standing.stage == "qualify":
+            count = len(self._results.of_person(person.id, study.name, "qualify"))
+            return Choice(qualification.golds[count % len(qualification.golds)], "qualify", "qualify", 1.0)
+        return None
+
+    def _passed(self, study: Study, results: list[dict[str, Any]]) -> bool:
+        wanted = study.qualification
+        if len(results) < len(wanted.golds):
+            return False
+        agreement = sum(result["f1"] for result in results) / len(results)
+        wrong = sum(result["wrong_signs"] for result in results)
+        return bool(agreement >= wanted.least_agreement and wrong <= wanted.most_wrong_signs)

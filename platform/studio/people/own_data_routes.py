@@ -1,0 +1,92 @@
+"""Routes of a person's own data: what is kept, all of it as a file, and its deletion."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from interplay.studio.people.person import RESEARCHER
+from interplay.studio.studies.study import Strict
+from interplay.studio.web.access import Someone, cookie_name, studio_of
+from interplay.studio.web.studio_context import StudioContext
+
+router = APIRouter(prefix="/api/data")
+TABLES = ("identities", "logins", "consents", "assignments", "checks")  # rows by person
+
+
+class Deletion(Strict):
+    """The pseudonym once more, so that no one deletes by a slip."""
+
+    person: str
+
+
+@router.get("")
+def summary(request: Request, person: Someone) -> dict[str, Any]:
+    """How much is kept of the person."""
+    studio = studio_of(request)
+    given = studio.database.rows("SELECT state, created, ended FROM assignments WHERE person = ?", person.id)
+    consents = studio.database.rows("SELECT study, version, at FROM consents WHERE person = ?", person.id)
+    return {
+        "person": person.id,
+        "consents": [dict(row) for row in consents],
+        "marks": len(studio.store.marks(rater=person.id)),
+        "episodes": sum(row["state"] == "finished" for row in given),
+        "minutes": round(sum((row["ended"] or row["created"]) - row["created"] for row in given) / 60, 1),
+    }
+
+
+@router.get("/download")
+def download(request: Request, person: Someone) -> Response:
+    """Everything that is kept of the person, as one JSON file."""
+    studio = studio_of(request)
+    tables = {table: _rows(studio, table, person.id) for table in TABLES if table != "logins"}
+    shown = studio.database.rows(
+        "SELECT shown.* FROM shown JOIN assignments ON shown.assignment = assignments.id WHERE person = ?", person.id
+    )
+    marks = [vars(mark) for mark in studio.store.marks(rater=person.id)]
+    everything = {"person": person.id, **tables, "shown": [dict(row) for row in shown], "marks": marks}
+    name = f'attachment; filename="{person.id}.json"'
+    return Response(
+        json.dumps(everything, indent=1), media_type="application/json", headers={"Content-Disposition": name}
+    )
+
+
+@router.post("/delete")
+def delete(deletion: Deletion, request: Request, response: Response, person: Someone) -> dict[str, Any]:
+    """Deletes everything of the person for good, and logs out. Names the snapshots that a model learned from."""
+    studio = studio_of(request)
+    if deletion.person != person.id:
+        raise HTTPException(409, f"type {person.id} to delete what is yours")
+    if person.id == RESEARCHER:
+        raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
+    codes = {
+        study.name: study.codes["withdrew"]
+        for study in studio.studies.newest()
+        if "withdrew" in study.codes and studio.assignments.of_person(person.id, study.name)
+    }
+    kept_in = erase(studio, person.id)
+    response.delete_cookie(cookie_name(request))
+    return {"deleted": True, "kept_in": kept_in, "codes": codes}
+
+
+def erase(studio: StudioContext, person: str) -> list[str]:
+    """Deletes a person for good. Returns the snapshots that keep marks of it."""
+    kept_in = studio.store.erase_marks(person)
+    own = "SELECT id FROM assignments WHERE person = ?"
+    studio.database.erase(
+        [
+            (f"DELETE FROM shown WHERE assignment IN ({own})", (person,)),
+            *((f"DELETE FROM {table} WHERE person = ?", (person,)) for table in TABLES),
+            ("DELETE FROM people WHERE id = ?", (person,)),
+        ]
+    )
+    studio.audit.forget(person)
+    studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
+    return kept_in
+
+
+def _rows(studio: StudioContext, table: str, person: str) -> list[dict[str, Any]]:
+    return [dict(row) for row in studio.database.rows(f"SELECT * FROM {table} WHERE person = ?", person)]

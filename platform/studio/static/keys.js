@@ -1,0 +1,52 @@
+// Keys by action; every one can be changed, and the choice is kept with the person.
+
+export const DEFAULT_KEYS = {
+  plus: '+ j',
+  minus: '- k',
+  undo: 'z',
+  redo: 'Shift+z',
+  play: 'Space',
+  back: 'ArrowLeft',
+  forward: 'ArrowRight',
+  picture_back: ',',
+  picture_forward: '.',
+  far_back: 'Shift+ArrowLeft',
+  far_forward: 'Shift+ArrowRight',
+  faster: 'ArrowUp',
+  slower: 'ArrowDown',
+  mark_back: '[',
+  mark_forward: ']',
+  said_forward: 'n',
+  said_back: 'p',
+  earlier: 'Alt+ArrowLeft',
+  later: 'Alt+ArrowRight',
+  remove: 'Delete',
+  unusable: 'f',
+  skip: 's',
+  finish: 'Enter',
+};
+
+/** The name of a key press, as `Shift+z`. @param {KeyboardEvent} event */
+export function keyName(event) {
+  if (event.key === ' ') return 'Space';
+  const letter = event.key.length === 1;
+  const key = letter ? event.key.toLowerCase() : event.key;
+  const shift = event.shiftKey && (!letter || /[a-z]/.test(key)) ? 'Shift+' : '';
+  return `${event.altKey ? 'Alt+' : ''}${shift}${key}`;
+}
+
+/** Action by key. @param {Object<string, string>} chosen @returns {Map<string, string>} */
+export function actionsByKey(chosen) {
+  const found = new Map();
+  for (const [action, keys] of Object.entries({ ...DEFAULT_KEYS, ...chosen })) {
+    for (const key of keys.split(' ')) found.set(key, action);
+  }
+  return found;
+}
+
+const SIGNS = { ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', Delete: 'Del' };
+
+/** Keys as people read them. @param {string} keys */
+export function readable(keys) {
+  return keys.replace(/Arrow\w+|Delete/g, (name) => /** @type {any} */ (SIGNS)[name]).split(' ');
+}

@@ -1,0 +1,100 @@
+// What was marked stays here, across reloads and crashes, until the studio has acknowledged it.
+import { post, Refused } from './api.js';
+
+const NAME = 'interplay-outbox';
+const STORE = 'requests';
+const LONGEST_WAIT = 8000;
+
+/** @returns {Promise<IDBDatabase>} */
+function opened() {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(NAME, 1);
+    request.onupgradeneeded = () => request.result.createObjectStore(STORE, { autoIncrement: true });
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/** @param {IDBRequest} request @returns {Promise<any>} */
+const done = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+
+export class Outbox {
+  /**
+   * @param {string} person whose requests these are: another login of this browser keeps its own
+   * @param {(waiting: number, problem: string) => void} onChange
+   */
+  constructor(person, onChange) {
+    this.person = person;
+    this.onChange = onChange;
+    this.sending = false;
+    this.database = opened();
+    addEventListener('online', () => this.send());
+  }
+
+  /** @param {IDBTransactionMode} mode */
+  async store(mode) {
+    return (await this.database).transaction(STORE, mode, { durability: 'strict' }).objectStore(STORE);
+  }
+
+  /** Keeps a request, then sends what waits, in order. @param {string} path @param {any} body */
+  async add(path, body) {
+    await done((await this.store('readwrite')).add({ person: this.person, path, body }));
+    this.send();
+  }
+
+  /** Requests that wait, oldest first. @returns {Promise<{key: any, path: string, body: any}[]>} */
+  async waiting() {
+    const store = await this.store('readonly');
+    const [keys, values] = await Promise.all([done(store.getAllKeys()), done(store.getAll())]);
+    return keys.map((/** @type {any} */ key, /** @type {number} */ i) => ({ key, ...values[i] }))
+      .filter((/** @type {any} */ each) => each.person === this.person);
+  }
+
+  /** Sends until nothing waits. A request that the studio refuses for good is dropped with its reason. */
+  async send() {
+    if (this.sending) return;
+    this.sending = true;
+    let wait = 250;
+    let problem = '';
+    try {
+      for (;;) {
+        const waiting = await this.waiting();
+        this.onChange(waiting.length, problem);
+        if (!waiting.length) return;
+        const [{ key, path, body }] = waiting;
+        try {
+          await post(path, body);
+          await done((await this.store('readwrite')).delete(key));
+          wait = 250;
+          problem = '';
+        } catch (error) {
+          const refused = error instanceof Refused && error.status >= 400 && error.status < 500;
+          if (refused && ![401, 408, 429].includes(/** @type {any} */ (error).status)) {
+            await done((await this.store('readwrite')).delete(key));
+            problem = /** @type {any} */ (error).message;
+          } else {
+            problem = 'waiting';
+            this.onChange(waiting.length, problem);
+            await new Promise((resolve) => setTimeout(resolve, wait));
+            wait = Math.min(2 * wait, LONGEST_WAIT);
+          }
+        }
+      }
+    } finally {
+      this.sending = false;
+    }
+  }
+
+  /** Waits until everything is acknowledged. */
+  async empty() {
+    for (;;) {
+      this.send();
+      if (!(await this.waiting()).length) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

@@ -1,0 +1,36 @@
+// Consent comes before any data of a person.
+import { get, post } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { begin, say } from '../page.js';
+import { word } from '../words.js';
+
+await begin();
+const name = new URLSearchParams(location.search).get('study') ?? '';
+const { studies } = await get('/api/studies');
+const study = studies.find((/** @type {any} */ each) => each.name === name);
+if (!study) {
+  location.replace('/');
+} else {
+  const { consent } = study;
+  byId('title').textContent = study.title;
+  byId('version').textContent = word('consent.version', consent);
+  fill(byId('text'), ...consent.text.split('\n').map((/** @type {string} */ line) => make('p', { text: line })));
+  const box = (/** @type {string} */ text, /** @type {number} */ number, free = false) => make(
+    'label', { class: 'check' },
+    make('input', { type: 'checkbox', name: 'statement', value: text, data: `statement-${number}` }),
+    make('span', {}, make('span', { text }), free && make('span', { class: 'soft', text: ` ${word('consent.free')}` })),
+  );
+  const must = consent.must.map((/** @type {string} */ text, /** @type {number} */ n) => box(text, n));
+  const may = consent.may.map((/** @type {string} */ text, /** @type {number} */ n) => box(text, must.length + n, true));
+  fill(byId('statements'), ...must, ...may);
+  byId('form').addEventListener('submit', async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const ticked = [...document.querySelectorAll('input[name=statement]:checked')].map((each) => /** @type {any} */ (each).value);
+    try {
+      await post(`/api/studies/${encodeURIComponent(name)}/consent`, { version: consent.version, ticked });
+      location.assign(`/${study.kind}?study=${encodeURIComponent(name)}`);
+    } catch (error) {
+      say(byId('message'), /** @type {any} */ (error).message, 'bad');
+    }
+  });
+}

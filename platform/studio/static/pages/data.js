@@ -1,0 +1,25 @@
+// Everyone sees, downloads and deletes what is theirs.
+import { get, post } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { begin, say } from '../page.js';
+import { word } from '../words.js';
+
+const person = await begin();
+const kept = await get('/api/data');
+byId('summary').textContent = word('data.summary', kept);
+fill(byId('consents'), ...kept.consents.map((/** @type {any} */ each) => make('li', {
+  text: word('data.consent', { ...each, when: new Date(each.at * 1000).toLocaleString() }),
+})));
+byId('nameLabel').textContent = word('data.type', { person: person.person });
+byId('form').addEventListener('submit', async (/** @type {Event} */ event) => {
+  event.preventDefault();
+  try {
+    const answer = await post('/api/data/delete', { person: byId('name').value.trim() });
+    byId('deletion').hidden = true;
+    byId('gone').hidden = false;
+    byId('goneText').textContent = word(answer.kept_in.length ? 'data.gone_but' : 'data.gone');
+    byId('goneCodes').textContent = Object.values(answer.codes).join(', ');
+  } catch (error) {
+    say(byId('message'), /** @type {any} */ (error).message, 'bad');
+  }
+});

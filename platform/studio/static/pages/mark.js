@@ -1,0 +1,521 @@
+// The marking page: scrub, mark, undo; nothing is lost, and nothing is sent twice.
+import { post, Refused } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { Film } from '../film.js';
+import { actionsByKey, DEFAULT_KEYS, keyName, readable } from '../keys.js';
+import { Outbox } from '../outbox.js';
+import { begin, say } from '../page.js';
+import { Timeline } from '../timeline.js';
+import { word } from '../words.js';
+
+const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4];
+const FAR_SECONDS = 2;
+const FLASH_MS = 500;
+const REASONS = ['unusable.picture', 'unusable.words', 'unusable.nothing', 'unusable.other'];
+const EXAMPLES = [[1, 'rules.e1'], [1, 'rules.e2'], [1, 'rules.e3'], [-1, 'rules.e4'], [-1, 'rules.e5'], [-1, 'rules.e6'], [-1, 'rules.e7']];
+
+const person = await begin();
+const study = new URLSearchParams(location.search).get('study') ?? '';
+const studio = { drawn: 0, shown: 0, rtt: 0, source: '' };
+/** @type {any} */ (window).studio = studio;
+
+const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
+const outbox = new Outbox(person.person, (waiting, problem) => {
+  byId('saved').textContent = waiting ? word('mark.saving', { waiting }) : word('mark.saved');
+  byId('saved').classList.toggle('waiting', waiting > 0);
+  say(byId('message'), problem && problem !== 'waiting' ? problem : waiting && problem ? word('mark.offline') : '', 'bad');
+});
+
+/** @type {any} */ let item = null;
+/** @type {any} */ let film = null;
+/** @type {{id: string, shown: number, sign: number, utterance: number|null}[]} */ let marks = [];
+/** @type {{added: any[], removed: any[]}[]} */ let past = [];
+/** @type {{added: any[], removed: any[]}[]} */ let future = [];
+let chosen = '';
+let playing = false;
+let speed = 1;
+let finished = 0;
+let most = 0;
+let keys = person.settings.keys ?? {};
+let actions = actionsByKey(keys);
+
+const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+const path = (/** @type {string} */ what) => `/api/items/${item.item}/${what}`;
+const step = () => film.plan.strip_every;
+const seconds = (/** @type {number} */ frame) => frame / film.plan.rate;
+const clock = (/** @type {number} */ frame) => {
+  const at = seconds(frame);
+  return `${Math.floor(at / 60)}:${(at % 60).toFixed(2).padStart(5, '0')}`;
+};
+
+// ---- marks
+
+/** @param {any[]} added @param {any[]} removed @param {boolean} [remember] */
+async function edit(added, removed, remember = true) {
+  for (const mark of removed) {
+    marks = marks.filter((each) => each.id !== mark.id);
+    outbox.add(path('undo'), { mark: mark.id });
+  }
+  for (const mark of added) {
+    marks.push(mark);
+    const { id, shown, sign, utterance } = mark;
+    outbox.add(path('marks'), { id, frame: shown, sign, utterance, by: mark.by ?? 'click', playing, speed, seen: film.seen.size });
+  }
+  if (remember) {
+    past.push({ added, removed });
+    future = [];
+  }
+  draw();
+}
+
+/** @param {number} sign @param {string} by */
+function markMoment(sign, by) {
+  if (!film || film.shown < 0) return;
+  const mark = { id: newId(), shown: film.shown, sign, utterance: null, by };
+  chosen = mark.id;
+  edit([mark], []);
+  flash(sign);
+}
+
+/** @param {number} number @param {number} sign */
+function markUtterance(number, sign) {
+  const before = marks.filter((mark) => mark.utterance === number);
+  const same = before.some((mark) => mark.sign === sign);
+  edit(same ? [] : [{ id: newId(), shown: item.dialogue[number].frame, sign, utterance: number }], before);
+}
+
+/** Undoes or redoes: what comes back is a new mark, because an undone one stays undone. @param {any[]} from @param {any[]} to */
+function turn(from, to) {
+  const last = from.pop();
+  if (!last) return;
+  const back = last.removed.map((/** @type {any} */ mark) => ({ ...mark, id: newId() }));
+  const gone = last.added.filter((/** @type {any} */ mark) => marks.some((each) => each.id === mark.id));
+  renamed(last.removed, back);
+  to.push({ added: back, removed: gone });
+  edit(back, gone, false);
+}
+
+/** Later undos find a mark that came back under its new id. @param {any[]} old @param {any[]} now */
+function renamed(old, now) {
+  for (const edits of [past, future]) {
+    for (const each of edits) {
+      each.added = each.added.map((mark) => now[old.findIndex((before) => before.id === mark.id)] ?? mark);
+      each.removed = each.removed.map((mark) => now[old.findIndex((before) => before.id === mark.id)] ?? mark);
+    }
+  }
+}
+
+/** The chosen mark, or the one nearest to the picture. */
+function nearestMark() {
+  const moments = marks.filter((mark) => mark.utterance === null);
+  const found = moments.find((mark) => mark.id === chosen && mark.shown === film.shown);
+  return found ?? moments.sort((a, b) => Math.abs(a.shown - film.shown) - Math.abs(b.shown - film.shown))[0];
+}
+
+/** @param {number} direction */
+function moveMark(direction) {
+  const mark = nearestMark();
+  if (!mark) return;
+  const to = film.nearest(mark.shown + direction * step());
+  const moved = { ...mark, id: newId(), shown: to };
+  chosen = moved.id;
+  edit([moved], [mark]);
+  go(to);
+}
+
+function removeMark() {
+  const mark = nearestMark();
+  if (mark) edit([], [mark]);
+}
+
+/** @param {number} direction */
+function toMark(direction) {
+  const ordered = marks.filter((mark) => (mark.shown - film.shown) * direction > 0)
+    .sort((a, b) => (a.shown - b.shown) * direction);
+  if (ordered.length) {
+    chosen = ordered[0].id;
+    go(ordered[0].shown);
+  }
+}
+
+// ---- moving through the film
+
+/** @param {number} frame */
+function go(frame) {
+  if (!film?.plan) return;
+  film.want(frame, frame >= film.shown ? 1 : -1);
+}
+
+/** @param {number} direction */
+function toUtterance(direction) {
+  const ordered = item.dialogue.filter((/** @type {any} */ each) => (each.frame - film.shown) * direction > 0);
+  ordered.sort((/** @type {any} */ a, /** @type {any} */ b) => (a.frame - b.frame) * direction);
+  if (ordered.length) go(ordered[0].frame);
+}
+
+let playedFrom = 0;
+let playedAt = 0;
+/** @param {boolean} on */
+function play(on) {
+  playing = on;
+  byId('play').textContent = word(on ? 'mark.pause' : 'mark.play', { speed });
+  if (!on) return;
+  playedFrom = film.shown >= film.plan.frames ? 0 : film.shown;
+  playedAt = performance.now();
+  requestAnimationFrame(tick);
+}
+
+/** @param {number} now */
+function tick(now) {
+  if (!playing) return;
+  const frame = playedFrom + ((now - playedAt) / 1000) * film.plan.rate * speed;
+  film.want(Math.min(frame, film.plan.frames), 1);
+  if (frame >= film.plan.frames) play(false);
+  else requestAnimationFrame(tick);
+}
+
+/** @param {number} direction */
+function changeSpeed(direction) {
+  const at = SPEEDS.indexOf(speed) + direction;
+  speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, at))];
+  if (playing) play(true);
+  else byId('play').textContent = word('mark.play', { speed });
+}
+
+// ---- what is on screen
+
+/** @param {number} sign */
+function flash(sign) {
+  const place = byId('flash');
+  place.textContent = sign > 0 ? '▲' : '▼';
+  place.className = `flash ${sign > 0 ? 'progress' : 'slip'}`;
+  setTimeout(() => { place.textContent = ''; }, FLASH_MS);
+}
+
+function loadedParts() {
+  const { plan, chunks } = film;
+  if (!plan) return [];
+  const span = plan.full_every * plan.chunk;
+  return [...chunks.keys()].map((number) => [number * span, Math.min(plan.frames, (number + 1) * span)]);
+}
+
+function draw() {
+  if (!item) return;
+  timeline.draw({
+    frames: item.frames,
+    cursor: Math.max(0, film.shown),
+    dialogue: item.dialogue,
+    lanes: [{ name: word('mark.lane_marks'), chosen, marks: marks.map((mark) => ({ ...mark, frame: mark.shown })) }],
+    loaded: /** @type {any} */ (loadedParts()),
+  });
+  const missing = item.dialogue.filter((/** @type {any} */ each) => each.role === 'solver' && !marks.some((mark) => mark.utterance === each.number));
+  byId('unsigned').textContent = missing.length ? word('mark.unsigned', { count: missing.length }) : '';
+  for (const row of byId('dialogue').children) {
+    const mine = marks.find((mark) => mark.utterance === Number(row.dataset.number));
+    for (const button of row.querySelectorAll('[aria-pressed]')) {
+      button.setAttribute('aria-pressed', String(Boolean(mine) && mine?.sign === Number(button.dataset.sign)));
+    }
+  }
+  byId('count').textContent = word(most ? 'mark.count_of' : 'mark.count', { episode: finished + 1, most, marks: marks.length });
+  byId('undo').disabled = !past.length;
+  byId('redo').disabled = !future.length;
+}
+
+/** @param {number} frame */
+function shown(frame) {
+  byId('number').textContent = word('mark.number', { frame, clock: clock(frame) });
+  studio.drawn = film.drawn;
+  studio.shown = frame;
+  studio.source = film.source;
+  const bar = byId('bar');
+  bar.setAttribute('aria-valuemin', '0');
+  bar.setAttribute('aria-valuemax', String(film.plan.frames));
+  bar.setAttribute('aria-valuenow', String(frame));
+  bar.setAttribute('aria-valuetext', clock(frame));
+  const rows = new Set([...film.seen].map((each) => Math.round(each / step())));
+  byId('watched').textContent = word('mark.watched', { share: Math.round((100 * rows.size) / film.plan.rows) });
+  let now = null;
+  for (const row of byId('dialogue').children) {
+    if (Number(row.dataset.frame) <= frame) now = row;
+    row.classList.remove('now');
+  }
+  now?.classList.add('now');
+  draw();
+}
+
+function dialogueRows() {
+  fill(byId('dialogue'), ...item.dialogue.map((/** @type {any} */ each) => make(
+    'li',
+    { class: each.role, 'data-number': each.number, 'data-frame': each.frame },
+    make('button', { class: 'go', text: clock(each.frame), 'aria-label': word('mark.go', { clock: clock(each.frame) }), onclick: () => go(each.frame) }),
+    make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${each.role}`) }), make('span', { text: each.text })),
+    each.role === 'solver' && make('span', { class: 'signs' }, ...[1, -1].map((sign) => make('button', {
+      class: sign > 0 ? 'plus' : 'minus',
+      'data-sign': sign,
+      data: `${sign > 0 ? 'plus' : 'minus'}-${each.number}`,
+      'aria-pressed': 'false',
+      'aria-label': word(sign > 0 ? 'mark.said_plus' : 'mark.said_minus', { text: each.text }),
+      text: sign > 0 ? '+' : '−',
+      onclick: () => markUtterance(each.number, sign),
+    }))),
+  )));
+}
+
+function keyList() {
+  const both = { ...DEFAULT_KEYS, ...keys };
+  const listed = ['plus', 'minus', 'undo', 'redo', 'play', 'back', 'forward', 'far_back', 'far_forward', 'faster', 'said_forward', 'mark_forward', 'remove', 'finish'];
+  fill(byId('keys'), ...listed.map((action) => make('li', {}, ...readable(both[action]).map((key) => make('kbd', { text: key })), make('span', { text: word(`key.${action}`) }))));
+}
+
+// ---- items
+
+async function next() {
+  await outbox.empty();
+  const answer = await post(`/api/mark/${encodeURIComponent(study)}/next`);
+  if (answer.standing.stage === 'consent') {
+    location.assign(`/consent?study=${encodeURIComponent(study)}`);
+    return;
+  }
+  film?.close();
+  play(false);
+  if (!answer.item) {
+    over(answer.standing);
+    return;
+  }
+  ({ item } = answer);
+  ({ marks } = item);
+  [past, future, chosen] = [[], [], ''];
+  [finished, most] = [answer.finished, answer.most];
+  byId('work').hidden = false;
+  byId('loading').hidden = false;
+  byId('title').textContent = word(answer.standing.stage === 'mark' ? 'mark.title' : `mark.title_${answer.standing.stage}`, answer.standing);
+  film = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
+  try {
+    await film.open();
+  } catch (error) {
+    say(byId('message'), word('mark.no_film', { problem: /** @type {any} */ (error).message }), 'bad');
+    film.plan ??= { rate: 30, strip_every: 1, frames: 0, rows: 1, full_every: 1, chunk: 1, chunks: 0, full_pictures: 0 };
+  }
+  byId('loading').hidden = true;
+  byId('exact').textContent = film.plan.exact === false ? word('mark.rows_only') : '';
+  dialogueRows();
+  draw();
+  byId('bar').focus({ preventScroll: true });
+  if (!finished && !marks.length && answer.standing.stage !== 'qualify' && !sessionStorage.getItem('rules')) rules();
+}
+
+/** @param {any} standing */
+function over(standing) {
+  item = null;
+  byId('work').hidden = true;
+  byId('over').hidden = false;
+  const key = standing.outcome ? `done.${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused';
+  byId('overText').textContent = word(key);
+  byId('overCode').hidden = !standing.code;
+  byId('code').textContent = standing.code;
+  byId('back').hidden = !standing.address;
+  if (standing.address) byId('back').href = standing.address;
+}
+
+/** @param {boolean} [confirmed] */
+async function finish(confirmed = false) {
+  play(false);
+  await outbox.empty();
+  const answer = await post(path('finish'), { confirmed, seen: film.seen.size });
+  if (!answer.finished) {
+    ask('finish.title', word('finish.unsigned', { count: answer.unsigned.length }), 'finish.anyway', () => finish(true));
+  } else if (answer.result) {
+    results(answer.result);
+  } else {
+    await next();
+  }
+}
+
+// ---- dialogs
+
+/** @param {...any} children */
+function open(...children) {
+  play(false);
+  fill(byId('dialog'), ...children);
+  byId('dialog').showModal();
+}
+
+const close = () => byId('dialog').close();
+
+/** @param {string} title @param {string} text @param {string} yes @param {() => any} act */
+function ask(title, text, yes, act) {
+  open(
+    make('h2', { id: 'dialogTitle', text: word(title) }),
+    make('p', { text }),
+    make('div', { class: 'row' },
+      make('button', { class: 'primary', data: 'yes', text: word(yes), onclick: () => { close(); guarded(act); } }),
+      make('button', { data: 'no', text: word('dialog.no'), onclick: close })),
+  );
+}
+
+function unusable() {
+  const other = make('input', { id: 'reason', maxlength: 300, 'aria-label': word('unusable.words_for_it') });
+  const choice = REASONS.map((reason, number) => make('label', { class: 'check' },
+    make('input', { type: 'radio', name: 'why', value: reason, checked: number === 0, data: `reason-${number}` }), make('span', { text: word(reason) })));
+  open(
+    make('h2', { id: 'dialogTitle', text: word('unusable.title') }), ...choice, other,
+    make('div', { class: 'row', style: null },
+      make('button', { class: 'primary', data: 'yes', text: word('mark.unusable'), onclick: async () => {
+        const why = /** @type {any} */ (document.querySelector('input[name=why]:checked')).value;
+        close();
+        await guarded(async () => {
+          await outbox.empty();
+          await post(path('unusable'), { reason: `${word(why)} ${other.value}`.trim() });
+          await next();
+        });
+      } }),
+      make('button', { data: 'no', text: word('dialog.no'), onclick: close })),
+  );
+}
+
+function skip() {
+  ask('skip.title', word('skip.text'), 'mark.skip', async () => {
+    await outbox.empty();
+    await post(path('skip'));
+    await next();
+  });
+}
+
+function rules() {
+  sessionStorage.setItem('rules', 'read');
+  open(
+    make('h2', { id: 'dialogTitle', text: word('rules.title') }),
+    make('p', { text: word('rules.plus') }), make('p', { text: word('rules.minus') }), make('p', { text: word('rules.answers') }),
+    make('p', { class: 'soft', text: word('rules.example') }),
+    make('ul', { class: 'examples' }, ...EXAMPLES.map(([sign, text]) => make('li', {},
+      make('span', { class: Number(sign) > 0 ? 'progress' : 'slip', text: Number(sign) > 0 ? '▲' : '▼', 'aria-label': word(Number(sign) > 0 ? 'mark.plus' : 'mark.minus') }),
+      make('span', { text: word(String(text)) })))),
+    make('button', { class: 'primary', data: 'continue', text: word('rules.begin'), onclick: close }),
+  );
+}
+
+/** The answers of a practice item. @param {any} result */
+function results(result) {
+  const lines = result.answers.map((/** @type {any} */ answer) => {
+    const at = `${Math.floor(answer.seconds / 60)}:${(answer.seconds % 60).toFixed(1).padStart(4, '0')}`;
+    const key = answer.right ? 'practice.right' : answer.late === null ? 'practice.missed' : 'practice.wrong';
+    return make('p', { class: `note ${answer.right ? 'good' : 'bad'}`, text: word(key, { at, late: answer.late, sign: answer.sign > 0 ? '▲' : '▼' }) });
+  });
+  open(
+    make('h2', { id: 'dialogTitle', text: word('practice.title', { f1: result.f1.toFixed(2) }) }), ...lines,
+    make('button', { class: 'primary', data: 'continue', text: word('practice.next'), onclick: () => { close(); guarded(next); } }),
+  );
+}
+
+function changeKeys() {
+  const chosenKeys = { ...DEFAULT_KEYS, ...keys };
+  const rows = Object.keys(DEFAULT_KEYS).map((action) => make('tr', {},
+    make('td', { text: word(`key.${action}`) }),
+    make('td', {}, make('button', {
+      class: 'small',
+      data: `key-${action}`,
+      text: readable(chosenKeys[action]).join('  '),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        if (['Tab', 'Escape', 'Shift', 'Alt', 'Control', 'Meta'].includes(event.key)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        chosenKeys[action] = keyName(event);
+        /** @type {any} */ (event.target).textContent = readable(chosenKeys[action]).join('  ');
+      },
+    }))));
+  open(
+    make('h2', { id: 'dialogTitle', text: word('keys.title') }), make('p', { text: word('keys.text') }),
+    make('table', {}, make('tbody', {}, ...rows)),
+    make('div', { class: 'row' },
+      make('button', { class: 'primary', data: 'keep-keys', text: word('keys.keep'), onclick: () => { keys = chosenKeys; keep(); close(); } }),
+      make('button', { text: word('keys.defaults'), onclick: () => { keys = {}; keep(); close(); } })),
+  );
+}
+
+function keep() {
+  actions = actionsByKey(keys);
+  keyList();
+  guarded(() => post('/api/me/settings', { keys, scrub_picture: byId('scrubPicture').checked }));
+}
+
+// ---- events
+
+/** @type {Object<string, () => any>} */
+const acts = {
+  plus: () => markMoment(1, 'key'),
+  minus: () => markMoment(-1, 'key'),
+  undo: () => turn(past, future),
+  redo: () => turn(future, past),
+  play: () => play(!playing),
+  back: () => go(film.shown - step()),
+  forward: () => go(film.shown + step()),
+  picture_back: () => go(film.shown - film.plan.full_every),
+  picture_forward: () => go(film.shown + film.plan.full_every),
+  far_back: () => go(film.shown - FAR_SECONDS * film.plan.rate),
+  far_forward: () => go(film.shown + FAR_SECONDS * film.plan.rate),
+  faster: () => changeSpeed(1),
+  slower: () => changeSpeed(-1),
+  mark_back: () => toMark(-1),
+  mark_forward: () => toMark(1),
+  said_forward: () => toUtterance(1),
+  said_back: () => toUtterance(-1),
+  earlier: () => moveMark(-1),
+  later: () => moveMark(1),
+  remove: removeMark,
+  unusable,
+  skip,
+  finish: () => finish(),
+};
+
+/** Runs an action; what goes wrong is shown. @param {() => any} act */
+async function guarded(act) {
+  try {
+    await act();
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) location.assign('/i');
+    else say(byId('message'), /** @type {any} */ (error).message, 'bad');
+  }
+}
+
+addEventListener('keydown', (event) => {
+  if (!item || byId('dialog').open || event.ctrlKey || event.metaKey) return;
+  const target = /** @type {any} */ (event.target);
+  if (target.matches('input, textarea, select')) return;
+  const action = actions.get(keyName(event));
+  if (!action || (target.matches('button, a') && ['Space', 'Enter'].includes(keyName(event)))) return;
+  event.preventDefault();
+  if (['plus', 'minus', 'finish', 'skip', 'unusable'].includes(action) && event.repeat) return;
+  guarded(acts[action]);
+});
+for (const name of ['plus', 'minus']) byId(name).addEventListener('click', () => markMoment(name === 'plus' ? 1 : -1, 'click'));
+for (const name of ['undo', 'redo', 'play', 'unusable', 'skip', 'finish']) byId(name).addEventListener('click', () => guarded(acts[name]));
+byId('rules').addEventListener('click', rules);
+byId('changeKeys').addEventListener('click', changeKeys);
+byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('code').textContent));
+byId('scrubPicture').checked = person.settings.scrub_picture ?? false;
+byId('scrubPicture').addEventListener('change', keep);
+
+let scrubTo = -1;
+/** @param {number} frame */
+function scrub(frame) {
+  if (scrubTo < 0) requestAnimationFrame(() => { const to = scrubTo; scrubTo = -1; go(to); });
+  scrubTo = frame;
+}
+byId('bar').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
+  if (!film?.plan) return;
+  if (playing) play(false);
+  scrub(timeline.frameAt(event.clientX));
+});
+byId('bar').addEventListener('pointerdown', (/** @type {PointerEvent} */ event) => film?.plan && scrub(timeline.frameAt(event.clientX)));
+byId('view').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
+  if (!film?.plan || !byId('scrubPicture').checked || playing) return;
+  const box = byId('view').getBoundingClientRect();
+  scrub(Math.round(((event.clientX - box.left) / box.width) * film.plan.frames));
+});
+addEventListener('resize', draw);
+addEventListener('beforeunload', (event) => byId('saved').classList.contains('waiting') && event.preventDefault());
+
+keyList();
+play(false);
+outbox.send();
+await guarded(next);

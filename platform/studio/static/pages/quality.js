@@ -1,0 +1,148 @@
+// Agreement of raters, and adjudication: one lane a rater, and one's own, which becomes the answer.
+import { get, post } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { Film } from '../film.js';
+import { keyName } from '../keys.js';
+import { begin, say } from '../page.js';
+import { Timeline } from '../timeline.js';
+import { word } from '../words.js';
+
+const CLUSTER_SECONDS = 1;
+const COLUMNS = ['raters', 'episodes', 'f1', 'chance', 'corrected', 'same_sign', 'lateness', 'ordered_alike', 'alpha'];
+
+const person = await begin();
+const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loaded: word('mark.lane_loaded') });
+/** @type {any} */ let work = null;
+/** @type {any} */ let film = null;
+/** @type {{id: string, frame: number, sign: number}[]} */ let mine = [];
+const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** @param {() => any} act */
+async function guarded(act) {
+  try {
+    await act();
+  } catch (error) {
+    say(byId('message'), /** @type {any} */ (error).message, 'bad');
+  }
+}
+
+/** [value, low, high] as text. @param {any} value */
+function number(value) {
+  if (value === null || value === undefined) return '–';
+  if (Array.isArray(value)) return typeof value[0] === 'string' ? value.join(', ') : `${value[0].toFixed(2)} (${value[1].toFixed(2)} – ${value[2].toFixed(2)})`;
+  return Number.isInteger(value) ? String(value) : value.toFixed(2);
+}
+
+async function showRaters() {
+  const { pairs } = await get('/api/quality/raters');
+  byId('agreement').hidden = false;
+  byId('noPairs').hidden = pairs.length > 0;
+  fill(byId('pairsHead'), make('tr', {}, ...COLUMNS.map((name) => make('th', { text: word(`quality.${name}`) }))));
+  fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: number(pair[name]) })))));
+}
+
+async function showDisputed() {
+  const { episodes } = await get('/api/quality/disputed');
+  byId('nothing').hidden = episodes.length > 0;
+  fill(byId('disputed'), ...episodes.slice(0, 40).map((/** @type {any} */ each) => make('button', {
+    class: 'small',
+    data: `episode-${each.episode}`,
+    onclick: () => guarded(() => open(each)),
+  }, make('code', { text: each.episode.slice(0, 10) }), make('span', { class: 'soft', text: each.f1.toFixed(2) }), each.agreed && make('span', { class: 'tag', text: word('quality.agreed') }))));
+}
+
+/** @param {any} each */
+async function open(each) {
+  film?.close();
+  work = { ...(await get(`/api/quality/episodes/${each.episode}`)), ...each };
+  const own = `agreed:${person.person}`;
+  mine = work.lanes.find((/** @type {any} */ lane) => lane.rater === own)?.marks ?? [];
+  work.lanes = work.lanes.filter((/** @type {any} */ lane) => lane.rater !== own);
+  byId('work').hidden = false;
+  byId('episode').textContent = word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) });
+  fill(byId('dialogue'), ...work.dialogue.map((/** @type {any} */ spoken) => make('li', { class: spoken.role },
+    make('button', { class: 'go', text: `${(spoken.frame / 30).toFixed(1)}`, onclick: () => film.want(spoken.frame) }),
+    make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${spoken.role}`) }), make('span', { text: spoken.text })))));
+  film = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw);
+  await film.open();
+  draw();
+  byId('bar').focus();
+}
+
+/** @param {number} frame */
+function shown(frame) {
+  byId('number').textContent = word('mark.number', { frame, clock: `${(frame / film.plan.rate).toFixed(2)} s` });
+  draw();
+}
+
+function draw() {
+  if (!work || !film?.plan) return;
+  const span = film.plan.full_every * film.plan.chunk;
+  timeline.draw({
+    frames: work.frames,
+    cursor: Math.max(0, film.shown),
+    dialogue: work.dialogue,
+    lanes: [...work.lanes.map((/** @type {any} */ lane) => ({ name: lane.rater.slice(0, 9), marks: lane.marks })), { name: word('quality.you'), marks: mine }],
+    loaded: [...film.chunks.keys()].map((n) => [n * span, Math.min(work.frames, (n + 1) * span)]),
+  });
+}
+
+/** A mark at frame f is stored at the frame before it. @param {number} sign */
+function mark(sign) {
+  if (!film || film.shown < 0) return;
+  mine.push({ id: newId(), frame: Math.min(Math.max(film.shown - 1, 0), work.frames - 1), sign });
+  draw();
+}
+
+function remove() {
+  const near = [...mine].sort((a, b) => Math.abs(a.frame - film.shown) - Math.abs(b.frame - film.shown))[0];
+  mine = mine.filter((each) => each !== near);
+  draw();
+}
+
+/** Copies each moment that most raters marked alike: the median of the marks of a sign within a second. */
+function copyClusters() {
+  const within = CLUSTER_SECONDS * film.plan.rate;
+  const raters = work.lanes.length;
+  for (const sign of [1, -1]) {
+    const all = work.lanes.flatMap((/** @type {any} */ lane, /** @type {number} */ n) => lane.marks.filter((/** @type {any} */ each) => each.sign === sign).map((/** @type {any} */ each) => ({ frame: each.frame, n })));
+    all.sort((/** @type {any} */ a, /** @type {any} */ b) => a.frame - b.frame);
+    for (let start = 0; start < all.length;) {
+      let end = start;
+      while (end < all.length && all[end].frame - all[start].frame <= within) end += 1;
+      const cluster = all.slice(start, end);
+      if (new Set(cluster.map((/** @type {any} */ each) => each.n)).size * 2 > raters) {
+        mine.push({ id: newId(), frame: cluster[Math.floor(cluster.length / 2)].frame, sign });
+      }
+      start = end;
+    }
+  }
+  draw();
+}
+
+async function finish() {
+  await post(`/api/quality/episodes/${work.episode}/agreed`, { marks: mine.map(({ id, frame, sign }) => ({ id, frame, sign })) });
+  say(byId('message'), word('quality.kept', { marks: mine.length }), 'good');
+  await showDisputed();
+}
+
+byId('bar').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => film?.plan && film.want(timeline.frameAt(event.clientX)));
+byId('plus').addEventListener('click', () => mark(1));
+byId('minus').addEventListener('click', () => mark(-1));
+byId('remove').addEventListener('click', remove);
+byId('copyAll').addEventListener('click', copyClusters);
+byId('finish').addEventListener('click', () => guarded(finish));
+addEventListener('resize', draw);
+addEventListener('keydown', (event) => {
+  if (!work || /** @type {any} */ (event.target).matches('input, textarea, select, button, a') || event.ctrlKey || event.metaKey) return;
+  const step = film?.plan?.strip_every ?? 1;
+  /** @type {Object<string, () => any>} */
+  const acts = { '+': () => mark(1), j: () => mark(1), '-': () => mark(-1), k: () => mark(-1), a: copyClusters, Delete: remove, ArrowLeft: () => film.want(film.shown - step), ArrowRight: () => film.want(film.shown + step) };
+  const act = acts[keyName(event)];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+if (person.roles.includes('research')) await guarded(showRaters);
+await guarded(showDisputed);

@@ -1,0 +1,101 @@
+// The researcher's studies, invitations, people and audit log.
+import { get, post } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { begin, say } from '../page.js';
+import { word } from '../words.js';
+
+const ROLES = ['mark', 'adjudicate', 'research'];
+const DERIVED = ['have', 'want', 'version'];
+
+await begin();
+fill(byId('role'), ...ROLES.map((role) => make('option', { value: role, text: word(`roles.${role}`) })));
+fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'marks', 'minutes', 'last', ''].map((name) => make('th', { text: name && word(`people.${name}`) }))));
+
+/** Runs what a button asks for; what goes wrong is shown. @param {() => Promise<any>} act @param {string} [place] */
+async function guarded(act, place = 'message') {
+  try {
+    await act();
+  } catch (error) {
+    say(byId(place), /** @type {any} */ (error).message, 'bad');
+  }
+}
+
+/** @param {any} study */
+function card(study) {
+  const setting = (/** @type {string} */ name, /** @type {any} */ value) => make('tr', {}, make('th', { text: word(`study.${name}`) }), make('td', { class: 'breaks', text: String(value) }));
+  const share = (/** @type {number} */ value) => `${Math.round(100 * value)}%`;
+  return make(
+    'section', { class: 'card' },
+    make('div', { class: 'row spread' }, make('h2', { text: `${study.name} v${study.version}` }), make('span', { class: `tag ${study.open ? '' : 'warm'}`, text: word(study.open ? 'study.is_open' : 'study.is_paused') })),
+    make('p', { text: study.title }),
+    make('table', {}, make('tbody', {},
+      setting('progress', word('study.of', study)),
+      setting('raters', study.raters),
+      setting('order', `${study.order}${study.order === 'random' ? '' : `, ${share(study.random_share)} random`}`),
+      setting('checks', word('study.shares', { gold: share(study.checks.gold_share), swapped: share(study.checks.swapped_share) })),
+      setting('qualification', study.qualification.golds.length ? word('study.golds', { count: study.qualification.golds.length, least: study.qualification.least_agreement }) : word('study.none')),
+      setting('consent', word('study.version', study.consent)))),
+    make('div', { class: 'row after' },
+      make('button', { text: word(study.open ? 'study.pause' : 'study.open'), data: `open-${study.name}`, onclick: () => guarded(async () => {
+        await post(`/api/desk/studies/${study.name}/open`, { open: !study.open });
+        await show();
+      }) }),
+      make('button', { text: word('study.edit'), data: `edit-${study.name}`, onclick: () => { edit(study); byId('definition').focus(); } })),
+  );
+}
+
+/** @param {any} study */
+function edit(study) {
+  const shown = Object.fromEntries(Object.entries(study).filter(([name]) => !DERIVED.includes(name)));
+  byId('definition').value = JSON.stringify(shown, null, 2);
+}
+
+/** @param {any} each */
+function person(each) {
+  const pause = make('button', {
+    class: 'small',
+    text: word(each.paused ? 'people.resume' : 'people.pause'),
+    onclick: () => guarded(async () => {
+      await post(`/api/desk/people/${each.person}/pause`, { reason: each.paused ? '' : word('people.by_hand') });
+      await show();
+    }),
+  });
+  return make('tr', {},
+    make('td', {}, make('code', { text: each.person }), each.paused && make('div', { class: 'tag warm', text: each.paused })),
+    make('td', { text: each.roles.join(', ') }),
+    ...[each.episodes, each.marks, each.minutes].map((value) => make('td', { text: value })),
+    make('td', { text: each.last ? new Date(each.last * 1000).toLocaleString() : '' }),
+    make('td', {}, pause));
+}
+
+async function show() {
+  const [{ studies }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
+  fill(byId('studies'), ...studies.map(card));
+  fill(byId('people'), ...people.map(person));
+  fill(byId('audit'), ...audit.map((/** @type {any} */ each) => {
+    const { time, event, person: by, ...more } = each;
+    return make('tr', {}, make('td', { class: 'mono', text: new Date(time * 1000).toLocaleString() }), make('td', {}, make('code', { text: by })), make('td', { text: event }), make('td', { class: 'soft breaks', text: Object.entries(more).map(([name, value]) => `${name}: ${value}`).join('; ') }));
+  }));
+  if (!byId('definition').value && studies.length) edit(studies[0]);
+}
+
+byId('invite').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault();
+  guarded(async () => {
+    const answer = await post('/api/desk/invitations', { roles: [byId('role').value], uses: Number(byId('uses').value), days: Number(byId('days').value) });
+    byId('invitation').hidden = false;
+    byId('address').value = location.origin + answer.path;
+    byId('address').select();
+    await show();
+  });
+});
+byId('copy').addEventListener('click', () => navigator.clipboard.writeText(byId('address').value));
+byId('edit').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault();
+  guarded(async () => {
+    const kept = await post('/api/desk/studies', JSON.parse(byId('definition').value));
+    say(byId('editMessage'), word('desk.kept', kept), 'good');
+    await show();
+  }, 'editMessage');
+});
+await guarded(show);

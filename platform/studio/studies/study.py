@@ -1,0 +1,118 @@
+"""A study: what is wanted of people, as a validated file. A study that has been used changes only as a new version."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+OUTCOMES = ("complete", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
+NAME = r"^[a-z][a-z0-9-]{0,39}$"
+
+
+class Strict(BaseModel):
+    """Unknown fields are refused, and nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EpisodeChoice(Strict):
+    """Which recorded episodes a study is about; all given conditions hold."""
+
+    split: Literal["train", "heldout"] | None = None
+    round: int | None = Field(default=None, ge=1)
+    solver: tuple[str, ...] = ()  # kinds of players that steered it: human, agent, scripted
+    tasks: tuple[str, ...] = ()
+
+
+class Checks(Strict):
+    """Items with a known answer among the others, and the thresholds that warn and pause a rater.
+
+    A gold is an episode with adjudicated marks. A swapped item shows another request than was made, so that a mark of
+    progress is an error.
+    """
+
+    gold_share: float = Field(default=0.0, ge=0, le=0.5)
+    swapped_share: float = Field(default=0.0, ge=0, le=0.5)
+    warn_below: float = Field(default=0.5, ge=0, le=1)  # share of passed checks
+    pause_below: float = Field(default=0.3, ge=0, le=1)
+    least_checks: int = Field(default=4, ge=1)  # before either happens
+
+
+class Qualification(Strict):
+    """Golds that a rater marks before any real item: pass with this agreement and at most so few wrong signs."""
+
+    practice: tuple[str, ...] = ()  # episodes whose answers are shown
+    golds: tuple[str, ...] = ()
+    least_agreement: float = Field(default=0.6, ge=0, le=1)
+    most_wrong_signs: int = Field(default=1, ge=0)
+    tries: int = Field(default=2, ge=1)
+
+
+class Consent(Strict):
+    """The text that people agree to before anything of theirs is recorded."""
+
+    version: int = Field(default=1, ge=1)
+    text: str = Field(min_length=1, max_length=20_000)
+    must: tuple[str, ...] = ()  # statements that have to be ticked
+    may: tuple[str, ...] = ()  # statements that are free
+
+
+def _outcomes_only(value: dict[str, str]) -> dict[str, str]:
+    if unknown := set(value) - set(OUTCOMES):
+        raise ValueError(f"unknown outcomes {sorted(unknown)}; there are {', '.join(OUTCOMES)}")
+    return value
+
+
+ByOutcome = Annotated[dict[str, str], AfterValidator(_outcomes_only)]
+
+
+class Study(Strict):
+    """One version of a study."""
+
+    name: str = Field(pattern=NAME)
+    version: int = Field(default=1, ge=1)
+    kind: Literal["mark"] = "mark"
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(default="", max_length=5000)  # what a person reads before it begins
+    open: bool = True
+    episodes: EpisodeChoice = EpisodeChoice()
+    raters: int = Field(default=1, ge=1, le=100)  # raters of an episode
+    goal: int = Field(default=0, ge=0)  # episodes wanted; 0: all
+    most_episodes: int = Field(default=0, ge=0)  # of one person; 0: no limit
+    order: Literal["random", "newest", "stratified"] = "random"
+    random_share: float = Field(default=0.3, ge=0, le=1)  # of items drawn at random whatever the order
+    checks: Checks = Checks()
+    qualification: Qualification = Qualification()
+    consent: Consent
+    codes: ByOutcome = Field(default_factory=dict)  # completion codes of a crowd platform, by outcome
+    addresses: ByOutcome = Field(default_factory=dict)  # ways back to it, by outcome
+
+    @field_validator("addresses")
+    @classmethod
+    def _web_addresses_only(cls, value: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        for address in value.values():
+            if not address.startswith(("https://", "http://")):
+                raise ValueError("a way back is a web address, as https://platform.example/complete")
+        return value
+
+    @property
+    def role(self) -> str:
+        """The role that taking part needs."""
+        return self.kind
+
+
+FIRST_STUDY = Study(
+    name="marks",
+    title="Mark progress and slips",
+    text="You watch recordings of a solver that was asked for something, and mark where it made progress or a mistake.",
+    consent=Consent(
+        text=(
+            "You take part in research on teaching agents by feedback. What you mark is stored in this studio under a "
+            "pseudonym, with the time at which you did it, and agents learn from it.\n"
+            "You may stop at any time. Under 'My data' you see, download and delete what is yours; what a model has "
+            "already learned can't be taken back."
+        ),
+        must=("I am 18 or older.", "What I mark may be recorded and used for research."),
+    ),
+)

@@ -1,0 +1,76 @@
+"""The studies of a run, `studio/studies/<name>-v<n>.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from interplay.core.files import write_whole
+from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study import FIRST_STUDY, Study
+
+
+class StudyFolder:
+    """Reads, validates and writes studies. A run without any begins with `FIRST_STUDY`.
+
+    Raises:
+        ValueError: a file is no valid study.
+    """
+
+    def __init__(self, folder: Path, database: StudioDatabase) -> None:
+        self._folder = folder
+        self._database = database
+        self._studies: dict[tuple[str, int], Study] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in sorted(folder.glob("*.json")):
+            study = _read(file)
+            self._studies[study.name, study.version] = study
+        if not self._studies:
+            self._write(FIRST_STUDY)
+
+    def newest(self) -> list[Study]:
+        """The newest version of every study, by name."""
+        versions = dict(sorted(self._studies))
+        return [self._studies[name, version] for name, version in versions.items()]
+
+    def find(self, name: str, version: int | None = None) -> Study | None:
+        """A study, by default its newest version."""
+        versions = [number for known, number in self._studies if known == name]
+        return self._studies.get((name, max(versions) if version is None else version)) if versions else None
+
+    def keep(self, study: Study) -> Study:
+        """Writes a study: over the newest version if no one has taken part in it, else as a new one."""
+        before = self.find(study.name)
+        version = 1 if before is None else before.version + self._is_used(before)
+        kept = study.model_copy(update={"version": version})
+        self._write(kept)
+        return kept
+
+    def set_open(self, study: Study, *, is_open: bool) -> Study:
+        """Opens or pauses a study, which makes no new version."""
+        kept = study.model_copy(update={"open": is_open})
+        self._write(kept)
+        return kept
+
+    def _is_used(self, study: Study) -> bool:
+        tables = ("assignments", "consents", "sessions")
+        return any(
+            self._database.rows(f"SELECT 1 FROM {table} WHERE study = ? LIMIT 1", study.name) for table in tables
+        )
+
+    def _write(self, study: Study) -> None:
+        text = study.model_dump_json(indent=1)
+        write_whole(self._folder / f"{study.name}-v{study.version}.json", text + "\n")
+        self._studies[study.name, study.version] = study
+
+
+def _read(file: Path) -> Study:
+    try:
+        study = Study.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}" for wrong in error.errors())
+        raise ValueError(f"{file} is no study: {problems}") from error
+    if file.stem != f"{study.name}-v{study.version}":
+        raise ValueError(f"{file} holds version {study.version} of {study.name!r}; name it so, or correct it")
+    return study

@@ -1,0 +1,131 @@
+"""Agreement of raters: matching against all matchings, chance, order of moments, alpha against a transcription."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interplay.evaluation.agreement import RatedEpisode, agreement, bins, chance_f1, nominal_alpha, ordered_pairs
+from interplay.evaluation.mark_matching import MarkTrack, f1, matched
+
+TIMES = st.lists(st.integers(0, 40), max_size=5).map(lambda times: np.sort(np.array(times, np.float64)) / 4)
+
+
+def best_matching(ours: np.ndarray, theirs: np.ndarray, within: float) -> tuple[int, float]:
+    """(pairs, -distance) of the best of all one-to-one matchings, by trying each."""
+    best = (0, 0.0)
+    for count in range(1, min(len(ours), len(theirs)) + 1):
+        for left in itertools.combinations(range(len(ours)), count):
+            for right in itertools.permutations(range(len(theirs)), count):
+                distances = [abs(ours[i] - theirs[j]) for i, j in zip(left, right, strict=True)]
+                if max(distances) <= within:
+                    best = max(best, (count, -sum(distances)))
+    return best
+
+
+@given(ours=TIMES, theirs=TIMES, within=st.sampled_from([0.25, 1.0, 3.0]))
+def test_the_matching_is_the_best_of_all(ours: np.ndarray, theirs: np.ndarray, within: float) -> None:
+    pairs = matched(ours, theirs, within)
+    assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
+    distance = sum(abs(float(ours[i] - theirs[j])) for i, j in pairs)
+    count, less = best_matching(ours, theirs, within)
+    assert len(pairs) == count and distance == pytest.approx(-less)
+
+
+def test_f1_counts_marks_of_equal_sign_only() -> None:
+    ours = MarkTrack.of([(1.0, 1), (5.0, -1), (9.0, 1)])
+    theirs = MarkTrack.of([(1.4, 1), (5.2, 1)])
+    assert f1(ours, theirs, 1.0) == pytest.approx(2 * 1 / 5)
+    assert f1(ours, ours, 0.1) == 1.0
+    assert f1(MarkTrack.of([]), MarkTrack.of([]), 1.0) == 1.0
+    assert f1(ours, MarkTrack.of([]), 1.0) == 0.0
+
+
+def test_one_mark_matches_one_other_only() -> None:
+    assert f1(MarkTrack.of([(1.0, 1)]), MarkTrack.of([(0.8, 1), (1.1, 1)]), 1.0) == pytest.approx(2 / 3)
+
+
+def pair_orders(track: MarkTrack, rows: int, row_seconds: float) -> dict[tuple[int, int], int]:
+    """The sign of every ordered pair, transcribed from the definition."""
+    found = {}
+    for i, j in itertools.combinations(range(rows), 2):
+        signs = {
+            int(sign)
+            for at, sign in zip(track.seconds, track.signs, strict=True)
+            if i * row_seconds < at <= j * row_seconds
+        }
+        if len(signs) == 1:
+            found[i, j] = signs.pop()
+    return found
+
+
+MARKS = st.lists(st.tuples(st.integers(1, 40).map(lambda n: n / 4), st.sampled_from([1, -1])), max_size=5)
+
+
+@given(ours=MARKS, theirs=MARKS)
+def test_ordered_pairs_follow_the_definition(ours: list[tuple[float, int]], theirs: list[tuple[float, int]]) -> None:
+    episode = RatedEpisode(MarkTrack.of(ours), MarkTrack.of(theirs), seconds=10.0, row_seconds=0.5)
+    first, second = (pair_orders(track, 21, 0.5) for track in (episode.ours, episode.theirs))
+    both = first.keys() & second.keys()
+    assert ordered_pairs(episode) == (sum(first[pair] == second[pair] for pair in both), len(both))
+
+
+def test_alpha_is_krippendorffs() -> None:
+    values = np.array([[1, 1, 0, -1, 0, 0], [1, 0, 0, -1, 0, 1]])
+    # Coincidences, transcribed: each unit adds (a, b) and (b, a).
+    matrix = np.zeros((3, 3))
+    for a, b in values.T:
+        matrix[a + 1, b + 1] += 1
+        matrix[b + 1, a + 1] += 1
+    totals, n = matrix.sum(axis=0), matrix.sum()
+    observed = (matrix.sum() - np.trace(matrix)) / n
+    expected = sum(totals[a] * totals[b] for a in range(3) for b in range(3) if a != b) / (n * (n - 1))
+    assert nominal_alpha([values]) == pytest.approx(1 - observed / expected)
+    assert nominal_alpha([values[:, :3], values[:, 3:]]) == pytest.approx(1 - observed / expected)
+    assert math.isnan(nominal_alpha([np.zeros((2, 5), np.int64)]))
+
+
+def test_bins_hold_the_sign_of_each_second() -> None:
+    episode = RatedEpisode(MarkTrack.of([(0.2, 1), (1.5, -1), (9.99, 1)]), MarkTrack.of([(10.0, -1)]), 10.0, 0.5)
+    assert bins(episode).tolist() == [[1, -1, 0, 0, 0, 0, 0, 0, 0, 1], [0] * 9 + [-1]]
+
+
+def test_a_late_rater_agrees_less_within_a_short_time_and_its_lateness_is_found() -> None:
+    rng = np.random.default_rng(3)
+    episodes = []
+    for _ in range(12):
+        times = np.sort(rng.uniform(2, 50, 6))
+        signs = rng.choice([1, -1], 6)
+        theirs = MarkTrack.of(list(zip(times, signs, strict=True)))
+        ours = MarkTrack.of(list(zip(times + 0.6, signs, strict=True)))
+        episodes.append(RatedEpisode(ours, theirs, 60.0, 0.25))
+    found = agreement(episodes, np.random.default_rng(0))
+    assert found.lateness.value == pytest.approx(0.6, abs=0.05)
+    assert found.f1.value > 0.95 > 0.5 > found.chance
+    assert found.same_sign.value > 0.9
+    shares = [share for _, share, _ in found.curve]
+    assert shares == sorted(shares) and shares[0] < 0.3
+    assert found.corrected.low <= found.corrected.value <= found.corrected.high
+
+
+def test_random_marks_agree_as_by_chance() -> None:
+    rng = np.random.default_rng(5)
+    episodes = [
+        RatedEpisode(*(MarkTrack.of([(t, 1) for t in rng.uniform(0, 60, 8)]) for _ in range(2)), 60.0, 0.25)
+        for _ in range(12)
+    ]
+    found = agreement(episodes, np.random.default_rng(0))
+    assert abs(found.corrected.value) < 0.1
+    assert chance_f1(episodes[0], 1.0, np.random.default_rng(1)) == pytest.approx(found.chance, abs=0.15)
+
+
+def test_raters_that_marked_nothing_agree() -> None:
+    found = agreement([RatedEpisode(MarkTrack.of([]), MarkTrack.of([]), 10.0, 0.5)], np.random.default_rng(0))
+    assert found.f1.value == 1.0 and math.isnan(found.lateness.value)
+    with pytest.raises(ValueError, match="at least one episode"):
+        agreement([], np.random.default_rng(0))

@@ -1,0 +1,154 @@
+"""Films: every frame as it was played, packs as browsers read them, and a drawing process that may die."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import simplejpeg
+from fake_world import FRAMES, LineWorld, record_episode
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interplay.env import registry
+from interplay.env.world import Action, Start, World
+from interplay.episodes.episode import Episode
+from interplay.episodes.recorder import EpisodeRecorder
+from interplay.episodes.store import EpisodeStore
+from interplay.studio.films.film_drawing import FilmDrawer, execute
+from interplay.studio.films.film_library import FilmFailed, FilmLibrary, FilmSource
+from interplay.studio.films.film_pack import read_pack, write_pack
+
+STEPS = 6
+
+
+def room() -> World:
+    return registry.make("playhouse", image=(24, 32))
+
+
+def played(world: World, seed: int = 3) -> tuple[Episode, list[np.ndarray]]:
+    """An episode of random movements, and the solver's picture at every frame as it was played."""
+    rng = np.random.default_rng(seed)
+    spec = world.spec
+    recorder = EpisodeRecorder(world, players={role: {"kind": "scripted"} for role in spec.roles})
+    views = world.reset(Start(seed=seed))
+    recorder.begin(seed=seed, views=views)
+    pictures = [world.picture(spec.solver, 24, 32).copy()]
+    for _ in range(STEPS):
+        bins = [component.bins for component in spec.movement]
+        actions = {
+            role: Action(rng.integers(bins, size=(spec.frames_per_step, len(bins))).astype(np.int8))
+            for role in spec.roles
+        }
+        for frame in range(spec.frames_per_step):
+            outcome = world.frame({role: action.movement[frame] for role, action in actions.items()})
+            pictures.append(world.picture(spec.solver, 24, 32).copy())
+        recorder.record(actions, outcome)
+    return recorder.finish(), pictures
+
+
+def similar(jpeg: bytes, picture: np.ndarray) -> bool:
+    decoded = simplejpeg.decode_jpeg(jpeg, colorspace="RGB").astype(int)
+    return bool(np.abs(decoded - picture.astype(int)).mean() < 4)
+
+
+def test_a_film_shows_every_frame_as_it_was_played() -> None:
+    world = room()
+    episode, pictures = played(world)
+    moments = execute(world, episode, 24)
+    plan = moments.plan
+    assert plan.exact and plan.frames == STEPS * 8 and plan.full_every == 2 and plan.full_size == (24, 32)
+    drawer = FilmDrawer(world, 95)
+    full = [picture for number in range(plan.chunks) for picture in drawer.chunk(episode, moments, number)]
+    assert len(full) == plan.full_pictures == STEPS * 4 + 1
+    changed = [i for i in range(1, len(full)) if not similar(full[i - 1], pictures[2 * i])]
+    assert len(changed) > STEPS, "pictures of neighboring frames can be told apart"
+    assert [i for i, picture in enumerate(full) if not similar(picture, pictures[2 * i])] == []
+    strip = drawer.strip(episode, moments)
+    assert len(strip) == plan.rows == STEPS + 1
+    assert simplejpeg.decode_jpeg_header(strip[0])[:2] == plan.strip_size == (144, 192)
+
+
+def test_where_the_recording_differs_only_rows_are_shown() -> None:
+    world = room()
+    episode, pictures = played(world)
+    assert episode.poses is not None
+    poses = episode.poses[:].copy()
+    poses[2, 0] = np.nextafter(poses[2, 0], np.float32(9))
+    other = replace(episode, poses=poses)
+    moments = execute(world, other, 24)
+    assert not moments.plan.exact and moments.plan.full_pictures == moments.plan.rows
+    (drawn,) = [FilmDrawer(world, 95).chunk(other, moments, 0)]
+    assert all(similar(picture, pictures[8 * row]) for row, picture in enumerate(drawn))
+
+
+def test_a_world_without_poses_shows_its_recorded_pictures() -> None:
+    episode, _ = record_episode(LineWorld(), 0, 5)
+    moments = execute(LineWorld(), episode, 8)
+    assert moments.plan.rows == 6 and moments.plan.frames == 5 * FRAMES
+
+
+@given(st.lists(st.binary(max_size=30), max_size=6))
+def test_a_pack_is_read_as_it_was_written(pictures: list[bytes]) -> None:
+    pack = write_pack(pictures)
+    assert read_pack(pack) == pictures
+    if pictures:
+        with pytest.raises(ValueError, match=r"no pack|cut short"):
+            read_pack(pack[:-1] if pictures[-1] else pack[: 4 * len(pictures)])
+
+
+def stored(root: Path) -> FilmSource:
+    """An episode of a small house in a store."""
+    world = room()
+    with EpisodeStore(root / "store") as store:
+        episode, _ = played(world)
+        config = {"image": [24, 32]}
+        store.append(replace(episode, meta=replace(episode.meta, world_config=config)))
+        entry = store.entry(episode.meta.id)
+    return FilmSource(root / "store" / entry.path, entry.sha256)
+
+
+def with_library(folder: Path, limit_gb: float, use: Any) -> Any:
+    async def run() -> Any:
+        library = FilmLibrary(folder, height=24, quality=85, limit_gb=limit_gb)
+        folder.mkdir(exist_ok=True)
+        try:
+            return await use(library)
+        finally:
+            library.close()
+
+    return asyncio.run(run())
+
+
+def test_the_drawing_process_is_replaced_when_it_dies(tmp_path: Path) -> None:
+    source = stored(tmp_path)
+
+    async def use(library: FilmLibrary) -> list[bytes]:
+        first = await library.plan(source)
+        assert library._process is not None
+        library._process.kill()
+        library._process.wait(30)
+        strip = await library.pack(source, "strip")
+        assert first["exact"]
+        return read_pack(strip)
+
+    assert len(with_library(tmp_path / "films", 1.0, use)) == STEPS + 1
+
+
+def test_a_missing_recording_is_a_line_and_old_films_are_dropped(tmp_path: Path) -> None:
+    source = stored(tmp_path)
+
+    async def use(library: FilmLibrary) -> None:
+        with pytest.raises(FilmFailed, match="nowhere"):
+            await library.plan(FilmSource(Path("/nowhere.npz"), "0" * 64))
+        old = tmp_path / "films" / "old"
+        old.mkdir()
+        (old / "strip.pack").write_bytes(b"x" * 1000)
+        both = await asyncio.gather(library.pack(source, 0), library.pack(source, 0))
+        assert both[0] == both[1] and not old.exists()
+
+    with_library(tmp_path / "films", 1e-9, use)

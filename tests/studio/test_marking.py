@@ -1,0 +1,297 @@
+"""Marking over HTTP: what a rater is given, where its marks go, and that none is lost or doubled."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_world import FRAMES, LineWorld, record_episode
+from fastapi.testclient import TestClient
+from studio_client import agree_to, logged_in, open_studio
+
+from interplay.episodes.episode import Mark
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.studio_config import StudioConfig, StudioLimits
+from interplay.studio.studies.study import Checks, Qualification, Study
+from interplay.studio.web.studio_context import StudioContext
+
+STEPS = 10
+
+
+def filled(root: Path, episodes: int) -> list[str]:
+    """Episodes of the line world in the store of a run."""
+    with EpisodeStore(root / "store") as store:
+        for seed in range(episodes):
+            store.append(record_episode(LineWorld(), seed, STEPS)[0])
+        return store.ids()
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[StudioContext]:
+    filled(tmp_path, 4)
+    with open_studio(tmp_path) as opened:
+        yield opened
+
+
+def change_study(studio: StudioContext, **changes: Any) -> Study:
+    study = studio.studies.find("marks")
+    assert study is not None
+    return studio.studies.keep(study.model_copy(update=changes))
+
+
+def rater(studio: StudioContext) -> TestClient:
+    client = logged_in(studio, "mark")
+    agree_to(studio, client)
+    return client
+
+
+def given(client: TestClient) -> Any:
+    answer = client.post("/api/mark/marks/next", json={})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["item"]
+
+
+def mark(client: TestClient, item: Any, frame: int, sign: int = 1, utterance: int | None = None) -> str:
+    name = uuid.uuid4().hex
+    body = {"id": name, "frame": frame, "sign": sign, "utterance": utterance}
+    answer = client.post(f"/api/items/{item['item']}/marks", json=body)
+    assert answer.status_code == 200, answer.text
+    return name
+
+
+def finish(client: TestClient, item: Any) -> Any:
+    return client.post(f"/api/items/{item['item']}/finish", json={"confirmed": True}).json()
+
+
+def episode_of(studio: StudioContext, item: Any) -> str:
+    rows = studio.database.rows("SELECT episode FROM assignments WHERE id = ?", item["item"])
+    return str(rows[0]["episode"])
+
+
+def test_nothing_is_given_before_consent(studio: StudioContext) -> None:
+    client = logged_in(studio, "mark")
+    answer = client.post("/api/mark/marks/next", json={}).json()
+    assert answer["item"] is None and answer["standing"]["stage"] == "consent"
+    refused = client.post("/api/studies/marks/consent", json={"version": 1, "ticked": ["I am 18 or older."]})
+    assert refused.status_code == 422
+    agree_to(studio, client)
+    assert given(client) is not None
+
+
+def test_an_item_says_nothing_about_its_origin(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    assert set(item) == {"item", "frames", "frames_per_step", "dialogue", "marks"}
+    text = client.post("/api/mark/marks/next", json={}).text
+    assert not [name for name in studio.store.ids() if name in text]
+    for word in ("scripted", "agent", "gold", "swapped"):
+        assert word not in text
+
+
+def test_a_mark_is_stored_at_the_frame_before_the_one_shown(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    for shown in (0, 1, FRAMES, 2 * STEPS):
+        mark(client, item, shown)
+    (frames,) = [[each.frame for each in studio.store.marks([episode_of(studio, item)])]]
+    assert frames == [0, 0, FRAMES - 1, 2 * STEPS - 1]
+    # Rows start at multiples of FRAMES: the mark at the first frame that shows row 1 ends in step 0, as row 1's does.
+    assert [frame // FRAMES for frame in frames] == [0, 0, 0, STEPS - 1]
+
+
+def test_a_mark_on_an_utterance_lies_at_the_first_row_that_shows_it(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    spoken = [each for each in item["dialogue"] if each["role"] == "solver"]
+    assert spoken, "the recording has no utterance of the solver"
+    mark(client, item, 1, -1, spoken[0]["number"])
+    (stored,) = studio.store.marks([episode_of(studio, item)])
+    assert stored.frame == spoken[0]["frame"] - 1 and stored.sign == -1
+
+
+def test_a_mark_sent_twice_is_one_and_its_id_is_nobody_elses(studio: StudioContext) -> None:
+    first, second = rater(studio), rater(studio)
+    change_study(studio, raters=2)
+    item, other = given(first), given(second)
+    name = mark(first, item, 4)
+    body = {"id": name, "frame": 4, "sign": 1}
+    assert first.post(f"/api/items/{item['item']}/marks", json=body).status_code == 200
+    assert len(studio.store.marks([episode_of(studio, item)])) == 1
+    assert first.post(f"/api/items/{item['item']}/marks", json={**body, "sign": -1}).status_code == 409
+    assert second.post(f"/api/items/{other['item']}/marks", json=body).status_code == 409
+
+
+def test_undo_hides_a_mark_and_a_new_one_brings_it_back(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    name = mark(client, item, 4)
+    undo = {"mark": name}
+    for _ in range(2):
+        assert client.post(f"/api/items/{item['item']}/undo", json=undo).status_code == 200
+    assert not studio.store.marks([episode_of(studio, item)])
+    assert client.post(f"/api/items/{item['item']}/marks", json={"id": name, "frame": 4, "sign": 1}).status_code == 200
+    assert given(client)["marks"] == [], "a mark sent again after its undo stays undone"
+    mark(client, item, 4)
+    assert len(given(client)["marks"]) == 1
+    assert client.post(f"/api/items/{item['item']}/undo", json={"mark": uuid.uuid4().hex}).status_code == 404
+
+
+def test_finishing_asks_once_about_answers_without_a_sign(studio: StudioContext) -> None:
+    client = rater(studio)
+    item = given(client)
+    spoken = [each["number"] for each in item["dialogue"] if each["role"] == "solver"]
+    address = f"/api/items/{item['item']}/finish"
+    assert client.post(address, json={}).json() == {"finished": False, "unsigned": spoken}
+    for number in spoken[:-1]:
+        mark(client, item, 1, 1, number)
+    assert client.post(address, json={}).json()["unsigned"] == spoken[-1:]
+    mark(client, item, 1, 1, spoken[-1])
+    assert client.post(address, json={}).json()["finished"]
+    assert given(client)["item"] != item["item"]
+    person = client.get("/api/me").json()["person"]
+    assert studio.store.raters()[episode_of(studio, item)] == (person,)
+
+
+def test_skipped_and_unusable_items_are_not_offered_again(studio: StudioContext) -> None:
+    first, second = rater(studio), rater(studio)
+    skipped, unusable = given(first), None
+    first.post(f"/api/items/{skipped['item']}/skip", json={})
+    unusable = given(first)
+    first.post(f"/api/items/{unusable['item']}/unusable", json={"reason": "dark"})
+    hidden = {episode_of(studio, skipped), episode_of(studio, unusable)}
+    left = set()
+    while (item := given(first)) is not None:
+        left.add(episode_of(studio, item))
+        finish(first, item)
+    assert not left & hidden and len(left) == 2
+    assert episode_of(studio, given(second)) == episode_of(studio, skipped), "others are offered what one skipped"
+
+
+def test_a_lease_ends_and_its_marks_stay(studio: StudioContext) -> None:
+    change_study(studio, raters=1)
+    clients = [rater(studio) for _ in range(5)]
+    items = [given(client) for client in clients]
+    assert len({episode_of(studio, item) for item in items[:4]}) == 4 and items[4] is None
+    mark(clients[0], items[0], 4)
+    studio.database.write("UPDATE assignments SET expires = 0 WHERE id = ?", items[0]["item"])
+    assert episode_of(studio, given(clients[4])) == episode_of(studio, items[0])
+    assert len(studio.store.marks([episode_of(studio, items[0])])) == 1
+    assert given(clients[0])["item"] == items[0]["item"], "who began it may still end it"
+
+
+def test_an_episode_is_given_to_as_many_raters_as_wanted(studio: StudioContext) -> None:
+    change_study(studio, raters=2, goal=3)
+    clients = [rater(studio) for _ in range(3)]
+    marked: list[str] = []
+    for client in clients:
+        while (item := given(client)) is not None:
+            marked.append(episode_of(studio, item))
+            finish(client, item)
+    assert len(marked) == 6 and all(marked.count(name) == 2 for name in marked)
+
+
+def test_marks_for_a_swapped_request_never_train(studio: StudioContext) -> None:
+    for seed in range(10, 18):  # with one request each
+        episode, _ = record_episode(LineWorld(), seed, 4)
+        studio.store.append(episode)
+    change_study(studio, checks=Checks(swapped_share=0.5, least_checks=1, pause_below=0.5))
+    client = rater(studio)
+    swapped: list[str] = []
+    while (item := given(client)) is not None:
+        row = studio.database.rows("SELECT kind, request, episode FROM assignments WHERE id = ?", item["item"])[0]
+        name = mark(client, item, 3, 1)
+        if row["kind"] == "swapped":
+            swapped.append(name)
+            said = [each.text for each in studio.meta(row["episode"]).utterances if each.role == "setter"]
+            assert row["request"] not in said
+            assert [each["text"] for each in item["dialogue"] if each["role"] == "setter"] == [row["request"]]
+        finish(client, item)
+    assert swapped, "no request was swapped"
+    assert not set(swapped) & {each.id for each in studio.store.marks()}
+    me = client.get("/api/me").json()
+    assert me["paused"] is not None, "progress for a request never made is an error, and errors pause"
+
+
+def golden(studio: StudioContext, episodes: list[str]) -> None:
+    """Adjudicated marks: progress at 0.3 s, a slip at 0.5 s."""
+    for episode in episodes:
+        studio.store.add_marks([Mark(episode, "agreed:p-root", 8, 1), Mark(episode, "agreed:p-root", 15, -1)])
+
+
+@pytest.mark.parametrize("careful", [True, False])
+def test_qualification_lets_careful_raters_pass_and_ends_after_two_tries(studio: StudioContext, careful: bool) -> None:
+    practice, *golds = studio.store.ids()[:3]
+    golden(studio, [practice, *golds])
+    qualification = Qualification(practice=(practice,), golds=tuple(golds))
+    codes = {"screened_out": "SO-1", "complete": "C-1"}
+    change_study(studio, qualification=qualification, codes=codes)
+    client = rater(studio)
+    item = given(client)
+    assert episode_of(studio, item) == practice
+    mark(client, item, 9, 1)
+    result = finish(client, item)["result"]
+    assert [answer["right"] for answer in result["answers"]] == [True, False]
+    before = len(studio.store.marks())
+    for number in range(2 if careful else 4):
+        item = given(client)
+        assert episode_of(studio, item) == golds[number % 2]
+        mark(client, item, 9, 1 if careful else -1)
+        mark(client, item, 16, -1 if careful else 1)
+        assert finish(client, item)["result"] is None, "the answers of golds are not shown"
+    assert len(studio.store.marks()) == before, "practice and qualification do not train"
+    answer = client.post("/api/mark/marks/next", json={}).json()
+    if careful:
+        assert answer["item"] is not None and answer["standing"]["stage"] == "mark"
+    else:
+        assert answer["item"] is None
+        assert answer["standing"]["outcome"] == "screened_out" and answer["standing"]["code"] == "SO-1"
+
+
+def test_golds_are_mixed_in_and_graded(studio: StudioContext) -> None:
+    gold = studio.store.ids()[0]
+    golden(studio, [gold])
+    change_study(studio, checks=Checks(gold_share=0.5))
+    client = rater(studio)
+    while (item := given(client)) is not None:
+        if episode_of(studio, item) == gold:
+            mark(client, item, 9, 1)
+        finish(client, item)
+    me = client.get("/api/me").json()["person"]
+    results = studio.results.of_person(me, "marks", "gold")
+    assert all(result["f1"] == pytest.approx(2 / 3, abs=1e-3) and result["passed"] for result in results)
+
+
+def test_adjudication_makes_a_gold_and_leaves_the_raters_marks(studio: StudioContext) -> None:
+    episode = studio.store.ids()[0]
+    studio.store.add_marks([Mark(episode, "p-aaaaaa", 4, 1), Mark(episode, "p-bbbbbb", 5, 1)])
+    client = logged_in(studio, "adjudicate")
+    assert [each["episode"] for each in client.get("/api/quality/disputed").json()["episodes"]] == [episode]
+    lanes = client.get(f"/api/quality/episodes/{episode}").json()["lanes"]
+    assert [lane["rater"] for lane in lanes] == ["p-aaaaaa", "p-bbbbbb"]
+    for frame in (6, 7):
+        verdict = {"marks": [{"id": uuid.uuid4().hex, "frame": frame, "sign": 1}]}
+        assert client.post(f"/api/quality/episodes/{episode}/agreed", json=verdict).status_code == 200
+    agreed = [each for each in studio.store.marks([episode]) if each.rater.startswith("agreed:p-")]
+    assert [each.frame for each in agreed] == [7], "a later verdict replaces the earlier one"
+    assert len(studio.store.marks([episode])) == 3
+    assert studio.choice.golds() == {episode}
+
+
+def test_a_study_that_was_used_changes_as_a_new_version(studio: StudioContext) -> None:
+    assert change_study(studio, raters=2).version == 1
+    given(rater(studio))
+    assert change_study(studio, raters=3).version == 2
+    kept = sorted(file.name for file in (studio.served.folder / "studies").iterdir())
+    assert kept == ["marks-v1.json", "marks-v2.json"]
+
+
+def test_too_many_marks_a_second_are_refused(tmp_path: Path) -> None:
+    filled(tmp_path, 1)
+    with open_studio(tmp_path, StudioConfig(limits=StudioLimits(marks_per_second=1))) as studio:
+        client = rater(studio)
+        address = f"/api/items/{given(client)['item']}/marks"
+        studio.marks_a_second.allows(client.get("/api/me").json()["person"])
+        assert client.post(address, json={"id": uuid.uuid4().hex, "frame": 1, "sign": 1}).status_code == 429

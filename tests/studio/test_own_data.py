@@ -1,0 +1,61 @@
+"""A person's own data: seen, downloaded, and deleted so that no byte of the pseudonym stays."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from fake_world import LineWorld, record_episode
+from studio_client import agree_to, logged_in, open_studio, visitor
+
+from interplay.episodes.episode import Mark
+from interplay.episodes.store import EpisodeStore
+
+
+def test_what_a_person_did_is_downloaded_and_deleted_for_good(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path / "store") as store:
+        store.append(record_episode(LineWorld(), 0, 6)[0])
+    with open_studio(tmp_path) as studio:
+        (episode,) = studio.store.ids()
+        studio.store.add_marks([Mark(episode, "rater-1", 3, 1)])
+        client = logged_in(studio, "mark")
+        agree_to(studio, client)
+        person = client.get("/api/me").json()["person"]
+        item = client.post("/api/mark/marks/next", json={}).json()["item"]["item"]
+        name = uuid.uuid4().hex
+        client.post(f"/api/items/{item}/marks", json={"id": name, "frame": 4, "sign": 1})
+        client.post(f"/api/items/{item}/finish", json={"confirmed": True})
+        assert client.get("/api/data").json()["marks"] == 1
+
+        everything = client.get("/api/data/download").json()
+        assert [mark["id"] for mark in everything["marks"]] == [name]
+        assert everything["consents"] and everything["assignments"] and everything["shown"]
+
+        studio.store.snapshot("reward")
+        assert client.post("/api/data/delete", json={"person": "p-other"}).status_code == 409
+        gone = client.post("/api/data/delete", json={"person": person}).json()
+        assert gone["kept_in"] == ["reward"]
+        assert client.get("/api/me").status_code == 401
+        assert [mark.rater for mark in studio.store.marks()] == ["rater-1"]
+    files = [file for file in tmp_path.rglob("*") if file.is_file() and file.parent.name != "snapshots"]
+    assert len(files) > 4
+    traces = [file.name for file in files if person.encode() in file.read_bytes() or name.encode() in file.read_bytes()]
+    assert not traces
+
+
+def test_the_marks_of_others_survive_a_deletion_and_a_rebuilt_catalog(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path / "store") as store:
+        store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = store.ids()
+        store.add_marks([Mark(episode, "p-aaaaaa", 3, 1), Mark(episode, "p-bbbbbb", 4, -1)])
+        store.add_ratings([(episode, "p-aaaaaa")])
+        assert store.erase_marks("p-aaaaaa") == []
+    journal = (tmp_path / "store" / "marks.jsonl").read_text()
+    assert "p-bbbbbb" in journal and "p-aaaaaa" not in journal
+
+
+def test_the_researcher_cannot_be_deleted(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        client = visitor(studio)
+        client.post("/api/enter", json={"code": studio.researcher_code()})
+        assert client.post("/api/data/delete", json={"person": "p-root"}).status_code == 409
