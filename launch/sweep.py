@@ -1,4 +1,4 @@
-"""Sweeps: one verb for every combination of the typed values, each in a run of its own, placed by a Hydra launcher.
+"""Sweeps: one verb for every combination of the typed values, each in its own run, placed by a Hydra launcher.
 
 interplay sweep demo run.seed=1,2 reinforce.learner.learning_rate=1e-4,3e-4 hydra/launcher=laptop
 """

@@ -31,7 +31,7 @@ class FinishedEpisodes:
 
     returns: NDArray[np.float32]  # [episodes]
     success: NDArray[np.float32]  # [episodes]
-    tasks: tuple[TaskReturn, ...] = ()  # that finished in the same unrolls, also of episodes under way
+    tasks: tuple[TaskReturn, ...] = ()  # that finished in the same unrolls, also of unfinished episodes
 
 
 def concatenate_finished(parts: Sequence[FinishedEpisodes]) -> FinishedEpisodes:

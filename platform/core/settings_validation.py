@@ -23,7 +23,7 @@ ConfigT = TypeVar("ConfigT")
 
 
 class SettingsError(ValueError):
-    """One or more settings are wrong; the message lists each on a line of its own."""
+    """One or more settings are wrong; the message lists each on a separate line."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)

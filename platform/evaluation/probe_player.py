@@ -56,7 +56,7 @@ class ProbePlayer:
     ) -> Iterator[tuple[ProbeResult, Film | None]]:
         """Yields results as probes end, with what was seen in those that `filmed` picks.
 
-        `stopped` is asked before every step: once it says so, probes under way are dropped.
+        `stopped` is called before every step; once it returns True, unfinished probes are dropped.
         """
         waiting = iter(probes)
         return play_in_lanes(

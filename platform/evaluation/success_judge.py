@@ -1,4 +1,4 @@
-"""Judge of one play of a task: whether it succeeded, and when it is over."""
+"""Judge of one play of a task: whether it succeeded, and when it ended."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def _observed(model: Agent, batch: Sequence[Arrays], start: int, stop: int) -> d
 
 
 def _summed_marks(model: Agent, batch: Sequence[Arrays], rows: int, beat: Callable[[str], None]) -> Tensor:
-    """The sums of drawn marks [longest, episodes]; each episode is a lane with draws of its own."""
+    """The sums of drawn marks [longest, episodes]; each episode is a lane with its own draws."""
     function, state, longest = MarkReward(model, 0), LaneState(), max(len(arrays["first"]) for arrays in batch)
     rewards = []
     for start in range(0, longest - 1, rows):

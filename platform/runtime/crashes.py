@@ -71,7 +71,7 @@ class WorkerLog:
                 opened.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
                 newer = opened.read()
             os.truncate(self.file, 0)
-            with self.file.open("ab") as opened:  # output that arrives meanwhile is appended, too
+            with self.file.open("ab") as opened:  # append mode keeps output that arrives in between
                 opened.write(newer)
 
     def tail(self) -> str:

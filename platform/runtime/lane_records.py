@@ -6,7 +6,7 @@ The part `rollout` of a checkpoint looks the same in every runtime::
         actor      the actor's own state; None before its first unroll
         reward     [hidden, cell] of the reward model; None without one
         reference  [hidden, cell] of the reference policy; None without one
-        returns    sums of the rewards of the episodes under way
+        returns    sums of the rewards of the unfinished episodes
     reference  the weights of the reference policy; None without one
 """
 

@@ -46,7 +46,7 @@ def has_abandoned_thread() -> bool:
 class Prefetcher(Generic[Item]):
     """Calls `produce` repeatedly in a thread and keeps its results until they are taken.
 
-    `produce` returns an item, or None if there is none yet. It waits at most a second, or with `idle` if nothing
+    `produce` returns an item, or None if none is ready. It waits at most a second, or with `idle` if nothing
     else is to be awaited. If it raises, the thread ends, and `take` raises the same after the items before it.
     """
 
@@ -205,6 +205,6 @@ class Lookahead(Generic[Item]):
         future: Future[Item] = Future()
         try:
             future.set_result(make())
-        except BaseException as error:  # noqa: BLE001 - raised again by `take`, in the thread that wants the item
+        except BaseException as error:  # noqa: BLE001 - raised again by `take`, in the consumer's thread
             future.set_exception(error)
         return future

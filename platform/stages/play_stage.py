@@ -21,7 +21,7 @@ HUMAN = "human"  # kind of player, as recorded
 
 @dataclass
 class _Game:
-    """One episode under way."""
+    """One running episode."""
 
     world: CommAI
     recorder: EpisodeRecorder
@@ -45,7 +45,7 @@ class _Game:
         self.done = outcome.done
 
     def listen(self) -> None:
-        """Stays silent until the teacher has nothing to say, or the episode is over."""
+        """Stays silent until the teacher is silent, or the episode has ended."""
         self.step(self.silence)
         while not self.done and not self._is_asking():
             self.step(self.silence)
@@ -56,7 +56,7 @@ class _Game:
         return environment.is_idle() and not self.world.facts().task.has_ended()
 
     def say(self, line: str) -> None:
-        """Says a line, symbol by symbol or at once."""
+        """Sends a line, symbol by symbol or as a whole."""
         if self.world.spec.utterances:
             self.step(Action(self.world.spec.rest(), line or None))
             return

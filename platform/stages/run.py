@@ -119,7 +119,7 @@ class Run:
 
 
 def open_run(config: Config) -> Run:
-    """Creates the run's folder if there is none, and records the configuration.
+    """Creates the run's folder if necessary, and records the configuration.
 
     Raises:
         ValueError: the folder can't be made.

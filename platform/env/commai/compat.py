@@ -3,7 +3,7 @@
 `install` adds a finder to Python's import system. An alias is the very module, so that classes are the same by either
 name. Modules that do not exist here are searched in the folders of those names on `sys.path`, and next to the
 configuration file, so that ``tasks/mine.py`` works. A file imported afterwards that imports `random` gets one whose
-functions draw from the session under way.
+functions draw from the current session.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class RolloutStream(ActorStream[_FilledRollouts]):
         Args:
             inference: server that chooses the actors' actions; None if each actor has its own network.
             reference: weights of the reference policy, stored in checkpoints.
-            newer: returns weights and version of a newer reward model, or None if there is none.
+            newer: returns weights and version of a newer reward model, or None without one.
             lanes: number of lanes of each actor.
         """
         super().__init__("rollouts", workers, context, pinned=pinned)

@@ -40,7 +40,7 @@ NO_GROUPS: Mapping[str, int] = MappingProxyType({})
 def remote_class(cls: type[Any], placement: WorkerPlacement, name: str, groups: Mapping[str, int] = NO_GROUPS) -> Any:
     """Returns the class as a Ray actor with the resources reserved for `name`.
 
-    Ray never restarts the actor; its `WorkerHandle` does, because it knows the state to resume from. Calls in the
+    Ray never restarts the actor; its `WorkerHandle` does, because it has the state to resume from. Calls in the
     "control" concurrency group run in parallel with its work, as do calls in `groups`, which maps group names to thread
     counts.
     """

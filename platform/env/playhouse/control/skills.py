@@ -202,7 +202,7 @@ class Walker:
         return self._corners[0] if self._corners else target
 
     def _plan(self, ground: Ground, body: Body, target: XY, distance: Distance, within: float) -> list[XY]:
-        """The corners of a path to the next doorway and through it, or to the target if there is none between."""
+        """The corners of a path to the next doorway and through it, or to the target in the same room."""
         doorways = predicates.route(ground.facts, body.position, target)
         if not doorways:
             return ground.path(body.position, distance, within)

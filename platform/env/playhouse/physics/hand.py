@@ -194,7 +194,7 @@ class Hand:
             self._turn(turn)
 
     def _wall_distance(self, eye: XYZ, look: XYZ) -> float:
-        """Distance from the eye to the nearest thick wall along the gaze, meters; inf if there is none."""
+        """Distance from the eye to the nearest thick wall along the gaze, meters; inf without one."""
         along = np.where(np.abs(look) > 1e-9, look, 1e-9)
         one, other = (self._walls[0] - eye) / along, (self._walls[1] - eye) / along
         enters, leaves = np.minimum(one, other).max(axis=1), np.maximum(one, other).min(axis=1)

@@ -112,7 +112,7 @@ def plan_layout(facts: HouseFacts, role: str, among: Sequence[int], count: int, 
 
 
 def free_spot(facts: HouseFacts, role: str, thing: Thing) -> XY | None:
-    """A free point of the floor for one thing, near it; None if there is none."""
+    """The free point of the floor with the least carrying cost for a thing; None without one."""
     poses = _anywhere(facts, np.zeros((1, 2)))
     spots = [(float(x), float(y)) for ((x, y),), _ in _free_poses(facts, role, poses)]
     spots.sort(key=lambda spot: carrying_cost(facts, thing, spot))

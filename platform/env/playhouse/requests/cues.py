@@ -136,7 +136,7 @@ def sample_cued_task(
     """Draws a task of one of the cue's kinds, in words that satisfy the modifier.
 
     Raises:
-        InfeasibleTask: there is none, and why.
+        InfeasibleTask: no task fits; the message says why.
     """
     wording = _Wording(context, modifier)
     refusals: list[str] = []

@@ -105,7 +105,7 @@ def sample_task(kind: str, context: TaskContext, rng: np.random.Generator) -> Pl
     """Draws a feasible task of a kind, with its baseline.
 
     Raises:
-        InfeasibleTask: there is none.
+        InfeasibleTask: no task of this kind is feasible.
     """
     return KINDS[kind].sample(context, rng).with_baseline(context.facts)
 

@@ -74,7 +74,7 @@ class PlayhouseTask(Task):
         return self.misinterpreted(world.facts(), rng)
 
     def misinterpreted(self, facts: HouseFacts, rng: np.random.Generator) -> PlayhouseTask:
-        """Returns a plausible misinterpretation, set at this moment, or the task itself if there is none."""
+        """Returns a plausible misinterpretation, set at this moment, or the task itself if it has none."""
         other = self.misreading(facts, rng)
         return self if other is None else other.with_baseline(facts)
 

@@ -39,7 +39,7 @@ class PostModifier:
 
     phrases: tuple[str, ...]  # alternatives as they follow "is": "on the table", "next to the table"
     certain: frozenset[int]  # indices of the things that it certainly fits
-    possible: frozenset[int]  # these, and the things of which that is open to doubt
+    possible: frozenset[int]  # these, and the uncertain ones
     landmarks: frozenset[int] = frozenset()  # indices of the things that its words name
     loose_only: bool = False  # whether it is said of loose objects only
     form: str = (

@@ -127,7 +127,7 @@ def sample_arrangement(
     """Draws a feasible arrangement, not yet done, of one of these groups of objects, gathered at `furniture` if given.
 
     Raises:
-        InfeasibleTask: there is none, or the world lacks a movement.
+        InfeasibleTask: no arrangement is feasible, or the world lacks a movement.
     """
     names = {"other": context.name(furniture, rng)} if furniture is not None else {}
     texts = [fill_template(wordings, rng, things=group.words, **names) for group in groups]

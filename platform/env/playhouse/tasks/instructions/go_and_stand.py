@@ -138,7 +138,7 @@ class StandAt(PlayhouseTask):
 
 
 def draw_feasible(tasks: Sequence[T], facts: HouseFacts, rng: np.random.Generator) -> T | None:
-    """Draws a task that is not done and can be; None if there is none."""
+    """Draws a feasible task that is not done yet; None without one."""
     shuffled = (tasks[i] for i in rng.permutation(len(tasks)).tolist())
     return next((t for t in shuffled if not t.is_done(facts) and t.nearest_spot(facts) is not None), None)
 

@@ -135,7 +135,7 @@ def _kind(kind: str, wordings: tuple[str, ...]) -> TaskKind:
 PUT_KINDS = (_kind("put_on", PUT_ON_WORDINGS), _kind("put_in", PUT_IN_WORDINGS), _kind("put_under", PUT_UNDER_WORDINGS))
 
 
-MIN_POSITION_GAP_M = NEXT_TO_GAP_M + 0.3  # between two things of which one is to be put next to the other
+MIN_POSITION_GAP_M = NEXT_TO_GAP_M + 0.3  # between a thing and the one that it is to be put next to
 ON_FLOOR_M = 0.1  # above the floor, at most, of the underside of a thing that objects are put next to
 
 FEW_POSITION_WORDINGS = (

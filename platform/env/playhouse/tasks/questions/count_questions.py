@@ -53,13 +53,13 @@ PRESENT_OF_SEVERAL_WORDINGS = (
     "tell me whether there are some {group}", "can you see any {group}?",
 )  # fmt: skip
 ROOM_DRAWS = 3  # of a room and a post-modifier, whose sets are counted
-ZERO_PROBABILITY = 0.2  # of asking for what there is none of, if there is anything else to count
+ZERO_PROBABILITY = 0.2  # of asking for an empty set, if there is anything else to count
 SEVERAL_PROBABILITY = 0.3  # of asking in the plural, if there is not exactly one
 
 
 @task_kind("count", Question, COUNT_WORDINGS, COUNT_IN_ROOM_WORDINGS, usual=True)
 def count_kind(context: TaskContext, rng: np.random.Generator) -> Question:
-    """Draws a number, then a category of which the solver's room has as many, so that no number dominates."""
+    """Draws a number, then a category with that many objects in the solver's room, so that no number dominates."""
     here = Counter(thing.category for thing in objects_here(context))
     by_number: dict[int, list[str]] = {}
     for category in sorted({*context.categories, *here}):
@@ -153,7 +153,7 @@ MIN_ROOM_DRAWS = 3  # of a room and a post-modifier, about whose sets claims are
 MAX_ROOM_DRAWS = 12  # until there is a claim with the wanted answer
 SHARE_PROBABILITY = 0.5  # of asking how many of some things are so, rather than how many there are
 EMPTY_SET_PROBABILITY = 0.1  # of making a claim about a set without members
-MIN_FOR_SOME = 2  # members of a set of which "some", "all" and "none" are said
+MIN_FOR_SOME = 2  # members of a set, at least, for "some", "all" and "none"
 MIN_FOR_MOST = 3
 MOST_SHARE = 0.6  # of the members, at least, for "most" to be true
 NOT_MOST_SHARE = 0.4  # of the members, at most, for "most" to be false
@@ -165,7 +165,7 @@ class NumberClaim:
 
     wordings: tuple[str, ...]
     phrase: str  # what is claimed, after "are": "most of the balls red"
-    clause: str  # the same as a clause of its own: "most of the balls are red"
+    clause: str  # the same as a full clause: "most of the balls are red"
     is_true: bool
     about: DescribedSet
 
