@@ -62,8 +62,8 @@ VOXEL_LAYERS = (
     {"body", "plans", "tasksets"},
     {"building", "controls", "picture", "tasks"},
     {"config", "experts"},
-    {"scenes", "observe_site", "site_state", "building_tasks"},
-    {"world"},
+    {"scenes", "observe_site", "site_state", "building_tasks", "builder_sites", "gymnasium_actions"},
+    {"world", "gymnasium_env"},
 )
 VOXEL = PurePosixPath("env/voxel")
 
@@ -76,7 +76,14 @@ HOMES = {
     "wandb": ("tracking",),
     "hydra": ("launch", "conf"),
     "omegaconf": ("launch", "conf"),
-    "gymnasium": ("env/gymnasium_world.py", "env/gymnasium_spaces.py", "env/babyai.py", "env/gymnasium_ids.py"),
+    "gymnasium": (
+        "env/gymnasium_world.py",
+        "env/gymnasium_spaces.py",
+        "env/babyai.py",
+        "env/gymnasium_ids.py",
+        "env/voxel/gymnasium_actions.py",
+        "env/voxel/gymnasium_env.py",
+    ),
     "minigrid": ("env/babyai.py",),
     "zmq": ("env/commai/learners",),
     "mujoco": ("env/playhouse", "launch/doctor.py"),  # the doctor asks whether it steps

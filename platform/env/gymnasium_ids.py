@@ -5,6 +5,7 @@
 Ids: `CommAI-v0` (settings as keyword arguments: tasks, interface, ...), `CommAI-SET-v0` for each set of tasks, and
 `CommAI-TASK-v0` for each task. Where several tasks share a name, each also has an id with the module before it
 (`CommAI-sample.sample_tasks.MovingTask-v0`), and the short one is the task in the first of the sets.
+`SilentBuilder-v0` and `SilentBuilderVisual-v0` are building tasks of the voxel world.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gymnasium import spaces
 from interplay.core.settings_validation import build_config
 from interplay.env.commai.tasks import task_sets
 from interplay.env.commai.world import CommAI, CommAIConfig, kind_of
+from interplay.env.voxel.gymnasium_env import SilentBuilder, SilentBuilderVector
 from interplay.env.world import Action, Start
 
 NAMESPACE = "interplay"
@@ -73,10 +75,10 @@ class CommAIEnv(gymnasium.Env[Any, Any]):
         return {"task": facts.kind, "heard": self._heard, "said": self._said, "results": facts.results}
 
 
-def _register(name: str, **settings: Any) -> None:
+def _register(name: str, entry_point: Any = CommAIEnv, vector_entry_point: Any = None, **settings: Any) -> None:
     name = f"{NAMESPACE}/{name}-v0"
     if name not in gymnasium.registry:
-        gymnasium.register(name, entry_point=CommAIEnv, kwargs=settings)
+        gymnasium.register(name, entry_point, vector_entry_point=vector_entry_point, kwargs=settings)
 
 
 def register_ids() -> None:
@@ -87,6 +89,8 @@ def register_ids() -> None:
         for task in tasks:
             for name in {kind_of(task_sets.find(task)), task.rpartition(".")[2]}:
                 _register(f"CommAI-{name}", tasks=(task,))
+    _register("SilentBuilder", SilentBuilder, SilentBuilderVector)
+    _register("SilentBuilderVisual", SilentBuilder, SilentBuilderVector, visual=True)
 
 
 register_ids()

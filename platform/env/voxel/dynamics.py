@@ -40,6 +40,7 @@ _LAYERS, _SIZE, _STOCK = 9, 11, 20
 _OFFSET = 5.5  # from world to grid coordinates
 _LIMIT = _OFFSET + MARGIN  # of |x| and |z|
 _SKIN = 1e-4  # overlap that counts as touching
+_DIAGONAL = math.sqrt(2.0)  # most of forward and strafe: full speed along both of the world's axes
 _EIGHTH = math.sin(math.radians(22.5))
 
 
@@ -246,7 +247,7 @@ def move(grid: Any, body: Any, command: Any, way: Any, auto_jump: Any) -> None:
     body[PITCH] = _clip(np.float64(body[PITCH]) + command[_LOOK], -90.0, 90.0)
     turn = math.radians(np.float64(body[YAW]))
     sine, cosine = _sharp(math.sin(turn)), _sharp(math.cos(turn))
-    forward, strafe = _clip(command[_FORWARD], -1.0, 1.0), _clip(command[_STRAFE], -1.0, 1.0)
+    forward, strafe = _clip(command[_FORWARD], -_DIAGONAL, _DIAGONAL), _clip(command[_STRAFE], -_DIAGONAL, _DIAGONAL)
     ahead, aside = -sine * forward - cosine * strafe, cosine * forward - sine * strafe
     jump = command[_JUMP] > 0.5
     if way == FLY:
@@ -317,6 +318,33 @@ def act(grid: Any, body: Any, command: Any, way: Any) -> Any:
         return False
     grid[fy, fx, fz] = color
     return True
+
+
+@compiled
+def run_worlds(grids: Any, bodies: Any, commands: Any, way: Any, active: Any, changed: Any) -> None:
+    """One frame of many worlds: `grids` [N, 9, 11, 11], `bodies` [N, 9], `commands` [N, 9]. Worlds that are not
+    `active` [N] stay as they are; `changed` [N] becomes whether a block was placed or removed."""
+    for world in range(grids.shape[0]):
+        changed[world] = False
+        if active[world]:
+            changed[world] = act(grids[world], bodies[world], commands[world], way)
+            move(grids[world], bodies[world], commands[world], way, False)
+
+
+@compiled
+def observe_worlds(grids: Any, bodies: Any, inventories: Any, focuses: Any, nowhere: Any) -> None:
+    """Blocks left of each color, `inventories` [N, 6], and cells under the gaze, `focuses` [N, 3]; y = `nowhere` for
+    none."""
+    for world in range(grids.shape[0]):
+        inventories[world] = _STOCK
+        for block in grids[world].ravel():
+            if block > 0:
+                inventories[world, block - 1] -= 1
+        x, y, z = np.float64(bodies[world, X]), np.float64(bodies[world, Y]), np.float64(bodies[world, Z])
+        yaw, pitch = np.float64(bodies[world, YAW]), np.float64(bodies[world, PITCH])
+        hit, cy, cx, cz, _, _, _ = first_hit(grids[world], x, y + EYE_HEIGHT, z, yaw, pitch, REACH)
+        focuses[world, 0] = cy if hit else nowhere
+        focuses[world, 1], focuses[world, 2] = cx, cz
 
 
 @compiled

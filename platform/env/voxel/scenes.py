@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.config import VoxelConfig
-from interplay.env.voxel.space import MIDDLE, Grid, check_stock, color_id, empty_grid
+from interplay.env.voxel.space import MIDDLE, Grid, color_id, empty_grid
+from interplay.env.voxel.tasksets import TaskCollection
 
 APART = 2  # least distance of two blocks, the larger of both horizontal ones
 WIDTH, DEPTH = (2, 8), (2, 6)  # x and z of the cells where blocks may be, ends included
 LOOK_DOWN = 30.0  # degrees
 SOUTHMOST = 7.0
-
-
-class Wanted(Protocol):
-    """What a task set samples, as far as a scene needs it."""
-
-    @property
-    def target(self) -> Grid:
-        """The grid to build."""
-
-    @property
-    def start(self) -> Grid:
-        """The grid at the beginning."""
-
-
-class Targets(Protocol):
-    """A task set."""
-
-    def sample(self, rng: np.random.Generator) -> Wanted:
-        """One task; the generator decides which."""
 
 
 class VoxelScene(NamedTuple):
@@ -43,19 +25,14 @@ class VoxelScene(NamedTuple):
     body: BuilderBody
 
 
-def make_scene(config: VoxelConfig, targets: Targets | None, seed: int) -> VoxelScene:
-    """The scene of a seed.
-
-    Raises:
-        ValueError: the start grid of a task has more blocks of a color than exist.
-    """
+def make_scene(config: VoxelConfig, targets: TaskCollection | None, seed: int) -> VoxelScene:
+    """The scene of a seed."""
     rng = np.random.default_rng(seed)
     if targets is None:
         grid, target = _scattered(config, rng), None
     else:
         wanted = targets.sample(rng)
         grid, target = wanted.start.copy(), wanted.target.copy()
-        check_stock(grid, "the start grid")
     return VoxelScene(grid, target, _south_of(grid, rng))
 
 

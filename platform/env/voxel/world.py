@@ -18,7 +18,7 @@ from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.dynamics import FRAME_SECONDS
 from interplay.env.voxel.observe_site import VoxelFacts, observe, vector, vector_length
 from interplay.env.voxel.picture import corner_view, eye_of, picture, setter_view
-from interplay.env.voxel.scenes import Targets, make_scene
+from interplay.env.voxel.scenes import make_scene
 from interplay.env.voxel.site_state import (
     POSES_LENGTH,
     VERSION,
@@ -29,7 +29,7 @@ from interplay.env.voxel.site_state import (
     write_poses,
 )
 from interplay.env.voxel.space import color_id
-from interplay.env.voxel.tasksets import load_targets
+from interplay.env.voxel.tasksets import TaskCollection, load_targets
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
 
 SETTER, SOLVER = ROLES = ("setter", "solver")
@@ -46,7 +46,7 @@ class Voxel(World):
         targets: task set that episodes begin with; None: scenes of a few blocks.
     """
 
-    def __init__(self, config: VoxelConfig, *, tasks: MakeTasks, targets: Targets | None = None) -> None:
+    def __init__(self, config: VoxelConfig, *, tasks: MakeTasks, targets: TaskCollection | None = None) -> None:
         self.config = config
         self.scheme = config.scheme()
         self.spec = WorldSpec(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,21 @@ from interplay.env.conformance import WorldConformance
 from interplay.env.voxel.commands import Command
 from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.picture import corner_view
-from interplay.env.voxel.space import Grid, empty_grid, to_dense, to_sparse
+from interplay.env.voxel.space import to_dense, to_sparse
+from interplay.env.voxel.tasksets import BuildingTask, TaskCollection
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, Start, World
 from tests.env.voxel.tiny_block_tasks import tiny_world
 
+TARGET = to_dense([(0, 0, 0, 1), (1, 0, 0, 1), (2, 0, 0, 6)])
+START = to_dense([(0, 0, 0, 1)])
 
-@dataclass
-class Arch:
+
+class Rows(TaskCollection):
     """A task with a start grid."""
 
-    target: Grid = field(default_factory=lambda: to_dense([(0, 0, 0, 1), (1, 0, 0, 1), (2, 0, 0, 6)]))
-    start: Grid = field(default_factory=lambda: to_dense([(0, 0, 0, 1)]))
-
-
-class Arches:
-    def sample(self, rng: np.random.Generator) -> Arch:
-        return Arch()
+    def sample(self, rng: np.random.Generator) -> BuildingTask:
+        return BuildingTask("", TARGET, START)
 
 
 class TestHuman(WorldConformance):
@@ -59,7 +56,7 @@ class TestSomeComponents(WorldConformance):
 
 class TestTargets(WorldConformance):
     def make_world(self) -> World:
-        return tiny_world(targets=Arches())
+        return tiny_world(targets=Rows())
 
 
 def begun(seed: int = 0, **settings: Any) -> Voxel:
@@ -140,13 +137,13 @@ def test_facts() -> None:
 
 
 def test_targets_begin_with_their_start_grid() -> None:
-    world = tiny_world(targets=Arches())
+    world = tiny_world(targets=Rows())
     setter = world.reset(Start(seed=3))["setter"].image
     facts = world.facts()
-    np.testing.assert_array_equal(facts.grid, Arch().start)
-    np.testing.assert_array_equal(facts.target, Arch().target)
+    np.testing.assert_array_equal(facts.grid, START)
+    np.testing.assert_array_equal(facts.target, TARGET)
     assert setter is not None
-    np.testing.assert_array_equal(setter[:, 32:], corner_view(Arch().target, 48, 32))
+    np.testing.assert_array_equal(setter[:, 32:], corner_view(TARGET, 48, 32))
     assert set(world.portrait(40, 40)) == {"solver", "zone", "target"}
     assert set(begun().portrait(40, 40)) == {"solver", "zone"}
 
@@ -198,14 +195,3 @@ def test_a_world_that_shows_does_not_step() -> None:
 def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         VoxelConfig(**settings)
-
-
-def test_too_many_blocks_at_the_start_are_refused() -> None:
-    class Many:
-        def sample(self, rng: np.random.Generator) -> Arch:
-            grid = empty_grid()
-            grid[:2] = 1
-            return Arch(start=grid)
-
-    with pytest.raises(ValueError, match="242 blue"):
-        tiny_world(targets=Many()).reset(Start(seed=0))

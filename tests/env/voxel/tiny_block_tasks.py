@@ -10,8 +10,8 @@ import numpy as np
 
 from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.voxel.config import VoxelConfig
-from interplay.env.voxel.scenes import Targets
 from interplay.env.voxel.space import color_id, color_name
+from interplay.env.voxel.tasksets import TaskCollection
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, World
 
@@ -63,6 +63,6 @@ class Removals(TaskSource):
         return Idle()
 
 
-def tiny_world(targets: Targets | None = None, **settings: Any) -> Voxel:
+def tiny_world(targets: TaskCollection | None = None, **settings: Any) -> Voxel:
     """A voxel world with these tasks."""
     return Voxel(VoxelConfig(**settings), tasks=Removals, targets=targets)

@@ -1,0 +1,182 @@
+"""Action spaces of the Gymnasium environments, and their conversion to commands.
+
+| name | space | moves |
+|---|---|---|
+| `walking` | Discrete(18) | walks |
+| `human-level` | Dict: forward, back, left, right, jump, attack, use, camera, hotbar | walks |
+| `discrete` | Dict: move, strafe (1 is -1, 2 is +1), jump, attack, use, camera, hotbar | by cells |
+| `continuous` | Dict: move_x, move_y, move_z along the world's axes, attack, use, camera, hotbar | flies |
+| `flying` | Dict: movement (forward, right, up), camera, inventory, placement (1 places, 2 breaks) | flies |
+
+`camera` is (pitch, yaw) in degrees, down and to the right positive. A step is one frame of 1/20 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from interplay.core.settings_validation import did_you_mean
+from interplay.env.arrays import Float32Array, Float64Array
+from interplay.env.voxel import dynamics
+from interplay.env.voxel.body import Way
+from interplay.env.voxel.commands import LENGTH, Command
+
+ActionSpace = Literal["walking", "human-level", "discrete", "continuous", "flying"]
+Batch = Mapping[str, NDArray[Any]]  # a Dict action of N worlds
+CAMERA = {"continuous": 180.0, "discrete": 180.0, "human-level": 180.0, "flying": 5.0}  # most degrees a step
+STEP_DEGREES = 5.0  # of `walking`
+_COLUMN = {name: column for column, name in enumerate(Command._fields)}
+
+WALKING = (
+    Command(),
+    Command(forward=1),
+    Command(forward=-1),
+    Command(strafe=-1),
+    Command(strafe=1),
+    Command(jump=1),
+    *(Command(select=color) for color in range(1, 7)),
+    Command(yaw=-STEP_DEGREES),
+    Command(yaw=STEP_DEGREES),
+    Command(pitch=STEP_DEGREES),
+    Command(pitch=-STEP_DEGREES),
+    Command(attack=1),
+    Command(use=1),
+)
+
+
+class GymnasiumActions:
+    """One action space.
+
+    Args:
+        name: one of `ActionSpace`.
+        select_and_place: choosing a color places a block at once; Dict spaces then lack `use`.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+
+    def __init__(self, name: ActionSpace, select_and_place: bool = False) -> None:
+        if name not in _WAYS:
+            raise ValueError(
+                f"action_space={name!r} is unknown.{did_you_mean(name, tuple(_WAYS))} Known: {', '.join(_WAYS)}"
+            )
+        self.name = name
+        self.way: Way = _WAYS[name]
+        self.select_and_place = select_and_place
+        self.space = _space(name, select_and_place)
+        self._table = np.array(WALKING, np.float64)
+
+    def commands(self, actions: Any, bodies: Float32Array) -> Float64Array:
+        """Commands float64 [N, 9] of a batch of actions, in worlds with these bodies [N, 9].
+
+        Raises:
+            ValueError: actions outside the space, as far as they have no meaning.
+        """
+        if self.name == "walking":
+            chosen = np.asarray(actions)
+            if (chosen < 0).any() or (chosen >= len(self._table)).any():
+                raise ValueError(f"the action is {chosen.tolist()}: it goes from 0 to {len(self._table) - 1}")
+            commands: Float64Array = self._table[chosen].reshape(-1, LENGTH)
+        else:
+            commands = np.zeros((len(bodies), LENGTH))
+            if missing := set(self.space.keys()) - set(actions):  # type: ignore[attr-defined]
+                raise ValueError(f"the action lacks {sorted(missing)}; it has {sorted(actions)}")
+            _FILL[self.name](commands, actions, bodies)
+            _turn(commands, actions["camera"], CAMERA[self.name])
+        if self.select_and_place:
+            selected = commands[:, _COLUMN["select"]] > 0
+            commands[:, _COLUMN["use"]] = np.maximum(commands[:, _COLUMN["use"]], selected)
+        return commands
+
+
+def _turn(commands: Float64Array, camera: NDArray[Any], most: float) -> None:
+    turned = np.clip(np.asarray(camera, np.float64), -most, most)
+    commands[:, _COLUMN["pitch"]], commands[:, _COLUMN["yaw"]] = turned[:, 0], turned[:, 1]
+
+
+def _hands(commands: Float64Array, actions: Batch) -> None:
+    commands[:, _COLUMN["attack"]] = actions["attack"]
+    commands[:, _COLUMN["use"]] = actions.get("use", 0)
+    commands[:, _COLUMN["select"]] = actions["hotbar"]
+
+
+def _human_level(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
+    commands[:, _COLUMN["forward"]] = np.subtract(actions["forward"], actions["back"], dtype=np.float64)
+    commands[:, _COLUMN["strafe"]] = np.subtract(actions["right"], actions["left"], dtype=np.float64)
+    commands[:, _COLUMN["jump"]] = actions["jump"]
+    _hands(commands, actions)
+
+
+_SIGNS = np.array([0.0, -1.0, 1.0])
+
+
+def _discrete(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
+    commands[:, _COLUMN["forward"]] = _SIGNS[np.asarray(actions["move"])]
+    commands[:, _COLUMN["strafe"]] = _SIGNS[np.asarray(actions["strafe"])]
+    commands[:, _COLUMN["jump"]] = actions["jump"]
+    _hands(commands, actions)
+
+
+def _continuous(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
+    """Motion along the world's axes, expressed along the yaw that the body has after this step's turn."""
+    east, up, south = (
+        np.clip(np.asarray(actions[name], np.float64).reshape(-1), -1, 1) for name in ("move_x", "move_y", "move_z")
+    )
+    most = CAMERA["continuous"]
+    turned = bodies[:, dynamics.YAW] + np.clip(np.asarray(actions["camera"], np.float64)[:, 1], -most, most)
+    sine, cosine = np.sin(np.radians(turned)), np.cos(np.radians(turned))
+    commands[:, _COLUMN["forward"]] = cosine * south - sine * east
+    commands[:, _COLUMN["strafe"]] = -cosine * east - sine * south
+    commands[:, _COLUMN["up"]] = up
+    _hands(commands, actions)
+
+
+def _flying(commands: Float64Array, actions: Batch, bodies: Float32Array) -> None:
+    moved = np.clip(np.asarray(actions["movement"], np.float64), -1, 1)
+    for column, name in enumerate(("forward", "strafe", "up")):
+        commands[:, _COLUMN[name]] = moved[:, column]
+    commands[:, _COLUMN["select"]] = actions["inventory"]
+    placement = np.asarray(actions["placement"])
+    commands[:, _COLUMN["use"]], commands[:, _COLUMN["attack"]] = placement == 1, placement == 2
+
+
+_WAYS: Mapping[str, Way] = {
+    "walking": "walk",
+    "human-level": "walk",
+    "discrete": "cells",
+    "continuous": "fly",
+    "flying": "fly",
+}
+_FILL: Mapping[str, Callable[[Float64Array, Batch, Float32Array], None]] = {
+    "human-level": _human_level,
+    "discrete": _discrete,
+    "continuous": _continuous,
+    "flying": _flying,
+}
+
+
+def _space(name: str, select_and_place: bool) -> spaces.Space[Any]:
+    if name == "walking":
+        return spaces.Discrete(len(WALKING))
+    camera = spaces.Box(-CAMERA[name], CAMERA[name], (2,), np.float32)
+    if name == "flying":
+        return spaces.Dict(
+            movement=spaces.Box(-1, 1, (3,), np.float32),
+            camera=camera,
+            inventory=spaces.Discrete(7),
+            placement=spaces.Discrete(3),
+        )
+    first: dict[str, spaces.Space[Any]] = {
+        "human-level": {part: spaces.Discrete(2) for part in ("forward", "back", "left", "right", "jump")},
+        "discrete": {"move": spaces.Discrete(3), "strafe": spaces.Discrete(3), "jump": spaces.Discrete(2)},
+        "continuous": {part: spaces.Box(-1, 1, (1,), np.float32) for part in ("move_x", "move_y", "move_z")},
+    }[name]  # type: ignore[assignment]
+    hands: dict[str, spaces.Space[Any]] = {"attack": spaces.Discrete(2)}
+    if not select_and_place:
+        hands["use"] = spaces.Discrete(2)
+    return spaces.Dict({**first, **hands, "camera": camera, "hotbar": spaces.Discrete(7)})
