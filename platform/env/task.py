@@ -54,6 +54,19 @@ class Task(ABC):
             return 0
         return 1 if same_words(self.answer, utterance) else -1
 
+    def reply(self, utterance: str, facts: Any) -> str | None:
+        """What the setter says in its next step to something that the solver has said; None for nothing.
+
+        A task whose words leave something out replies to a question about that with the whole instruction. A reply
+        renews the setter's patience, and raters do not count the question as chatter; they mark it +1, once, if the
+        reply has other words than the instruction.
+        """
+        return None
+
+    def measure(self, facts: Any) -> Mapping[str, float]:
+        """Further measures of how well the task is done now, by name, on which evaluation reports; empty for none."""
+        return {}
+
     @abstractmethod
     def misread(self, world: World, rng: np.random.Generator) -> Task:
         """A plausible misinterpretation of the task (another object, a wrong answer), or the task itself if there is

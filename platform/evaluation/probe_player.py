@@ -5,7 +5,7 @@ A probe ends when its task has been done for long enough, when a question has be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from interplay.actors.lane_loop import play_in_lanes
@@ -35,6 +35,9 @@ class _Lane:
     said: list[str] = field(default_factory=list)
     step: int = 0
     film: Film | None = None
+    asked: Task | None = None  # whose words the setter says, and which replies; None: words without a meaning here
+    reply: str | None = None  # what the setter says in the next step
+    measured: list[Mapping[str, float]] = field(default_factory=list)  # after each step, if the task measures anything
 
 
 class ProbePlayer:
@@ -77,6 +80,8 @@ class ProbePlayer:
         task = tasks.load(probe.task)
         asked = task if words is None or not words.possible_here else tasks.load(words.task)
         lane.probe, lane.task, lane.step, lane.said = probe, task, 0, []
+        lane.asked = asked if words is None or words.possible_here else None
+        lane.reply, lane.measured = None, []
         lane.judge = SuccessJudge(task, limit=probe.limit, hold=probe.hold)
         pictured = bool(self._see) and lane.world.spec.image is not None
         lane.film = Film(probe) if pictured and filmed(probe) else None
@@ -96,12 +101,18 @@ class ProbePlayer:
             actions[self._setter] = Action(lane.world.spec.rest(), lane.probe.instruction)
         elif action.utterance is not None:
             lane.said.append(action.utterance)
+        if lane.reply is not None:
+            actions[self._setter] = Action(lane.world.spec.rest(), lane.reply)
+        lane.reply = self._reply(lane, action.utterance)
         outcome = lane.world.step(actions, observers=self._see)
         lane.step += 1
         view = outcome.views.get(self._solver, View(heard=lane.probe.instruction))
         self._keep(lane, view)
         self._seat.observe(index, view)
-        if not lane.judge.is_over(lane.step, lane.world.facts(), lane.said, world_done=outcome.done):
+        facts = lane.world.facts()
+        if measures := lane.task.measure(facts):
+            lane.measured.append(measures)
+        if not lane.judge.is_over(lane.step, facts, lane.said, world_done=outcome.done):
             return None
         result = ProbeResult(
             kind=lane.probe.kind,
@@ -114,10 +125,18 @@ class ProbePlayer:
             limit=lane.probe.limit,
             hold=lane.probe.hold,
             answer=lane.task.answer,
+            measures=lane.measured[-1] if lane.measured else {},
+            best_measures=max(lane.measured, key=lambda each: next(iter(each.values())), default={}),
         )
         if lane.film is not None:
             lane.film.result = result
         return result, lane.film
+
+    def _reply(self, lane: _Lane, said: str | None) -> str | None:
+        """The setter's reply to what the solver says in this step, once it has heard the words."""
+        if said is None or lane.asked is None or lane.step == 0 or self._setter == self._solver:
+            return None
+        return lane.asked.reply(said, lane.world.facts())
 
     def _keep(self, lane: _Lane, view: View) -> None:
         if lane.film is not None and view.image is not None:

@@ -98,6 +98,8 @@ class ProbeResult:
     limit: int = 0  # time limit of the probe; 0 in files of older versions, which had one limit for all
     hold: int = 0  # steps for which success had to last; 0 in files of older versions
     answer: str | None = None  # the right answer of a question; None for instructions, and in files of older versions
+    measures: Mapping[str, float] = field(default_factory=dict)  # `Task.measure` at the end; empty: it has none
+    best_measures: Mapping[str, float] = field(default_factory=dict)  # at the step where its first measure was highest
 
 
 def draw_probes(world: World, config: ProbesConfig) -> list[Probe]:
@@ -181,6 +183,24 @@ def _words_from_elsewhere(world: World, probe: Probe, probes: Sequence[Probe]) -
         if own.differs_from(tasks.load(each.task)):
             return OtherWords(each.task, possible_here=False)
     return None
+
+
+def mean_measures(results: Sequence[ProbeResult]) -> dict[str, dict[str, dict[str, float]]]:
+    """Means of the measures by kind of task and name, {"end": ..., "best": ...}; kinds without measures are left out.
+
+    "best" is the step at which the first measure was highest, of each probe its own.
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for kind in dict.fromkeys(result.kind for result in results if result.measures):
+        rows = [result for result in results if result.kind == kind and result.measures]
+        found[kind] = {
+            name: {
+                "end": float(np.mean([row.measures[name] for row in rows])),
+                "best": float(np.mean([row.best_measures[name] for row in rows])),
+            }
+            for name in rows[0].measures
+        }
+    return found
 
 
 def success_steps(results: Sequence[ProbeResult]) -> dict[str, NDArray[np.float64]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from interplay.env.task import Task
+from interplay.env.task import Task, same_words
 
 MAX_OMITTED_SHARE = 0.9  # of the marks of a rater
 
@@ -109,6 +109,7 @@ class ScriptedRater:
         self._marked_progress = 0.0  # at the last mark
         self._succeeded = False
         self._idle_steps = 0  # since the last event
+        self._clarified = False  # whether a question about unclear words has been marked
 
     def begin(self, task: Task, facts: Any) -> None:
         """Starts rating this task."""
@@ -117,6 +118,7 @@ class ScriptedRater:
         self._marked_progress = task.progress(facts)
         self._succeeded = task.success(facts, ())
         self._idle_steps = 0
+        self._clarified = False
 
     def observe(self, step: int, facts: Any, utterance: str | None) -> list[StepMark]:
         """The marks for one step. `utterance`: what the solver said in it, or None."""
@@ -126,7 +128,7 @@ class ScriptedRater:
         signs = []
         if (sign := self._rate_progress(self._task, facts)) != 0:
             signs.append(sign)
-        if utterance is not None and (rating := self._rate_utterance(self._task, utterance)) != 0:
+        if utterance is not None and (rating := self._rate_utterance(self._task, utterance, facts)) != 0:
             signs.append(rating)
         self._idle_steps = 0 if signs or self._succeeded else self._idle_steps + 1
         if self._config.bored_after and self._idle_steps >= self._config.bored_after:
@@ -156,8 +158,12 @@ class ScriptedRater:
             return sign
         return 0
 
-    def _rate_utterance(self, task: Task, utterance: str) -> int:
-        """+1, -1 or 0 for an utterance. The first answer to a question counts; every other utterance is chatter."""
+    def _rate_utterance(self, task: Task, utterance: str, facts: Any) -> int:
+        """+1, -1 or 0 for an utterance. The first answer to a question counts, and the first question that a task
+        replies to with clearer words; every other utterance without a reply is chatter."""
+        if (reply := task.reply(utterance, facts)) is not None:
+            first, self._clarified = not self._clarified, True
+            return int(first and not same_words(reply, task.instruction))
         if task.answer is not None and len(self._utterances) == 1:
             return task.rate_answer(utterance)
         return -1 if self._config.chatter and self._rng.random() < self._config.chatter else 0

@@ -164,8 +164,8 @@ class ScriptedSetter(Player):
         self._next_utterance_step = sample_steps(self._config.delay_steps, self._rng)
 
     def act(self, view: View, world: World) -> Action:
-        utterance = None
-        if self._waits_for_task:
+        utterance = self._reply(world)
+        if utterance is None and self._waits_for_task:
             utterance = self._end_task(world)
         if (
             utterance is None
@@ -186,6 +186,7 @@ class ScriptedSetter(Player):
             self.open_task is not None and self.asked_step != self._step - 1
         ):  # the solver has not heard the task in that step
             self.solver_utterances.append(utterance)
+            self._unanswered: str | None = utterance
 
     @property
     def open_task(self) -> Task | None:
@@ -214,6 +215,7 @@ class ScriptedSetter(Player):
         self.ending: str | None = None  # DONE, WRONG_ANSWER or GIVEN_UP; None while the task is open
         self.last_utterance = ""  # of this setter
         self._past_instructions: set[str] = set()  # of this episode
+        self._unanswered = None  # what the solver said in the last step
         self._patience_steps = 0  # steps
         self._best_progress = 0.0  # of the current task
         self._progress_step = 0  # the step of the best progress, or of the instruction
@@ -223,6 +225,16 @@ class ScriptedSetter(Player):
     @property
     def _waits_for_task(self) -> bool:
         return self.open_task is not None and not self.finished
+
+    def _reply(self, world: World) -> str | None:
+        """The task's reply to what the solver said in the last step, which renews the patience; None for nothing."""
+        heard, self._unanswered = self._unanswered, None
+        if heard is None or self.open_task is None:
+            return None
+        reply = self.open_task.reply(heard, world.facts())
+        if reply is not None:
+            self._progress_step, self.last_utterance = self._step, reply
+        return reply
 
     def _ask(self, world: World) -> str | None:
         try:

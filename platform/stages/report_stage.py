@@ -18,7 +18,7 @@ from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
-from interplay.evaluation.probes import ProbeResult, success_steps
+from interplay.evaluation.probes import ProbeResult, mean_measures, success_steps
 from interplay.evaluation.report import write_report
 from interplay.evaluation.report_data import (
     LEARNED,
@@ -125,6 +125,7 @@ def _summary(
         "probes": _by_name(shares),
         "listening": _by_name(listening(material.probes)) if material.probes else {},
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
+        "measures": _measures(run),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {
@@ -141,6 +142,13 @@ def _summary(
         "throughput": _rates(records),
         "seconds": {name: record["seconds"] for name, record in records.items() if record},
     }
+
+
+def _measures(run: Run) -> dict[str, Any]:
+    """Means of what tasks measure by agent, kind of task and name; agents without any are left out."""
+    folder = run.stage("evaluate")
+    found = {name: mean_measures(read_results(folder, name)) for name in AGENT_LABELS}
+    return {name: measures for name, measures in found.items() if measures}
 
 
 def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
