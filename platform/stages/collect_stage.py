@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from interplay.actors.episode_collector import EpisodeCollector, EpisodeRequest, RecordingConfig
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
-from interplay.env.world import World
 from interplay.episodes.encoding import iter_readable
+from interplay.episodes.episode import Episode, new_episode_id
 from interplay.episodes.utterance_lengths import warn_of_long_utterances
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import load_agent
@@ -20,6 +22,7 @@ from interplay.players.setter import ScriptedSetter
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.config import CollectConfig
+from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of, learned_setters
@@ -49,29 +52,24 @@ def collect(run: Run, config: CollectConfig, stage: str = "collect") -> None:
 
 def _collect(run: Run, config: CollectConfig, stage: str) -> None:
     folder = run.stage(stage)
-    clock = folder.begin({"collect": config, "solver": run.config.solver, "seed": run.seed})
+    settings = replace(config, workers=min(config.workers, 1))  # their number may change
+    clock = folder.begin({"collect": settings, "solver": run.config.solver, "seed": run.seed})
     if folder.finished:
         return
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
         recorded = {(episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids())}
-        waiting = [each for each in _requests(run, config, stage) if (each.split, each.seed) not in recorded]
+        everything = interleaved({"train": config.episodes, "heldout": config.heldout})
+        seeds = {(split, index): derive_seed(run.seed, stage, split, index) for split, index in everything}
+        waiting = [each for each in everything if (each[0], seeds[each]) not in recorded]
         total = config.episodes + config.heldout
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
         missing, steps, texts = len(waiting), 0, Counter[str]()
         if waiting:
             if config.solver == "agent":
                 check_start_coverage(run, config.checkpoint, store)
-            worlds = [run.make_world() for _ in range(min(config.lanes, len(waiting)))]
-            collector = EpisodeCollector(
-                worlds=worlds,
-                seat=_seat(run, config, stage, worlds),
-                config=RecordingConfig(config.steps, config.grace_steps),
-                world_config=run.config.env,
-                round=0 if stage in SHARED_STAGES else run.round,
-                setters=learned_setters(run, config.setter_agent, len(worlds), (stage,)),
-            )
-            for _, episode in collector.collect(_until(stop, waiting), _overdue(stop)):
+            record = _recorded_by_workers if config.workers else _recorded_here
+            for episode in record(run, config, stage, waiting, stop):
                 clock.claim()
                 store.append(episode)
                 missing -= 1
@@ -93,11 +91,89 @@ def _warn_of_long_utterances(run: Run, texts: Counter[str]) -> None:
     warn_of_long_utterances(texts, Vocabulary([], agent.tokens), agent.utterance_length, "recorded")
 
 
-def _requests(run: Run, config: CollectConfig, stage: str) -> Iterator[EpisodeRequest]:
-    for split, index in interleaved({"train": config.episodes, "heldout": config.heldout}):
-        seed = derive_seed(run.seed, stage, split, index)
-        rng = numpy_generator(run.seed, stage, split, index, "setter")
-        yield EpisodeRequest(seed, split, None if config.setter_agent else ScriptedSetter(config.setter, rng))
+EpisodeNumber = tuple[str, int]  # of a split
+
+
+def _recorded_here(
+    run: Run, config: CollectConfig, stage: str, waiting: Sequence[EpisodeNumber], stop: StopRequest
+) -> Iterator[Episode]:
+    """Records in this process, in all lanes at once."""
+    recorder = _Recorder(run, config, stage, lanes=min(config.lanes, len(waiting)))
+    yield from recorder.record((), _until(stop, waiting), _overdue(stop))
+
+
+def _recorded_by_workers(
+    run: Run, config: CollectConfig, stage: str, waiting: Sequence[EpisodeNumber], stop: StopRequest
+) -> Iterator[Episode]:
+    """Records in processes. What is played together, and with one stream of random numbers, does not depend on their
+    number: a scripted solver plays each episode alone, an agent as many as there are lanes."""
+    alone = config.solver == "scripted"
+    size = 1 if alone else config.lanes
+    everything = interleaved({"train": config.episodes, "heldout": config.heldout})
+    wanted = set(waiting)
+    groups = [(number, everything[at : at + size]) for number, at in enumerate(range(0, len(everything), size))]
+    units = [(number, kept) for number, group in groups if (kept := [each for each in group if each in wanted])]
+    make = partial(_unit_recorder, replace(run, context=None), config, stage, size)
+    for episodes in map_in_processes(
+        make, units, workers=config.workers, stopped=lambda: stop.requested, overdue=_overdue(stop)
+    ):
+        for episode in episodes:  # ids sort by time: in the order of the units, not by which process was faster
+            yield replace(episode, meta=replace(episode.meta, id=new_episode_id()))
+
+
+def _unit_recorder(
+    run: Run, config: CollectConfig, stage: str, lanes: int, stopped: Callable[[], bool]
+) -> Callable[[tuple[int, Sequence[EpisodeNumber]]], list[Episode]]:
+    recorder = _Recorder(run, config, stage, lanes)
+
+    def record(unit: tuple[int, Sequence[EpisodeNumber]]) -> list[Episode]:
+        number, episodes = unit
+        order = {recorder.seed(each): place for place, each in enumerate(episodes)}
+        return sorted(recorder.record((number,), episodes, stopped), key=lambda episode: order[episode.meta.seed])
+
+    return record
+
+
+class _Recorder:
+    """Records episodes in several worlds of one process."""
+
+    def __init__(self, run: Run, config: CollectConfig, stage: str, lanes: int) -> None:
+        self._run, self._config, self._stage = run, config, stage
+        self._worlds = [run.make_world() for _ in range(lanes)]
+        self._path = None if config.solver == "scripted" else checkpoint_of(run, config.checkpoint).path
+        self._agent = None if self._path is None else load_agent(self._path)
+
+    def record(
+        self, names: Sequence[int], episodes: Iterable[EpisodeNumber], stopped: Callable[[], bool]
+    ) -> Iterator[Episode]:
+        """Yields the episodes as they end; `names` are further names of the random streams of the solver."""
+        collector = EpisodeCollector(
+            worlds=self._worlds,
+            seat=self._seat(names),
+            config=RecordingConfig(self._config.steps, self._config.grace_steps),
+            world_config=self._run.config.env,
+            round=0 if self._stage in SHARED_STAGES else self._run.round,
+            setters=learned_setters(self._run, self._config.setter_agent, len(self._worlds), (self._stage, *names)),
+        )
+        for _, episode in collector.collect(map(self._request, episodes), stopped):
+            yield episode
+
+    def seed(self, episode: EpisodeNumber) -> int:
+        """The seed of an episode's start."""
+        return derive_seed(self._run.seed, self._stage, *episode)
+
+    def _request(self, episode: EpisodeNumber) -> EpisodeRequest:
+        rng = numpy_generator(self._run.seed, self._stage, *episode, "setter")
+        setter = None if self._config.setter_agent else ScriptedSetter(self._config.setter, rng)
+        return EpisodeRequest(self.seed(episode), episode[0], setter)
+
+    def _seat(self, names: Sequence[int]) -> SolverSeat:
+        run, lanes = self._run, len(self._worlds)
+        if self._agent is None:
+            return ScriptedSeat(run.config.solver, lanes, numpy_generator(run.seed, self._stage, "solver", *names))
+        agent, vocabulary = self._agent
+        policy = LocalPolicy(agent, torch_generator(run.seed, self._stage, "agent", *names))
+        return AgentSeat(AgentRunner(policy, vocabulary, lanes), checkpoint=str(self._path))
 
 
 def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -107,12 +183,12 @@ def interleaved(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(everything, key=lambda each: (each[1] + 0.5) / counts[each[0]])
 
 
-def _until(stop: StopRequest, requests: list[EpisodeRequest]) -> Iterator[EpisodeRequest]:
-    """Yields the requests until a signal requests a stop."""
-    for request in requests:
+def _until(stop: StopRequest, episodes: Sequence[EpisodeNumber]) -> Iterator[EpisodeNumber]:
+    """Yields the episodes to record until a signal requests a stop."""
+    for episode in episodes:
         if stop.requested:
             return
-        yield request
+        yield episode
 
 
 def _overdue(stop: StopRequest) -> Callable[[], bool]:
@@ -128,12 +204,3 @@ def _overdue(stop: StopRequest) -> Callable[[], bool]:
         return bool(noticed) and time.monotonic() - noticed[0] >= GRACE_PERIOD_S
 
     return overdue
-
-
-def _seat(run: Run, config: CollectConfig, stage: str, worlds: list[World]) -> SolverSeat:
-    if config.solver == "scripted":
-        return ScriptedSeat(run.config.solver, len(worlds), numpy_generator(run.seed, stage, "solver"))
-    path = checkpoint_of(run, config.checkpoint).path
-    agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(run.seed, stage, "agent"))
-    return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), checkpoint=str(path))

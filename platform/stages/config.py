@@ -53,6 +53,9 @@ class CollectConfig:
     heldout: int = 100  # from other houses, never trained on
     steps: int = 40  # upper limit of an episode
     lanes: int = 16  # worlds stepped side by side
+    # Processes that record; 0: this one. From 1 on, the episodes are the same for any number, and scripted solvers draw
+    # other mistakes than with 0, where one stream of random numbers goes through all episodes.
+    workers: int = 0
     solver: Literal["scripted", "agent"] = "scripted"
     checkpoint: str = "clone"  # the agent of solver=agent: a stage of this run, or a path
     setter_agent: str = ""  # the agent that plays the setter: a stage (clone-setter) or a path; empty: scripted
@@ -61,7 +64,7 @@ class CollectConfig:
 
     def __post_init__(self) -> None:
         _at_least(1, self, "steps", "lanes", group="collect.")
-        _at_least(0, self, "episodes", "heldout", "grace_steps", group="collect.")
+        _at_least(0, self, "episodes", "heldout", "grace_steps", "workers", group="collect.")
         if self.setter_agent and self.solver == "scripted":
             raise ValueError(
                 f"collect.setter_agent={self.setter_agent} and collect.solver=scripted: a scripted solver works on the "
@@ -108,8 +111,10 @@ class MarkConfig:
 
     raters: tuple[str, ...] = ("rater-1",)
     rater: RaterConfig = field(default_factory=RaterConfig)
+    workers: int = 0  # processes that watch; 0: this one. The marks are the same for any number
 
     def __post_init__(self) -> None:
+        _at_least(0, self, "workers", group="mark.")
         if not self.raters:
             raise ValueError("mark.raters is empty; name at least one, as mark.raters=[rater-1]")
 

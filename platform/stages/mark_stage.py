@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
 
 from interplay.env.world import World
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.decoded_episode import resimulate
-from interplay.episodes.encoding import iter_readable
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.store import EpisodeStore
 from interplay.episodes.transcript import DialogueTask, dialogue
 from interplay.players.rater import RaterConfig, ScriptedRater, sample_traits
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator
+from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
 
 STAGE = "mark"
 EPISODES_PER_TRANSACTION = 25
@@ -40,7 +49,7 @@ def mark(run: Run) -> None:
 
 def _mark(run: Run) -> None:
     config, folder = run.config.mark, run.stage(STAGE)
-    clock = folder.begin({"mark": config, "seed": run.seed})
+    clock = folder.begin({"mark": replace(config, workers=0), "seed": run.seed})  # their number may change
     ledger = folder.path / "watched.txt"
     watched = set(ledger.read_text(errors="replace").split()) if ledger.exists() else set()
     with run.store() as store, StopRequest() as stop, ledger.open("a") as written:
@@ -57,25 +66,56 @@ def _mark(run: Run) -> None:
         waiting = [(rater, episode) for rater, episode in everything if f"{rater}/{episode}" not in watched]
         done = len(everything) - len(waiting)
         progress = Progress(len(everything), "episodes", {"marks an episode": "marks"}, title=STAGE, start=done)
-        world = run.make_world()
-        for start in range(0, len(waiting), EPISODES_PER_TRANSACTION):
-            if stop.requested:
-                progress.close()
-                raise Interrupted(
-                    f"stopped with {done} of {len(everything)} episodes marked; the same command continues"
-                )
-            batch = waiting[start : start + EPISODES_PER_TRANSACTION]
-            seen = [(rater, episode) for rater, e in batch for episode in iter_readable(store, [e])]
-            marks = [m for rater, episode in seen for m in _rated(run, world, episode, rater, config.rater)]
+        for batch in _batched(_marked(run, store, waiting, stop)):
+            added = [mark for _, marks in batch for mark in marks or ()]
             clock.claim()
-            store.add_marks(marks)
-            store.add_ratings([(episode.meta.id, rater) for rater, episode in seen])
-            written.writelines(f"{rater}/{episode.meta.id}\n" for rater, episode in seen)
+            store.add_marks(added)
+            written.writelines(f"{rater}/{episode}\n" for (rater, episode), marks in batch if marks is not None)
             written.flush()
             done += len(batch)
-            progress.log(done, {"marks": len(marks) / len(batch)})
+            progress.log(done, {"marks": len(added) / len(batch)})
         progress.close()
+        if done < len(everything):
+            raise Interrupted(f"stopped with {done} of {len(everything)} episodes marked; the same command continues")
         clock.finish(episodes=len(ids), marks=len(store.marks(ids)))
+
+
+Watch = tuple[str, str]  # a rater, and the id of the episode that it watches
+Watched = tuple[Watch, list[Mark] | None]  # with its marks; None if the episode can't be read
+
+
+def _batched(watched: Iterator[Watched]) -> Iterator[list[Watched]]:
+    """What is stored in one transaction."""
+    while batch := list(islice(watched, EPISODES_PER_TRANSACTION)):
+        yield batch
+
+
+def _marked(run: Run, store: EpisodeStore, waiting: Sequence[Watch], stop: StopRequest) -> Iterator[Watched]:
+    """Yields the marks of each rater on each episode, in this order, until a signal requests a stop."""
+    if run.config.mark.workers:
+        make = partial(_watcher, replace(run, context=None), store.root)
+        found = map_in_processes(make, waiting, workers=run.config.mark.workers, stopped=lambda: stop.requested)
+        yield from zip(waiting, found, strict=False)
+        return
+    world = run.make_world()
+    for each in waiting:
+        if stop.requested:
+            return
+        yield each, _watched(run, world, store, each)
+
+
+def _watcher(run: Run, root: Path, stopped: Callable[[], bool]) -> Callable[[Watch], list[Mark] | None]:
+    return partial(_watched, run, run.make_world(), EpisodeStore(root))
+
+
+def _watched(run: Run, world: World, store: EpisodeStore, each: Watch) -> list[Mark] | None:
+    rater, episode = each
+    try:
+        seen = store.read(episode)
+    except (DamagedEpisode, UnknownFormat) as error:
+        logger.warning("skipped: %s", error)
+        return None
+    return _rated(run, world, seen, rater, run.config.mark.rater)
 
 
 def _rated(run: Run, world: World, episode: Episode, rater: str, config: RaterConfig) -> list[Mark]:

@@ -6,6 +6,7 @@ import json
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from signalled_run import AfterCall, run_and_signal
 from tiny_runs import interplay, opened, refused, tiny
@@ -197,3 +198,43 @@ def test_a_stopped_collection_has_episodes_of_both_splits() -> None:
         assert [index for name, index in order if name == split] == sorted(k for name, k in order if name == split)
     assert [order[:5].count(("heldout", k)) for k in range(2)] == [1, 0]
     assert interleaved({"train": 3, "heldout": 0}) == [("train", 0), ("train", 1), ("train", 2)]
+
+
+def contents(settings: list[str]) -> list[dict[str, bytes]]:
+    """What the players of each episode did and saw, in the order of the store."""
+    with opened(settings).store() as store:
+        episodes = [store.read(identifier) for identifier in store.ids()]
+    return [
+        {
+            "start": episode.initial_state,
+            "split": episode.meta.split.encode(),
+            "said": repr(episode.meta.utterances).encode(),
+            **{role: actions.tobytes() for role, actions in episode.actions.items()},
+            **({} if episode.poses is None else {"poses": np.asarray(episode.poses).tobytes()}),
+        }
+        for episode in episodes
+    ]
+
+
+def test_workers_record_the_same_episodes_whatever_their_number(straight: list[str], tmp_path: Path) -> None:
+    one, three = (tiny(tmp_path / count, f"collect.workers={count}", "mark.workers=2") for count in ("1", "3"))
+    for settings in (one, three):
+        interplay("collect", settings)
+    assert len(contents(one)) == 6
+    assert contents(three) == contents(one), "also in the same order"
+    assert starts(one) == starts(straight)
+    interplay("mark", one)
+    interplay("mark", [*three, "mark.workers=0"])
+    assert marks(one) == marks(three) != []
+
+
+def test_a_stopped_recording_with_workers_continues(straight: list[str], tmp_path: Path) -> None:
+    settings = tiny(tmp_path, "collect.workers=2")
+    result = run_and_signal(["collect", *settings], signal.SIGINT, AfterCall(APPENDED, 1), tmp_path / "log")
+    assert result.code == 130, result.output
+    stored = starts(settings)
+    assert 1 <= len(stored) < 6
+    assert f"stopped with {len(stored)} of 6 episodes stored; the same command continues" in result.output
+    assert "Traceback" not in result.output
+    interplay("collect", [*settings, "collect.workers=1"])
+    assert starts(settings) == starts(straight)

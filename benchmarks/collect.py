@@ -1,0 +1,63 @@
+"""How much faster episodes are recorded by more processes, on one machine.
+
+    python benchmarks/collect.py                       # 1 process, then 2, in turns
+    python benchmarks/collect.py --workers 1 4 16 --episodes 64
+    python benchmarks/collect.py --json collect.json
+
+Every run records the same dialogues in furnished houses with a scripted solver. The rate is that between the first
+episodes, which wait for the processes to start, and the last; it is of wall time, so other work on the machine counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from interplay.launch.compose import compose
+from interplay.stages.collect_stage import collect
+from interplay.stages.run import open_run
+
+
+def rate(workers: int, options: argparse.Namespace) -> float:
+    """Episodes a second with this number of processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ["experiment=house", f"run.dir={folder}", "tracking.wandb=disabled", "collect.heldout=0"]
+        sizes = [f"collect.episodes={options.episodes}", f"collect.steps={options.steps}"]
+        run = open_run(compose([*settings, *sizes, f"collect.workers={workers}"]))
+        collect(run, run.config.collect)
+        stored = sorted(path.stat().st_mtime for path in Path(folder).rglob("*.npz"))
+    # Results are stored in order, so the last of the first round marks the start of the steady part.
+    return (len(stored) - workers) / (stored[-1] - stored[workers - 1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--episodes", type=int, default=24)
+    parser.add_argument("--steps", type=int, default=300, help="of an episode")
+    parser.add_argument(
+        "--turns", type=int, default=2, help="the numbers of processes take turns; the best rate counts"
+    )
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    options = parser.parse_args()
+    rates: dict[int, list[float]] = {workers: [] for workers in options.workers}
+    for _ in range(options.turns):
+        for workers in options.workers:
+            rates[workers].append(rate(workers, options))
+            print(f"{workers:3} processes: {rates[workers][-1]:.3f} episodes/s", flush=True)
+    best = {workers: max(found) for workers, found in rates.items()}
+    few = min(best)
+    for workers, found in best.items():
+        print(f"{workers:3} processes: {found:.3f} episodes/s, {found / best[few]:.2f} times those of {few}")
+    if options.json is not None:
+        text = json.dumps({"episodes": options.episodes, "steps": options.steps, "rates": rates}, indent=1)
+        if options.json == "-":
+            print(text)
+        else:
+            Path(options.json).write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Work of a stage in processes of this machine, which play or watch episodes independently of each other."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import TimeoutError as NotDone
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from typing import Any, TypeVar
+
+import torch
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+IsStopped = Callable[[], bool]
+
+POLL_SECONDS = 0.2  # between two looks for a stop request
+
+_work: Callable[[Any], Any] | None = None  # of this process, if a pool started it
+
+
+def map_in_processes(
+    make: Callable[[IsStopped], Callable[[Unit], Result]],
+    units: Iterable[Unit],
+    *,
+    workers: int,
+    stopped: IsStopped = lambda: False,
+    overdue: IsStopped = lambda: False,
+) -> Iterator[Result]:
+    """Yields the result of each unit, in the order of the units, whichever process computed it.
+
+    Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes.
+
+    Args:
+        make: called once in each process; returns the function of a unit. Its argument tells whether to give up the
+            present unit. It is pickled, as are the units and their results.
+        stopped: once it returns True, no further unit begins; those under way end and are yielded.
+        overdue: once it returns True, processes give up the units under way.
+
+    Raises:
+        Exception: what a unit raised, or `BrokenProcessPool` if a process died.
+    """
+    context = get_context("spawn")  # a fork would copy locks that other threads hold
+    give_up = context.Event()
+    waiting: deque[Future[Result]] = deque()
+    left = iter(units)
+    with ProcessPoolExecutor(workers, context, _begin, (make, give_up)) as pool:
+        try:
+            while True:
+                while not stopped() and len(waiting) < 2 * workers:
+                    unit = next(left, None)
+                    if unit is None:
+                        break
+                    waiting.append(pool.submit(_run, unit))
+                if not waiting:
+                    return
+                if stopped():
+                    waiting = deque(future for future in waiting if not future.cancel())
+                    if not waiting:
+                        return
+                if overdue():
+                    give_up.set()
+                try:
+                    result = waiting[0].result(timeout=POLL_SECONDS)
+                except NotDone:
+                    continue
+                waiting.popleft()
+                yield result
+        finally:
+            give_up.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event) -> None:
+    """Prepares a process of the pool."""
+    global _work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    _work = make(give_up.is_set)
+
+
+def _run(unit: Any) -> Any:
+    assert _work is not None, "only processes of a pool run units"
+    return _work(unit)
