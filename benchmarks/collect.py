@@ -37,9 +37,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--episodes", type=int, default=24)
     parser.add_argument("--steps", type=int, default=300, help="of an episode")
-    parser.add_argument(
-        "--turns", type=int, default=2, help="the numbers of processes take turns; the best rate counts"
-    )
+    parser.add_argument("--turns", type=int, default=2, help="of the numbers of processes; the best rate counts")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
     options = parser.parse_args()
     rates: dict[int, list[float]] = {workers: [] for workers in options.workers}

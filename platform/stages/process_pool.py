@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import torch
 
-Unit = TypeVar("Unit")
-Result = TypeVar("Result")
+_Unit = TypeVar("_Unit")
+_Result = TypeVar("_Result")
 IsStopped = Callable[[], bool]
 
 POLL_SECONDS = 0.2  # between two looks for a stop request
@@ -23,13 +23,13 @@ _work: Callable[[Any], Any] | None = None  # of this process, if a pool started 
 
 
 def map_in_processes(
-    make: Callable[[IsStopped], Callable[[Unit], Result]],
-    units: Iterable[Unit],
+    make: Callable[[IsStopped], Callable[[_Unit], _Result]],
+    units: Iterable[_Unit],
     *,
     workers: int,
     stopped: IsStopped = lambda: False,
     overdue: IsStopped = lambda: False,
-) -> Iterator[Result]:
+) -> Iterator[_Result]:
     """Yields the result of each unit, in the order of the units, whichever process computed it.
 
     Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes.
@@ -45,7 +45,7 @@ def map_in_processes(
     """
     context = get_context("spawn")  # a fork would copy locks that other threads hold
     give_up = context.Event()
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[Future[_Result]] = deque()
     left = iter(units)
     with ProcessPoolExecutor(workers, context, _begin, (make, give_up)) as pool:
         try:
