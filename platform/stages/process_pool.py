@@ -35,8 +35,8 @@ def map_in_processes(
     Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes.
 
     Args:
-        make: called once in each process; returns the function of a unit. Its argument tells whether to give up the
-            present unit. It is pickled, as are the units and their results.
+        make: called once in each process; returns the function of a unit. Its argument returns True once the
+            present unit is to be given up. The function is pickled, as are the units and their results.
         stopped: once it returns True, no further unit begins; those under way end and are yielded.
         overdue: once it returns True, processes give up the units under way.
 
