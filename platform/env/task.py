@@ -109,6 +109,8 @@ class TaskSource(ABC):
     optional_kinds: tuple[str, ...] = ()  # further kinds, used only if a configuration names them
     cues: tuple[str, ...] = ()  # prompts for setters, each of which leads to one or more kinds of task
     modifiers: tuple[str, ...] = ()  # constraints on the wording that may come with a cue
+    # What people read, by the name of a cue or a modifier; a name without an entry is not given to people.
+    prompts: Mapping[str, str] = MappingProxyType({})
     step_limits: Mapping[str, int] = MappingProxyType({})  # time limits of probes by kind, if above the default
 
     @abstractmethod

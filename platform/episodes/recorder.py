@@ -80,9 +80,19 @@ class EpisodeRecorder:
         """Steps recorded of the current episode."""
         return len(self._current_draft().env_reward)
 
-    def begin(self, *, seed: int, views: Mapping[str, View]) -> None:
-        """Starts an episode from the views of the reset just made; an unfinished one is dropped."""
-        draft = _Draft(new_episode_id(), seed, time.time(), self._world.state())
+    def begin(
+        self,
+        *,
+        seed: int,
+        views: Mapping[str, View],
+        id: str | None = None,  # noqa: A002 - the word for it in the metadata
+        created: float | None = None,
+    ) -> None:
+        """Starts an episode from the views of the reset just made; an unfinished one is dropped.
+
+        `id` and `created` (seconds since 1970) are those of an episode that is executed again, by default new ones.
+        """
+        draft = _Draft(id or new_episode_id(), seed, created or time.time(), self._world.state())
         draft.actions = {role: [] for role in self._world.spec.roles}
         for role in self._world.spec.roles:
             draft.control[role] = [(0, self._players.get(role, {}).get("kind", "scripted"))]
@@ -105,6 +115,26 @@ class EpisodeRecorder:
         if len(draft.endings) == len(draft.tasks):
             raise ValueError(f"no task is open that could have ended as {how!r}; call ask() first")
         draft.endings.append((self._frame(draft), how))
+
+    @property
+    def prompts(self) -> Sequence[Prompt]:
+        """The prompts of the current episode so far."""
+        return tuple(self._current_draft().prompts)
+
+    @property
+    def id(self) -> str:
+        """The id of the current episode."""
+        return self._current_draft().id
+
+    @property
+    def created(self) -> float:
+        """When the current episode began, in seconds since 1970."""
+        return self._current_draft().created
+
+    @property
+    def initial_state(self) -> bytes:
+        """The state at the start of the current episode."""
+        return self._current_draft().initial_state
 
     def prompt(self, text: str, *, cue: str | None = None, modifier: str | None = None, frame: int = 0) -> None:
         """Records a prompt that a person in the setter's seat was shown, `frame` frames into the next step."""

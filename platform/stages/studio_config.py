@@ -6,6 +6,8 @@ import ipaddress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from interplay.stages.live_config import LiveConfig
+
 
 @dataclass(frozen=True)
 class StudioLimits:
@@ -39,6 +41,7 @@ class StudioConfig:
     quality: int = 85  # of JPEG, 1 to 100
     films_gb: float = 20.0  # disk space of the pictures of recorded episodes, which are drawn again when they are gone
     limits: StudioLimits = field(default_factory=StudioLimits)
+    live: LiveConfig = field(default_factory=LiveConfig)
 
     def __post_init__(self) -> None:
         wrong = []

@@ -33,6 +33,9 @@ class PlayhouseTasks(TaskSource):
     optional_kinds = tuple(kind.name for kind in KINDS.values() if not kind.usual)
     cues = tuple(CUES)
     modifiers = tuple(MODIFIERS)
+    prompts = MappingProxyType(
+        {cue.name: cue.prompt for cue in CUES.values()} | {each.name: each.prompt for each in MODIFIERS.values()}
+    )
     step_limits = MappingProxyType({kind.name: kind.probe_steps for kind in KINDS.values() if kind.probe_steps})
 
     def __init__(self, facts: Callable[[], HouseFacts], spec: WorldSpec, config: PlayhouseConfig) -> None:

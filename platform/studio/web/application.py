@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from interplay.studio.films import film_routes
+from interplay.studio.live import live_routes
+from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.marks import adjudication_routes, marking_routes
 from interplay.studio.people import entrance_routes, own_data_routes
 from interplay.studio.studies import desk_routes, study_routes
@@ -30,6 +32,7 @@ ROUTERS = (
     marking_routes.router,
     adjudication_routes.router,
     film_routes.router,
+    live_routes.router,
 )
 
 
@@ -38,7 +41,10 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        app.state.live = LiveHouse(studio)
+        app.state.live.start()
         yield
+        await app.state.live.close()
         studio.close()
 
     # The pages of FastAPI's own documentation load scripts from another host.

@@ -1,0 +1,310 @@
+"""A session as the web process sees it: its process, its sockets, and the people in its seats."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from interplay.stages.live_config import PERSON
+from interplay.studio.live.picture_wire import packed, picture_frame, receive_packed
+from interplay.studio.live.session_settings import SEATS, SETTER, SessionSettings
+
+logger = logging.getLogger(__name__)
+
+UNSEEN_PICTURES = 2  # sent to a viewer and not yet on its screen
+COUNTDOWN_SECONDS = 3.0
+WATCH_SECONDS = 0.25  # between two looks at the seats
+MOST_RESTARTS = 5
+NORMAL, REFUSED, RETRY = 1000, 1008, 1012  # WebSocket close codes
+
+
+class Viewer:
+    """One socket of a seat: messages in order, and the newest picture if the browser keeps up."""
+
+    def __init__(self, websocket: WebSocket, seat: str) -> None:
+        self.websocket, self.seat = websocket, seat
+        self.seen = time.monotonic()  # last sign of life
+        self._messages: deque[dict[str, Any]] = deque()
+        self._picture: bytes | None = None
+        self._sent: deque[tuple[int, float]] = deque()  # (frame, when) of pictures not yet on the screen
+        self._news = asyncio.Event()
+        self._closing: tuple[int, str] | None = None
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Queues a message."""
+        self._messages.append(message)
+        self._news.set()
+
+    def show(self, picture: bytes) -> None:
+        """Queues a picture in place of one that still waits."""
+        self._picture = picture
+        self._news.set()
+
+    def shown(self, frame: int) -> None:
+        """Notes that the browser shows this frame."""
+        while self._sent and self._sent[0][0] <= frame:
+            self._sent.popleft()
+        self._news.set()
+
+    def lag(self) -> float:
+        """For how long the oldest picture on the way has been on the way, in seconds."""
+        return time.monotonic() - self._sent[0][1] if self._sent else 0.0
+
+    def close(self, reason: str, code: int = NORMAL) -> None:
+        """Ends the socket after what is queued."""
+        self._closing = (code, reason)
+        self._news.set()
+
+    async def send(self) -> None:
+        """Sends until the socket ends."""
+        try:
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                while self._messages:
+                    await self.websocket.send_json(self._messages.popleft())
+                if self._picture is not None and len(self._sent) < UNSEEN_PICTURES:
+                    picture, self._picture = self._picture, None
+                    self._sent.append((picture_frame(picture)[1], time.monotonic()))
+                    await self.websocket.send_bytes(picture)
+                if self._closing is not None:
+                    await self.websocket.close(*self._closing)
+                    return
+        except (WebSocketDisconnect, RuntimeError):  # the browser is gone
+            return
+
+
+class HostedSession:
+    """One session. `over` is called once with its last message.
+
+    Phases: lobby (until every person is there), countdown, playing, paused (a person is away, or the process is being
+    made again), ended.
+    """
+
+    def __init__(self, settings: SessionSettings, over: Callable[[HostedSession, dict[str, Any]], None]) -> None:
+        self.settings = settings
+        self.phase = "lobby"
+        self.since = time.monotonic()  # of the phase
+        self.viewers: dict[str, list[Viewer]] = {seat: [] for seat in SEATS}
+        self.started: dict[str, Any] | None = None
+        self.ended: dict[str, Any] | None = None
+        self._over = over
+        self._last_news: dict[str, dict[str, Any]] = {}
+        self._dialogue: list[dict[str, Any]] = []
+        self._writer: asyncio.StreamWriter | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._restarts = 0
+        self._away_since: float | None = None
+
+    @property
+    def people(self) -> dict[str, str]:
+        """Pseudonyms by seat."""
+        return {seat: self.settings.people[seat] for seat, kind in self.settings.seats.items() if kind == PERSON}
+
+    def start(self, *, resume: bool = False) -> None:
+        """Starts the process and looks after the seats."""
+        self._tasks = [asyncio.create_task(self._host(resume)), asyncio.create_task(self._look_after())]
+        for task in self._tasks:
+            task.add_done_callback(_report_failure)
+
+    def send(self, **message: Any) -> None:
+        """Sends a message to the process, if there is one now."""
+        if self._writer is not None and self.phase != "ended":
+            self._writer.write(packed(message))
+
+    def attach(self, viewer: Viewer) -> None:
+        """Adds a socket. A person's newer socket replaces the older one."""
+        if viewer.seat in self.people:
+            for old in self.viewers[viewer.seat]:
+                old.close("this seat is used in another tab now", REFUSED)
+            self.viewers[viewer.seat] = []
+        self.viewers[viewer.seat].append(viewer)
+        if self.started is not None:
+            self._greet(viewer)
+        self._send_view(viewer.seat)
+
+    def detach(self, viewer: Viewer) -> None:
+        """Removes a socket, and releases what its person held."""
+        if viewer in self.viewers[viewer.seat]:
+            self.viewers[viewer.seat].remove(viewer)
+            if viewer.seat in self.people:
+                self.send(kind="release", seat=viewer.seat)
+            self._send_view(viewer.seat)
+
+    def end(self, why: str) -> None:
+        """Ends the session."""
+        self.send(kind="end", why=why)
+
+    async def close(self) -> None:
+        """Stops the process; the journal stays, and a later start continues it."""
+        for task in self._tasks:
+            task.cancel()
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+        if self._writer is not None:
+            self._writer.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that runs the session."""
+        return None if self._process is None else self._process.pid
+
+    async def _host(self, resume: bool) -> None:
+        """Runs the process, and makes it again from the journal where it dies."""
+        while self.ended is None and self._restarts <= MOST_RESTARTS:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable, "-m", "interplay.studio.live.session_process", stdin=theirs.fileno()
+                )
+            reader, self._writer = await asyncio.open_connection(sock=ours)
+            self._writer.write(packed(self.settings.to_json()))
+            await self._read(reader, resume)
+            self._writer.close()
+            self._writer = None
+            await self._process.wait()
+            if self.ended is None:
+                logger.warning("session %s: its process ended; it is made again", self.settings.session)
+                self._enter("paused", "the world is being rebuilt")
+                resume, self._restarts = Path(self.settings.journal).exists(), self._restarts + 1
+        if self.ended is None:
+            self._finish({"kind": "ended", "why": "interrupted", "path": ""})
+
+    async def _read(self, reader: asyncio.StreamReader, resume: bool) -> None:
+        while (message := await receive_packed(reader)) is not None:
+            if isinstance(message, bytes):
+                for viewer in self.viewers[SEATS[picture_frame(message)[0]]]:
+                    viewer.show(message)
+                continue
+            match message["kind"]:
+                case "ready":
+                    self.send(kind="resume" if resume else "begin")
+                case "started":
+                    self._begin(message)
+                case "ended":
+                    self._finish(message)
+                case "card":
+                    self._last_news["card"] = message
+                    self._tell(message, [SETTER])
+                case kind:
+                    if kind == "said":
+                        self._dialogue.append(message)
+                    self._last_news[kind] = message
+                    self._tell(message)
+
+    def _begin(self, message: dict[str, Any]) -> None:
+        self.started = message
+        self._dialogue, self._last_news = list(message["dialogue"]), {"card": message["card"]}
+        for seat, viewers in self.viewers.items():
+            for viewer in viewers:
+                self._greet(viewer)
+            self._send_view(seat)
+        if self.phase == "paused":
+            self._away_since = None
+
+    def _greet(self, viewer: Viewer) -> None:
+        assert self.started is not None
+        live, role = self.settings.live, viewer.seat if viewer.seat in self.settings.seats else "solver"
+        viewer.tell(
+            {
+                "kind": "hello",
+                "version": 1,
+                "role": viewer.seat,
+                "controls": self.started["controls"].get(role, []),
+                "rate": self.started["rate"],
+                "frames": self.started["frames"],
+                "words": self.started["words"],
+                "pictures": self.started["pictures"],
+                "seconds": live.seconds,
+                "size": list(self.settings.size),
+                "limits": {"letters": live.utterance_letters},
+                "dialogue": self._dialogue,
+            }
+        )
+        if viewer.seat == SETTER:
+            viewer.tell(self._last_news["card"])
+        viewer.tell(self._state())
+
+    def _send_view(self, seat: str) -> None:
+        viewers = self.viewers[seat]
+        self.send(kind="view", seat=seat, lag=max((viewer.lag() for viewer in viewers), default=None))
+
+    async def _look_after(self) -> None:
+        """Watches over the seats: begins when everyone is there, pauses while a person is away, ends when it stays."""
+        while self.ended is None:
+            await asyncio.sleep(WATCH_SECONDS if self.settings.live.clock == "real" else 0.01)
+            for seat, viewers in self.viewers.items():
+                if viewers:
+                    self._send_view(seat)
+            self._step_phase(time.monotonic())
+
+    def _step_phase(self, now: float) -> None:
+        live, away = self.settings.live, self._away(now)
+        if self.started is None or self._writer is None:
+            return
+        if away:
+            self._away_since = self._away_since or now
+            if self.phase in ("playing", "countdown"):
+                self.send(kind="pause", on=True)
+                self._enter("paused", f"the {' and the '.join(away)} is away")
+            patience = live.resume_seconds if self.phase == "lobby" else live.leave_seconds
+            if now - self._away_since > patience:
+                self.end("left")
+            return
+        self._away_since = None
+        if self.phase in ("lobby", "paused"):
+            self._enter("countdown", "")
+        wait = COUNTDOWN_SECONDS if live.clock == "real" else 0.0
+        if self.phase == "countdown" and now - self.since >= wait:
+            self._enter("playing", "")
+            self.send(kind="pause", on=False)
+
+    def _away(self, now: float) -> list[str]:
+        """The seats whose person has no socket, or has given no sign of life."""
+        limit = self.settings.live.away_seconds if self.settings.live.clock == "real" else float("inf")
+        return [seat for seat in self.people if not any(now - viewer.seen <= limit for viewer in self.viewers[seat])]
+
+    def _enter(self, phase: str, why: str) -> None:
+        self.phase, self.since, self._why = phase, time.monotonic(), why
+        self._tell(self._state())
+
+    _why = ""
+
+    def _state(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"kind": "state", "state": self.phase, "why": self._why}
+        if self.phase == "paused" and self._away_since is not None:
+            left = self.settings.live.leave_seconds - (time.monotonic() - self._away_since)
+            state["seconds"] = max(0.0, round(left, 1))
+        if self.phase == "countdown":
+            state["seconds"] = COUNTDOWN_SECONDS
+        return state
+
+    def _tell(self, message: dict[str, Any], seats: list[str] | None = None) -> None:
+        for seat in seats or SEATS:
+            for viewer in self.viewers[seat]:
+                viewer.tell(message)
+
+    def _finish(self, message: dict[str, Any]) -> None:
+        self.ended = message
+        self.phase, self._why = "ended", message["why"]
+        self._over(self, message)
+        self._tell({"kind": "end", "why": message["why"]})
+        for viewers in self.viewers.values():
+            for viewer in viewers:
+                viewer.close("the episode has ended")
+
+
+def _report_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("a live session failed", exc_info=error)

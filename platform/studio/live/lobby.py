@@ -1,0 +1,88 @@
+"""The lobby: people waiting for a partner, first come, first paired; both have to be ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interplay.stages.live_config import PERSON, LiveConfig
+from interplay.studio.live.session_settings import SETTER, SOLVER
+
+GONE_SECONDS = 5.0  # without a sign of life
+READY_SECONDS = 20.0  # for both to press it
+
+
+@dataclass
+class _Waiting:
+    person: str
+    since: float
+    seen: float
+    ready: bool = False
+    matched: float | None = None  # since when it has a partner
+
+
+class Lobby:
+    """People waiting. Roles alternate from one episode of a person to the next."""
+
+    def __init__(self, config: LiveConfig, open_session: Callable[[Mapping[str, str]], Any]) -> None:
+        self._config = config
+        self._open = open_session
+        self._waiting: dict[str, _Waiting] = {}
+        self._last_role: dict[str, str] = {}
+
+    def visit(self, person: str, *, ready: bool, now: float | None = None) -> dict[str, Any]:
+        """A sign of life of a person that waits; what its page shows, and whether a session has just been opened."""
+        now = time.monotonic() if now is None else now
+        mine = self._waiting.setdefault(person, _Waiting(person, now, now))
+        mine.seen, mine.ready = now, ready
+        self._drop_gone(now)
+        group = self._group(person)
+        if group is None:
+            if now - mine.since > self._config.wait_seconds:
+                del self._waiting[person]
+                return {"state": "no_partner"}
+            return {"state": "waiting", "waited": round(now - mine.since, 1)}
+        for each in group:
+            each.matched = each.matched or now
+        if all(each.ready for each in group):
+            return self._begin(group)
+        self._drop_slow(group, now)
+        return {"state": "matched", "seconds": round(READY_SECONDS - (now - (mine.matched or now)), 1)}
+
+    def leave(self, person: str) -> None:
+        """A person waits no longer."""
+        self._waiting.pop(person, None)
+
+    def _group(self, person: str) -> list[_Waiting] | None:
+        """The people that begin together with this one: itself, and the partner if the session needs one."""
+        if self._config.setter != PERSON:
+            return [self._waiting[person]]
+        order = sorted(self._waiting.values(), key=lambda each: each.since)
+        position = [each.person for each in order].index(person)
+        pair = order[position - position % 2 :][:2]
+        return pair if len(pair) == 2 else None
+
+    def _begin(self, group: list[_Waiting]) -> dict[str, Any]:
+        people = [each.person for each in group]
+        if len(people) == 2 and self._last_role.get(people[0]) == SETTER:
+            people.reverse()
+        seats = dict(zip((SETTER, SOLVER) if len(people) == 2 else (SOLVER,), people, strict=True))
+        for seat, person in seats.items():
+            self._last_role[person] = seat
+            del self._waiting[person]
+        self._open(seats)
+        return {"state": "session"}
+
+    def _drop_gone(self, now: float) -> None:
+        for person in [name for name, each in self._waiting.items() if now - each.seen > GONE_SECONDS]:
+            del self._waiting[person]
+
+    def _drop_slow(self, group: list[_Waiting], now: float) -> None:
+        """Sends those to the end of the line that did not press Ready in time."""
+        for each in group:
+            if each.matched is not None and now - each.matched > READY_SECONDS:
+                each.matched = None
+                if not each.ready:
+                    each.since = now

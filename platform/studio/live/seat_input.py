@@ -1,0 +1,85 @@
+"""The input of a person in one seat: held keys and the pointer's way, as one row of bins a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interplay.env.input_controls import AxisCarry, InputControl
+from interplay.env.world import WorldSpec
+
+
+class SeatInput:
+    """Held controls and pointer of a person. Bit i of `held` is the i-th control.
+
+    A toggle changes with each press, a pulse lasts one step of the world and ends with all toggles off (what was held
+    has been thrown), an axis follows the pointer with a carry.
+    """
+
+    def __init__(self, controls: Sequence[InputControl], spec: WorldSpec) -> None:
+        self._controls = tuple(controls)
+        self._columns = [[part.name for part in spec.movement].index(control.component) for control in controls]
+        self._rest = spec.rest()[0]
+        self._pulse_frames = spec.frames_per_step
+        self._held = 0
+        self._moved = [0.0, 0.0]  # degrees to the right and up since the last row
+        self._on: set[int] = set()  # toggles that are on
+        self._pulses: dict[int, int] = {}  # frames left of each pulse
+        self._carries = {i: AxisCarry(each.degrees) for i, each in enumerate(controls) if each.mode == "axis"}
+        self.seq = 0  # of the last input
+
+    def receive(self, held: int, right: float, up: float, seq: int) -> None:
+        """Takes in what is held now, and by how many degrees the pointer moved since the last input."""
+        pressed = held & ~self._held
+        self._held, self.seq = held, seq
+        self._moved = [self._moved[0] + right, self._moved[1] + up]
+        for i, control in enumerate(self._controls):
+            if pressed >> i & 1:
+                if control.mode == "toggle":
+                    self._on ^= {i}
+                elif control.mode == "pulse":
+                    self._pulses[i] = self._pulse_frames
+
+    def release(self) -> None:
+        """Releases every key and drops the pointer's way, as where a browser loses the focus; toggles stay."""
+        self._held, self._moved = 0, [0.0, 0.0]
+        for carry in self._carries.values():
+            carry.carry = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """What the next row depends on, for JSON."""
+        carries = {str(i): carry.carry for i, carry in self._carries.items()}
+        pulses = {str(i): left for i, left in self._pulses.items()}
+        return {"held": self._held, "on": sorted(self._on), "pulses": pulses, "carries": carries}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Restores a result of `state`."""
+        self._held, self._on = state["held"], set(state["on"])
+        self._pulses = {int(i): left for i, left in state["pulses"].items()}
+        for i, carry in state["carries"].items():
+            self._carries[int(i)].carry = carry
+
+    def row(self) -> NDArray[np.int8]:
+        """The bins of the next frame, int8 [components]."""
+        row: NDArray[np.int8] = self._rest.copy()
+        ways = iter(self._moved)
+        for i, (control, column) in enumerate(zip(self._controls, self._columns, strict=True)):
+            if control.mode == "axis":
+                row[column] = control.bins[self._carries[i].bin(next(ways, 0.0))]
+            elif self._is_active(i, control):
+                row[column] = control.bins[0]
+        self._moved = [0.0, 0.0]
+        if 1 in self._pulses.values():
+            self._on.clear()
+        self._pulses = {i: left - 1 for i, left in self._pulses.items() if left > 1}
+        return row
+
+    def _is_active(self, i: int, control: InputControl) -> bool:
+        if control.mode == "toggle":
+            return i in self._on
+        if control.mode == "pulse":
+            return i in self._pulses
+        return bool(self._held >> i & 1)

@@ -1,0 +1,238 @@
+"""The process of one live session: `python -m interplay.studio.live.session_process`, its socket as standard input.
+
+The first message it gets holds the settings. It needs no torch. Messages in: `begin`, `resume`, `input`, `say`,
+`verdict`, `release`, `view`, `pause`, `end`. Messages out: `ready`, `started`, `card`, `said`, `rate`, `ended`, and
+pictures for the seats that are looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import simplejpeg
+
+from interplay.env import registry
+from interplay.env.world import World
+from interplay.episodes.store import EpisodeFiles
+from interplay.players.player import Player
+from interplay.players.setter import ScriptedSetter, SetterConfig
+from interplay.stages.live_config import SCRIPTED
+from interplay.studio.live.frame_clock import FrameClock, PictureLadder
+from interplay.studio.live.live_session import LiveSession
+from interplay.studio.live.picture_wire import PICTURE_KIND, SHOWN, Connection
+from interplay.studio.live.session_settings import SEATS, SETTER, SessionSettings
+
+IDLE_SECONDS = 1.0
+SETTER_TASKS = 100  # of a scripted setter, which asks until the time is over
+
+
+class SessionHost:
+    """A session with its clock, its pictures and the messages of its seats."""
+
+    def __init__(self, connection: Connection, settings: SessionSettings) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._session = LiveSession(make_world(settings), settings, scripted_players(settings))
+        self._stepped = settings.live.clock == "stepped"
+        now = time.monotonic()
+        self._clock = FrameClock(self._session.world.spec.frames_per_second, now)
+        self._ladder = PictureLadder(now)
+        self._viewed: dict[str, float] = {}  # by seat, by how many seconds its slowest viewer lags
+        self._inputs: dict[str, deque[dict[str, Any]]] = {seat: deque() for seat in self._session.inputs}
+        self._playing = False
+        self._begun = self._over = False
+
+    def run(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Serves these messages and those to come, until the session has ended or the web process is gone."""
+        self._connection.send({"kind": "ready"})
+        for message in messages:
+            self._take(message)
+        while not (self._over or self._connection.closed):
+            if select.select([self._connection], [], [], self._patience())[0]:
+                for message in self._connection.receive():
+                    self._take(message)
+            while self._playing and self._is_due():
+                self._tick()
+                if not self._stepped:
+                    break  # look at the messages between frames that are made up for
+
+    def _patience(self) -> float:
+        if not self._playing:
+            return IDLE_SECONDS
+        if self._stepped:
+            return 0.0 if self._is_due() else IDLE_SECONDS
+        return self._clock.wait(time.monotonic())
+
+    def _is_due(self) -> bool:
+        if self._stepped:
+            return all(self._inputs.values())
+        return self._clock.wait(time.monotonic()) == 0.0
+
+    def _take(self, message: dict[str, Any]) -> None:
+        seat = message.get("seat", "")
+        match message["kind"]:
+            case "begin":
+                self._session.begin()
+                self._start()
+            case "resume":
+                ended = self._session.resume()
+                self._start()
+                if ended is not None:
+                    self._end(ended)
+            case "input":
+                self._input(seat, message)
+            case "say":
+                self._session.say(seat, message["text"])
+            case "verdict":
+                self._session.judge(message["verdict"])
+            case "release":
+                self._session.inputs[seat].release()
+            case "view":
+                self._view(seat, message["lag"])
+            case "pause":
+                self._pause(bool(message["on"]))
+            case "end":
+                self._end(message["why"])
+        self._report()
+
+    def _start(self) -> None:
+        session, spec = self._session, self._session.world.spec
+        self._connection.send(
+            {
+                "kind": "started",
+                "frame": session.frame,
+                "frames": session.frames,
+                "rate": spec.frames_per_second,
+                "words": spec.utterances,
+                "pictures": self._has_pictures(),
+                "controls": {role: [vars(each) for each in session.world.controls(role)] for role in spec.roles},
+                "dialogue": session.dialogue,
+                "card": session.card(),
+            }
+        )
+        session.news.clear()
+        self._begun = True
+        for seat in self._viewed:
+            self._draw(seat)
+
+    def _has_pictures(self) -> bool:
+        try:
+            self._session.picture(self._session.world.spec.solver, self._settings.size)
+        except ValueError:
+            return False
+        return True
+
+    def _input(self, seat: str, message: dict[str, Any]) -> None:
+        if self._stepped:
+            self._inputs[seat].append(message)
+        else:
+            self._apply(seat, message)
+
+    def _apply(self, seat: str, message: dict[str, Any]) -> None:
+        self._session.inputs[seat].receive(message["held"], message["right"], message["up"], message["seq"])
+
+    def _view(self, seat: str, lag: float | None) -> None:
+        if lag is None:
+            self._viewed.pop(seat, None)
+            return
+        new = seat not in self._viewed
+        self._viewed[seat] = lag
+        if new and self._begun and not self._over:
+            self._draw(seat)
+
+    def _pause(self, on: bool) -> None:
+        self._playing = not on and not self._over
+        self._clock.restart(time.monotonic())
+
+    def _tick(self) -> None:
+        began = time.monotonic()
+        if self._stepped:
+            for seat, waiting in self._inputs.items():
+                self._apply(seat, waiting.popleft())
+        self._session.tick()
+        if self._stepped or self._ladder.shows(self._session.frame):
+            for seat in self._viewed:
+                self._draw(seat)
+        now = time.monotonic()
+        self._clock.advance(now)
+        lag = max(self._viewed.values(), default=0.0)
+        if not self._stepped and self._ladder.tick(now - began, lag, now):
+            height, width = self._ladder.size(self._settings.size)
+            self._connection.send({"kind": "rate", "rung": self._ladder.rung, "size": [height, width]})
+        self._report()
+        if self._session.done:
+            self._end("time")
+
+    def _draw(self, seat: str) -> None:
+        role = seat if seat in self._session.world.spec.roles else self._session.world.spec.solver
+        image = np.ascontiguousarray(self._session.picture(role, self._ladder.size(self._settings.size)))
+        seats = self._session.inputs
+        seq = seats[seat].seq if seat in seats else 0
+        head = SHOWN.pack(PICTURE_KIND, SEATS.index(seat), 0, self._session.frame, seq, time.monotonic_ns() // 1000)
+        self._connection.send(head + simplejpeg.encode_jpeg(image, self._settings.quality, colorsubsampling="420"))
+
+    def _report(self) -> None:
+        for news in self._session.news:
+            self._connection.send(news)
+        self._session.news.clear()
+
+    def _end(self, why: str) -> None:
+        """Places the episode; the web process lists it, and removes the journal then."""
+        self._playing, self._over = False, True
+        self._report()
+        episode = self._session.finish(why)
+        path = ""
+        if episode is not None:
+            path = str(place_once(EpisodeFiles(Path(self._settings.store)), episode, Path(self._settings.store)))
+        self._connection.send({"kind": "ended", "why": why, "path": path, "lost": round(self._clock.lost, 3)})
+
+
+def place_once(files: EpisodeFiles, episode: Any, root: Path) -> Path:
+    """Places an episode unless a process that was killed afterwards has done so; its file."""
+    try:
+        return root / files.place(episode).path
+    except FileExistsError:
+        return next(path for _, path in files.found() if path.stem == episode.meta.id)
+
+
+def make_world(settings: SessionSettings) -> World:
+    """The world of a session."""
+    env = dict(settings.env)
+    world = registry.make(env.pop("name"), **env)
+    if not world.runs_frames:
+        raise NotImplementedError(f"{world.spec.name} runs whole steps only: define `frame` to play it live")
+    return world
+
+
+def scripted_players(settings: SessionSettings) -> dict[str, Player]:
+    """The scripted players of a session, whose random numbers its seed decides."""
+    if settings.seats.get(SETTER) != SCRIPTED:
+        return {}
+    config = SetterConfig(tasks=SETTER_TASKS)
+    return {SETTER: ScriptedSetter(config, np.random.default_rng([settings.seed, 1]))}
+
+
+def main() -> int:
+    """Hosts the session of the first message, on the socket that is the process's standard input."""
+    with socket.socket(fileno=os.dup(0)) as connection:
+        wire = Connection(connection)
+        messages: list[dict[str, Any]] = []
+        while not messages and not wire.closed:
+            messages = wire.receive()
+        if messages:
+            host = SessionHost(wire, SessionSettings.from_json(messages[0]))
+            host.run(messages[1:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

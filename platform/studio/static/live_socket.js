@@ -1,0 +1,57 @@
+// The socket of a seat: binary inputs up, pictures and messages down.
+
+const INPUT_BYTES = 24;
+const HEAD_BYTES = 24;
+
+export class LiveSocket {
+  /**
+   * @param {string} session @param {string} seat
+   * @param {{picture: (frame: number, jpeg: Blob) => void, message: (message: any) => void, closed: (reason: string, code: number) => void}} on
+   */
+  constructor(session, seat, on) {
+    const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+    this.socket = new WebSocket(`${scheme}://${location.host}/live/${session}/${seat}`);
+    this.socket.binaryType = 'arraybuffer';
+    this.seq = 0;
+    /** When each input was sent, by its number. @type {Map<number, number>} */
+    this.sent = new Map();
+    this.rtt = 0;
+    this.shown = 0;
+    this.socket.onmessage = (event) => {
+      if (typeof event.data === 'string') on.message(JSON.parse(event.data));
+      else this.read(event.data, on.picture);
+    };
+    this.socket.onclose = (event) => on.closed(event.reason, event.code);
+  }
+
+  /** @param {ArrayBuffer} data @param {(frame: number, jpeg: Blob) => void} picture */
+  read(data, picture) {
+    const view = new DataView(data);
+    const applied = view.getUint32(8, true);
+    for (const [seq, at] of this.sent) {
+      if (seq > applied) break;
+      this.rtt = performance.now() - at;
+      this.sent.delete(seq);
+    }
+    picture(view.getUint32(4, true), new Blob([new Uint8Array(data, HEAD_BYTES)], { type: 'image/jpeg' }));
+  }
+
+  /** Sends what is held and the degrees to the right and up. @param {number} held @param {number} right @param {number} up */
+  move(held, right, up) {
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    const view = new DataView(new ArrayBuffer(INPUT_BYTES));
+    view.setUint8(0, 1);
+    view.setUint32(4, held >>> 0, true);
+    view.setUint32(8, ++this.seq, true);
+    view.setUint32(12, this.shown, true);
+    view.setFloat32(16, right, true);
+    view.setFloat32(20, up, true);
+    this.sent.set(this.seq, performance.now());
+    this.socket.send(view.buffer);
+  }
+
+  /** @param {string} kind @param {any} [fields] */
+  send(kind, fields = {}) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ kind, ...fields }));
+  }
+}

@@ -1,0 +1,213 @@
+// Playing: consent, the lobby, a seat, and the end.
+import { get, post } from '../api.js';
+import { byId, fill, make } from '../dom.js';
+import { LiveSocket } from '../live_socket.js';
+import { begin, say } from '../page.js';
+import { SeatKeys } from '../seat_keys.js';
+import { word } from '../words.js';
+
+const POLL_MS = 1000;
+const INPUT_MS = 1000 / 60;
+const SIGN_OF_LIFE_MS = 500;
+const RECONNECT_MS = 1000;
+const LOST = 1006; // the connection broke, with no reason given
+const RESTARTED = 1012;
+const MOST_WORDS = 15;
+
+await begin();
+const shown = { drawn: 0, shown: 0, rtt: 0 };
+/** @type {any} */ (window).studio = shown;
+let ready = false;
+
+/** Shows one of the sections. @param {string} name */
+function stage(name) {
+  for (const each of ['consent', 'lobby', 'game', 'over']) byId(each).hidden = each !== name;
+}
+
+const live = await get('/api/live').catch((error) => {
+  say(byId('message'), error.message, 'bad');
+  return null;
+});
+if (live?.agreed) lobby();
+else if (live) askConsent();
+
+function askConsent() {
+  stage('consent');
+  byId('consentText').textContent = live.consent;
+  byId('mustText').textContent = live.must;
+  byId('must').onchange = () => { byId('agree').disabled = !byId('must').checked; };
+  byId('agree').onclick = async () => {
+    await post('/api/live/consent', { version: live.version });
+    lobby();
+  };
+}
+
+async function lobby() {
+  stage('lobby');
+  ready = false;
+  byId('ready').disabled = false;
+  byId('ready').onclick = () => {
+    ready = true;
+    byId('ready').disabled = true;
+  };
+  byId('stop').onclick = () => post('/api/live/quit');
+  byId('ready').focus();
+  for (;;) {
+    const state = await post('/api/live/join', { ready }).catch((error) => ({ state: 'error', text: error.message }));
+    if (state.state === 'session') return play(state.session, state.seat);
+    byId('lobbyText').textContent = state.text ?? word(`play.lobby_${state.state}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
+    document.title = word(state.state === 'matched' ? 'play.title_matched' : 'play.title');
+    if (state.state === 'no_partner') return undefined;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** @param {string} session @param {string} seat */
+function play(session, seat) {
+  stage('game');
+  document.title = word('play.title');
+  byId('role').textContent = word(`play.role_${seat}`);
+  byId('cardBox').hidden = seat !== 'setter';
+  byId('wantedBox').hidden = seat === 'setter';
+  const canvas = byId('view');
+  const paint = canvas.getContext('2d');
+  /** @type {SeatKeys | null} */ let keys = null;
+  /** @type {any} */ let hello = null;
+  let playing = false, over = false;
+  /** @type {LiveSocket} */ let socket;
+
+  /** @param {number} frame @param {Blob} jpeg */
+  async function picture(frame, jpeg) {
+    const image = await createImageBitmap(jpeg);
+    if (frame < shown.shown) return image.close();
+    if (canvas.width !== image.width || canvas.height !== image.height) {
+      canvas.width = image.width;
+      canvas.height = image.height;
+      canvas.style.aspectRatio = `${image.width} / ${image.height}`;
+    }
+    paint.drawImage(image, 0, 0);
+    image.close();
+    socket.shown = shown.shown = frame;
+    shown.drawn += 1;
+    shown.rtt = socket.rtt;
+    if (hello) time(frame);
+    return send(true);
+  }
+
+  /** @param {number} frame */
+  function time(frame) {
+    const left = Math.max(0, Math.round((hello.frames - frame) / hello.rate));
+    byId('left').textContent = word('play.left', { time: `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}` });
+    byId('rate').textContent = `${Math.round(socket.rtt)} ms, ${canvas.width}x${canvas.height}`;
+  }
+
+  /** @param {any} message */
+  function heard(message) {
+    const mine = message.role === seat;
+    const name = word(mine ? 'play.you' : 'play.other');
+    byId('dialogue').append(make('li', {}, make('b', { text: `${name}:` }), message.text));
+    byId('dialogue').lastElementChild.scrollIntoView({ block: 'nearest' });
+    if (message.role === 'setter') byId('wanted').textContent = message.text;
+  }
+
+  const handlers = {
+    /** @param {any} message */
+    hello(message) {
+      hello = message;
+      keys ??= new SeatKeys(canvas, message.controls, () => send(true));
+      fill(byId('dialogue'));
+      message.dialogue.forEach(heard);
+      fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
+        make('dt', {}, ...readable(control).flatMap((key) => [make('kbd', { text: key }), ' '])),
+        make('dd', { text: `${control.label} (${control.name.replace('_', ' ')})` }),
+      ]));
+      byId('speak').hidden = !message.words;
+      if (!message.pictures) say(byId('message'), word('play.no_pictures'));
+    },
+    /** @param {any} message */
+    card(message) { byId('card').textContent = message.text; },
+    said: heard,
+    /** @param {any} message */
+    state(message) {
+      playing = message.state === 'playing';
+      const text = playing ? '' : word(`play.state_${message.state}`, { why: message.why, seconds: Math.ceil(message.seconds ?? 0) });
+      byId('overlay').textContent = text;
+      if (playing && document.activeElement === document.body) canvas.focus();
+    },
+    /** @param {any} message */
+    rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.join('x') })); else say(byId('message'), ''); },
+    /** @param {any} message */
+    notice(message) { say(byId('message'), message.text); },
+    /** @param {any} message */
+    end(message) {
+      over = true;
+      document.exitPointerLock?.();
+      stage('over');
+      byId('overText').textContent = word(`play.ended_${message.why}`);
+      byId('again').onclick = () => location.reload();
+    },
+  };
+
+  function open() {
+    socket = new LiveSocket(session, seat, {
+      picture,
+      message: (message) => /** @type {any} */ (handlers)[message.kind]?.(message),
+      closed(reason, code) {
+        if (over) return;
+        keys?.down.clear();
+        if (code !== LOST && code !== RESTARTED) {
+          over = true;
+          byId('overlay').textContent = word('play.closed', { reason });
+          return;
+        }
+        byId('overlay').textContent = word('play.lost');
+        setTimeout(open, RECONNECT_MS);
+      },
+    });
+    socket.shown = shown.shown;
+  }
+
+  let last = performance.now(), held = -1;
+  /** Sends held keys and the pointer's way, at most 60 times a second. @param {boolean} [now] */
+  function send(now = false) {
+    if (over || !keys) return;
+    const at = performance.now();
+    if (at - last < INPUT_MS && keys.held() === held) return;
+    const [right, up] = playing ? keys.moved(Math.min(0.1, (at - last) / 1000)) : [0, 0];
+    if (!now && !right && !up && keys.held() === held && at - last < SIGN_OF_LIFE_MS) return;
+    held = keys.held();
+    last = at;
+    socket.move(held, right, up);
+  }
+
+  byId('speak').onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const text = byId('say').value.trim();
+    if (text) socket.send('say', { text });
+    byId('say').value = '';
+    byId('words').textContent = '';
+    canvas.focus();
+  };
+  byId('say').oninput = () => {
+    const count = byId('say').value.trim().split(/\s+/).filter(Boolean).length;
+    byId('words').textContent = word('play.words_left', { count: MOST_WORDS - count });
+  };
+  byId('say').onfocus = () => { document.exitPointerLock?.(); keys?.release(); };
+  byId('done').onclick = () => socket.send('verdict', { verdict: 'done' });
+  byId('failed').onclick = () => socket.send('verdict', { verdict: 'failed' });
+  byId('leave').onclick = () => socket.send('leave');
+  document.addEventListener('keydown', (event) => {
+    if (over || /** @type {HTMLElement} */ (event.target).matches('input, button, a')) return;
+    if (event.key === 'Enter') { event.preventDefault(); byId('say').focus(); }
+    if (seat === 'setter' && event.key === 'y') byId('done').click();
+    if (seat === 'setter' && event.key === 'n') byId('failed').click();
+  });
+  setInterval(() => send(), INPUT_MS);
+  open();
+}
+
+/** Keys of a control as people read them. @param {any} control */
+function readable(control) {
+  const names = control.keys.map((/** @type {string} */ key) => word(`key.${key}`) === `key.${key}` ? key.replace(/^(Key|Digit)/, '') : word(`key.${key}`));
+  return control.mode === 'axis' ? [...names, word('key.pointer')] : names;
+}

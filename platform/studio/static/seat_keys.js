@@ -1,0 +1,96 @@
+// Keys, buttons and the pointer of a seat: which controls are held, and how far the pointer has moved in degrees.
+
+const DEGREES_PER_PIXEL = 0.15;
+const KEY_DEGREES_PER_SECOND = 90;
+const WHEEL_MS = 120;
+
+export class SeatKeys {
+  /** @param {HTMLElement} place that takes the keys @param {any[]} controls @param {() => void} changed */
+  constructor(place, controls, changed) {
+    this.controls = controls;
+    this.changed = changed;
+    /** Held keys by `KeyboardEvent.code`, or Mouse0, WheelUp. @type {Set<string>} */
+    this.down = new Set();
+    this.right = 0;
+    this.up = 0;
+    this.axes = controls.filter((control) => control.mode === 'axis');
+    this.place = place;
+    this.listen();
+  }
+
+  listen() {
+    const { place } = this;
+    document.addEventListener('keydown', (event) => this.key(event, true));
+    document.addEventListener('keyup', (event) => this.key(event, false));
+    for (const name of ['blur', 'pagehide']) window.addEventListener(name, () => this.release());
+    document.addEventListener('visibilitychange', () => document.hidden && this.release());
+    place.addEventListener('pointerdown', (event) => {
+      place.focus();
+      if (this.axes.length && document.pointerLockElement !== place) {
+        this.lock();
+        return; // the first click only takes the pointer
+      }
+      this.press(`Mouse${event.button}`, true);
+    });
+    document.addEventListener('pointerup', (event) => this.press(`Mouse${event.button}`, false));
+    place.addEventListener('contextmenu', (event) => event.preventDefault());
+    place.addEventListener('pointermove', (event) => {
+      if (document.pointerLockElement === place || event.buttons) {
+        this.right += event.movementX * DEGREES_PER_PIXEL;
+        this.up -= event.movementY * DEGREES_PER_PIXEL;
+      }
+    });
+    place.addEventListener('wheel', (event) => {
+      event.preventDefault();
+      const name = event.deltaY < 0 ? 'WheelUp' : 'WheelDown';
+      this.press(name, true);
+      setTimeout(() => this.press(name, false), WHEEL_MS);
+    }, { passive: false });
+  }
+
+  /** Takes the pointer; without raw movement where the system refuses it. Without a lock, dragging turns. */
+  lock() {
+    const asked = /** @type {any} */ (this.place).requestPointerLock({ unadjustedMovement: true });
+    asked?.catch(() => Promise.resolve(this.place.requestPointerLock()).catch(() => {}));
+  }
+
+  /** @param {KeyboardEvent} event @param {boolean} down */
+  key(event, down) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (target.matches('input, textarea, select') || (down && (event.ctrlKey || event.metaKey || event.altKey))) return;
+    if (event.code === 'Space' && target.matches('button, a')) return;
+    if (!this.controls.some((control) => control.keys.includes(event.code))) return;
+    event.preventDefault();
+    if (!event.repeat) this.press(event.code, down);
+  }
+
+  /** @param {string} name @param {boolean} down */
+  press(name, down) {
+    if (down === this.down.has(name)) return;
+    if (down) this.down.add(name);
+    else this.down.delete(name);
+    this.changed();
+  }
+
+  release() {
+    this.down.clear();
+    this.right = this.up = 0;
+    this.changed();
+  }
+
+  /** Bit i: the i-th control is held. */
+  held() {
+    return this.controls.reduce((bits, control, i) => bits | (control.mode !== 'axis' && control.keys.some((/** @type {string} */ key) => this.down.has(key)) ? 1 << i : 0), 0);
+  }
+
+  /** Degrees since the last call, with those of the arrow keys over `seconds`. @param {number} seconds */
+  moved(seconds) {
+    const ways = [this.right, this.up];
+    this.axes.slice(0, 2).forEach((axis, i) => {
+      const [less, more] = axis.keys;
+      ways[i] += ((this.down.has(more) ? 1 : 0) - (this.down.has(less) ? 1 : 0)) * KEY_DEGREES_PER_SECOND * seconds;
+    });
+    this.right = this.up = 0;
+    return ways;
+  }
+}

@@ -1,0 +1,151 @@
+"""Live sessions without clocks and sockets: what they record, and that a journal leads to the same episode."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interplay.env import registry
+from interplay.env.world import Action, Start, World
+from interplay.episodes.encoding import encode
+from interplay.episodes.episode import Episode
+from interplay.players.player import Player
+from interplay.players.setter import ScriptedSetter, SetterConfig
+from interplay.stages.live_config import LiveConfig
+from interplay.studio.live.live_session import JournalMismatch, LiveSession
+from interplay.studio.live.session_settings import SessionSettings
+
+ROOM = {"name": "playhouse", "rooms": [1, 1], "image": [24, 32]}
+STEPS = 6
+SPOKEN = (5, 30)
+
+
+def settings(folder: Path, setter: str = "person", **changes: Any) -> SessionSettings:
+    given = SessionSettings(
+        session="s1", store=str(folder), journal=str(folder / "s1.journal"), env=ROOM, seed=3,
+        seats={"setter": setter, "solver": "person"}, people={"solver": "p-1"}, live=LiveConfig(seconds=2),
+    )  # fmt: skip
+    return replace(given, **changes)
+
+
+def make_world() -> World:
+    return registry.make(**ROOM)
+
+
+def session(given: SessionSettings, world: World | None = None) -> LiveSession:
+    players: dict[str, Player] = {}
+    if given.seats["setter"] == "scripted":
+        players["setter"] = ScriptedSetter(SetterConfig(), np.random.default_rng(given.seed))
+    return LiveSession(world or make_world(), given, players)
+
+
+def play(live: LiveSession, frames: int, done: Collection[int] = ()) -> None:
+    """Plays random inputs, a few words and a verdict; what happens in a frame depends on the frame alone.
+
+    In frames that were `done` before a kill, people neither speak nor judge again."""
+    for _ in range(frames):
+        rng = np.random.default_rng(live.frame)
+        for seat in live.inputs.values():
+            seat.receive(int(rng.integers(1 << 12)), float(rng.normal(0, 4)), float(rng.normal(0, 2)), live.frame)
+        if live.frame in SPOKEN and live.frame not in done:
+            live.say("solver", f"frame {live.frame}")
+        if live.frame == 19 and 19 not in done and "setter" in live.inputs:
+            live.judge("done")
+        live.tick()
+
+
+def same(one: Episode, other: Episode) -> None:
+    assert encode(one) == encode(other)
+
+
+@pytest.mark.parametrize("setter", ["person", "scripted"])
+def test_a_session_makes_an_episode_that_is_executed_bit_for_bit(tmp_path: Path, setter: str) -> None:
+    live = session(settings(tmp_path, setter))
+    live.begin()
+    play(live, STEPS * 8)
+    episode = live.finish("setter")
+    assert episode is not None and episode.meta.steps == STEPS and episode.meta.ended == "setter"
+    assert episode.meta.people == {"solver": "p-1"}
+    assert episode.meta.players == {
+        "setter": {"kind": "human" if setter == "person" else setter},
+        "solver": {"kind": "human"},
+    }
+    assert [said.text for said in episode.meta.utterances if said.role == "solver"] == ["frame 5", "frame 30"]
+    assert (episode.actions["solver"].std(axis=0) > 0).any(), "people move"
+    if setter == "person":
+        first, second = episode.meta.prompts
+        assert (first.verdict, first.judged, second.frame, second.verdict) == ("done", 19, 19, None)
+        assert first.text and first.cue
+    else:
+        assert episode.meta.tasks and not episode.meta.prompts
+    check_replay(episode)
+
+
+def check_replay(episode: Episode) -> None:
+    """Executes the recorded chunks from the recorded start, and compares every row bit for bit."""
+    world = make_world()
+    world.reset(Start(state=episode.initial_state))
+    assert episode.poses is not None
+    for step in range(episode.meta.steps):
+        np.testing.assert_array_equal(world.poses(), episode.poses[step])
+        frames = slice(step * 8, (step + 1) * 8)
+        world.step({role: Action(bins[frames]) for role, bins in episode.actions.items()}, observers=())
+    np.testing.assert_array_equal(world.poses(), episode.poses[-1])
+
+
+@pytest.mark.parametrize("setter", ["person", "scripted"])
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_a_journal_continues_to_the_same_episode(tmp_path: Path, setter: str, cut: int) -> None:
+    whole = session(settings(tmp_path / "whole", setter))
+    whole.begin()
+    play(whole, STEPS * 8)
+    killed = session(settings(tmp_path, setter))
+    killed.begin()
+    play(killed, cut * 8 + 5)  # the process dies within a step
+    with Path(killed.settings.journal).open("ab") as journal:
+        journal.write(b'{"rows": {"set')  # and while it writes
+    again = session(settings(tmp_path, setter))
+    assert again.resume() is None
+    assert again.frame == cut * 8
+    play(again, STEPS * 8 - again.frame, done=range(cut * 8 + 5))
+    one, other = whole.finish("time"), again.finish("time")
+    assert one is not None and other is not None and other.meta.id == killed.episode
+    same(one, replace(other, meta=replace(other.meta, id=one.meta.id, created=one.meta.created)))
+
+
+def test_an_ended_journal_gives_its_episode_again(tmp_path: Path) -> None:
+    live = session(settings(tmp_path))
+    live.begin()
+    play(live, 16)
+    episode = live.finish("left")
+    again = session(settings(tmp_path))
+    assert again.resume() == "left"
+    second = again.finish("left")
+    assert episode is not None and second is not None
+    same(episode, second)
+
+
+def test_a_journal_of_other_rows_is_refused(tmp_path: Path) -> None:
+    live = session(settings(tmp_path))
+    live.begin()
+    play(live, 16)
+    journal = Path(live.settings.journal)
+    lines = journal.read_text().splitlines(keepends=True)
+    first = next(line for line in lines if '"rows"' in line)
+    journal.write_text("".join(line for line in lines if line != first))
+    with pytest.raises(JournalMismatch, match="frame 8 is another one"):
+        session(settings(tmp_path)).resume()
+
+
+def test_time_ends_a_session_with_a_whole_step(tmp_path: Path) -> None:
+    live = session(settings(tmp_path, live=LiveConfig(seconds=0.6), recorded=False))
+    live.begin()
+    while not live.done:
+        live.tick()
+    assert live.frame == 16 and live.finish("time") is None
+    assert not Path(live.settings.journal).exists(), "a practice room leaves nothing"
