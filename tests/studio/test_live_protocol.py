@@ -23,6 +23,9 @@ from interplay.episodes.store import EpisodeStore
 from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
+from interplay.studio.people.invitation import Invitations
+from interplay.studio.people.person import People
+from interplay.studio.people.studio_database import StudioDatabase
 
 LIVE = LiveConfig(clock="stepped", seconds=1.6, away_seconds=60)  # 48 frames: 6 steps
 FRAMES = 48
@@ -48,11 +51,7 @@ def researcher(studio: StartedStudio) -> LiveVisitor:
 
 
 def invited(root: Path, studio: StartedStudio, count: int) -> list[LiveVisitor]:
-    """People who came in by an invitation that is put into the database beside the running studio."""
-    from interplay.studio.people.invitation import Invitations
-    from interplay.studio.people.person import People
-    from interplay.studio.people.studio_database import StudioDatabase
-
+    """People that came in by an invitation, which is written into the database of the running studio."""
     database = StudioDatabase(root / "studio" / "studio.db")
     code = Invitations(database, People(database)).make(["play"], uses=count, seconds=600)
     database.close()

@@ -21,6 +21,7 @@ from interplay.studio.web.studio_context import StudioContext
 
 EVERYONE = frozenset({"", *ROLES})
 PEOPLE = frozenset(ROLES)
+PLAY = frozenset({"play"})
 MARK, RESEARCH, ADJUDICATE = frozenset({"mark"}), frozenset({"research"}), frozenset({"adjudicate"})
 
 # Who may use each route; "" is a browser without a login.
@@ -30,6 +31,7 @@ ALLOWED = {
     "GET /i/{code}": EVERYONE,
     "GET /consent": EVERYONE,
     "GET /mark": EVERYONE,
+    "GET /play": EVERYONE,
     "GET /data": EVERYONE,
     "GET /desk/studies": EVERYONE,
     "GET /desk/quality": EVERYONE,
@@ -55,6 +57,11 @@ ALLOWED = {
     "GET /api/recordings/{episode}/film": ADJUDICATE,
     "GET /api/recordings/{episode}/strip": ADJUDICATE,
     "GET /api/recordings/{episode}/full/{chunk}": ADJUDICATE,
+    "GET /api/live": PLAY,
+    "POST /api/live/consent": PLAY,
+    "POST /api/live/join": PLAY,
+    "POST /api/live/quit": PLAY,
+    "GET /api/live/sessions": RESEARCH,
     "GET /api/desk/studies": RESEARCH,
     "POST /api/desk/studies": RESEARCH,
     "POST /api/desk/studies/{name}/open": RESEARCH,
@@ -69,6 +76,7 @@ ALLOWED = {
 UUID = "0" * 32
 BODIES = {  # valid ones, so that a refusal is for the role
     "POST /api/enter": {"code": "guessed"},
+    "POST /api/live/consent": {"version": 9},
     "POST /api/data/delete": {"person": "p-other"},
     "POST /api/studies/{name}/consent": {"version": 9},
     "POST /api/items/{item}/marks": {"id": UUID, "frame": 1, "sign": 1},

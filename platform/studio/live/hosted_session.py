@@ -172,7 +172,7 @@ class HostedSession:
             self._writer.write(packed(self.settings.to_json()))
             await self._read(reader, resume)
             self._writer.close()
-            self._writer = None
+            self._writer = self.started = None
             await self._process.wait()
             if self.ended is None:
                 logger.warning("session %s: its process ended; it is made again", self.settings.session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 import time
@@ -77,7 +78,7 @@ class LiveHouse:
             "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, 'live', 1, ?, ?)",
             name,
             time.time(),
-            str(dict(people)),
+            json.dumps(dict(people)),
         )
         self.studio.audit.note("session", ",".join(people.values()), session=name)
         return self._host(settings, resume=False)

@@ -18,12 +18,11 @@ from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.picture_wire import BadMessage, read_input
 from interplay.studio.live.session_settings import SETTER, WATCH
 from interplay.studio.people.person import Person
-from interplay.studio.web.access import person_of, studio_of, with_role
+from interplay.studio.web.access import Researcher, person_of, studio_of, with_role
 from interplay.studio.web.rate_limit import RateLimit
 
 router = APIRouter()
 SomePlayer = Annotated[Person, Depends(with_role("play"))]
-Researcher = Annotated[Person, Depends(with_role("research"))]
 STUDY, CONSENT_VERSION = "live", 1
 CONSENT = (
     "You play with another person or a program in a simulated world. What you do and type is recorded under a "
@@ -73,10 +72,7 @@ async def consent(agreement: PlayConsent, request: Request, person: SomePlayer) 
     if agreement.version != CONSENT_VERSION:
         raise HTTPException(409, "the text has changed; read the new one")
     studio = studio_of(request)
-    studio.database.write(
-        "INSERT OR REPLACE INTO consents VALUES (?, ?, ?, ?, ?, ?)",
-        person.id, STUDY, CONSENT_VERSION, CONSENT, json.dumps([MUST]), time.time(),
-    )  # fmt: skip
+    studio.consents.keep(person.id, STUDY, CONSENT_VERSION, CONSENT, [MUST])
     studio.audit.note("consent", person.id, study=STUDY, version=CONSENT_VERSION)
     return {}
 
@@ -86,9 +82,9 @@ async def join(visit: Visit, request: Request, person: SomePlayer) -> dict[str, 
     """Waits for a partner; the page asks each second. Names the session once there is one."""
     house = house_of(request)
     if not _has_agreed(request, person):
-        raise HTTPException(403, "read and accept what is recorded first")
+        raise HTTPException(409, "read and accept what is recorded first")
     if person.paused:
-        raise HTTPException(403, f"you are paused: {person.paused}")
+        raise HTTPException(409, f"you are paused: {person.paused}")
     found = house.session_of(person.id)
     if found is None and house.is_full():
         return {"state": "full"}
@@ -216,10 +212,7 @@ class SeatReader:
 
 
 def _has_agreed(request: HTTPConnection, person: Person) -> bool:
-    rows = studio_of(request).database.rows(
-        "SELECT 1 FROM consents WHERE person = ? AND study = ? AND version = ?", person.id, STUDY, CONSENT_VERSION
-    )
-    return bool(rows)
+    return studio_of(request).consents.given(person.id, STUDY, CONSENT_VERSION)
 
 
 def _parsed(text: str) -> dict[str, Any]:

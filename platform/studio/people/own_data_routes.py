@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -34,6 +35,7 @@ def summary(request: Request, person: Someone) -> dict[str, Any]:
         "consents": [dict(row) for row in consents],
         "marks": len(studio.store.marks(rater=person.id)),
         "episodes": sum(row["state"] == "finished" for row in given),
+        "played": len(played(studio, person.id)),
         "minutes": round(sum((row["ended"] or row["created"]) - row["created"] for row in given) / 60, 1),
     }
 
@@ -48,6 +50,7 @@ def download(request: Request, person: Someone) -> Response:
     )
     marks = [vars(mark) for mark in studio.store.marks(rater=person.id)]
     everything = {"person": person.id, **tables, "shown": [dict(row) for row in shown], "marks": marks}
+    everything["sessions"] = played(studio, person.id)
     name = f'attachment; filename="{person.id}.json"'
     return Response(
         json.dumps(everything, indent=1), media_type="application/json", headers={"Content-Disposition": name}
@@ -75,6 +78,7 @@ def delete(deletion: Deletion, request: Request, response: Response, person: Som
 def erase(studio: StudioContext, person: str) -> list[str]:
     """Deletes a person for good. Returns the snapshots that keep marks of it."""
     kept_in = studio.store.erase_marks(person)
+    erase_episodes(studio, person)
     own = "SELECT id FROM assignments WHERE person = ?"
     studio.database.erase(
         [
@@ -86,6 +90,24 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
+
+
+def played(studio: StudioContext, person: str) -> list[dict[str, Any]]:
+    """The live sessions in which a person had a seat."""
+    rows = studio.database.rows("SELECT * FROM sessions ORDER BY started")
+    return [dict(row) for row in rows if person in json.loads(row["seats"]).values()]
+
+
+def erase_episodes(studio: StudioContext, person: str) -> None:
+    """Deletes the episodes that a person played in, with their films and the journals of sessions under way."""
+    for session in played(studio, person):
+        if session["episode"] is not None:
+            with suppress(KeyError):  # deleted before
+                studio.films.forget(studio.film_source(session["episode"]))
+                studio.store.delete(session["episode"])
+        (studio.served.folder / "journals" / f"{session['id']}.journal").unlink(missing_ok=True)
+        studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])
+    studio.store.purge()
 
 
 def _rows(studio: StudioContext, table: str, person: str) -> list[dict[str, Any]]:

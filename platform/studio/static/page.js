@@ -6,6 +6,7 @@ import { readWords, word } from './words.js';
 /** Links of the bar: path, key of the text, roles that see it (none: everyone). */
 const LINKS = [
   ['/', 'nav.home', []],
+  ['/play', 'nav.play', ['play']],
   ['/desk/studies', 'nav.studies', ['research']],
   ['/desk/quality', 'nav.quality', ['adjudicate', 'research']],
   ['/data', 'nav.data', []],

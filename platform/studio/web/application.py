@@ -41,7 +41,6 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        app.state.live = LiveHouse(studio)
         app.state.live.start()
         yield
         await app.state.live.close()
@@ -51,6 +50,7 @@ def make_application(studio: StudioContext, port: int) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.studio = studio
     app.state.port = port
+    app.state.live = LiveHouse(studio)
     for router in ROUTERS:
         app.include_router(router)
     config = studio.served.config

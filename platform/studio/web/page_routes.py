@@ -25,6 +25,7 @@ PAGES: Mapping[str, str] = {
     "/i": "enter.html",
     "/consent": "consent.html",
     "/mark": "mark.html",
+    "/play": "play.html",
     "/data": "data.html",
     "/desk/studies": "studies.html",
     "/desk/quality": "quality.html",
