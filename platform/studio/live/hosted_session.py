@@ -55,6 +55,11 @@ class Viewer:
             self._sent.popleft()
         self._news.set()
 
+    def restart(self) -> None:
+        """Forgets the pictures on the way: after a kill the world continues at an earlier frame."""
+        self._picture = None
+        self._sent.clear()
+
     def lag(self) -> float:
         """For how long the oldest picture on the way has been on the way, in seconds."""
         return time.monotonic() - self._sent[0][1] if self._sent else 0.0
@@ -215,6 +220,7 @@ class HostedSession:
 
     def _greet(self, viewer: Viewer) -> None:
         assert self.started is not None
+        viewer.restart()
         live, role = self.settings.live, viewer.seat if viewer.seat in self.settings.seats else "solver"
         viewer.tell(
             {

@@ -114,6 +114,7 @@ function play(session, seat) {
     /** @param {any} message */
     hello(message) {
       hello = message;
+      socket.shown = shown.shown = 0;
       keys ??= new SeatKeys(canvas, message.controls, () => send(true));
       fill(byId('dialogue'));
       message.dialogue.forEach(heard);
