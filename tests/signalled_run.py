@@ -39,7 +39,8 @@ class ProcessResult:
 def run_and_signal(arguments: Sequence[str], number: signal.Signals, moment: AfterCall, log: Path) -> ProcessResult:
     """Runs `interplay` with these arguments; the process sends itself the signal at the moment."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["interplay.launch.cli"])  # imports torch once for all of them
+    # Imported once for all of them; every optimizer imports torch._dynamo.
+    context.set_forkserver_preload(["interplay.launch.cli", "torch._dynamo"])
     process: BaseProcess = context.Process(target=_run_command, args=(list(arguments), number, moment, str(log)))
     process.start()
     process.join(TIMEOUT_SECONDS)

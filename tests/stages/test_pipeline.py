@@ -56,6 +56,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_stop_request_too_late_for_its_stage_stops_the_demo(tmp_path: Path) -> None:
     saved = AfterCall("interplay.stages.training_loop:save", 2)  # the last one of the clone stage
     result = run_and_signal(["demo", *tiny(tmp_path)], signal.SIGTERM, saved, tmp_path / "log")
