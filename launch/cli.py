@@ -33,7 +33,8 @@ from interplay.runtime.allocator import retain_freed_memory
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.interruption import INTERRUPTED, Interrupted, signals_as_keyboard_interrupt
 from interplay.runtime.prefetcher import has_abandoned_thread
-from interplay.stages.config import Config
+from interplay.stages.config import CORPORA, Config, CorpusConfig
+from interplay.stages.import_stage import import_corpus
 from interplay.stages.inspect_reward_stage import inspect_reward
 from interplay.stages.play_stage import play
 from interplay.stages.replay_stage import replay
@@ -72,7 +73,7 @@ class Verb:
 
     does: str
     act: Callable[[Config], int]
-    takes: Literal["", "episode", "round"] = ""  # what a word that is not a setting names
+    takes: Literal["", "episode", "round", "corpus"] = ""  # what a word that is not a setting names
 
 
 def console() -> NoReturn:
@@ -165,11 +166,21 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
     takes = VERBS[verb].takes
     named = [word for word in typed if not KEY.match(word)] if takes else []
     config = compose([word for word in typed if word not in named])
+    if takes == "corpus":
+        return replace(config, corpus=_corpus(config.corpus, named))
     if len(named) > 1:
         raise SettingsError([f"{verb} takes one {takes}, got {len(named)}: {', '.join(named)}"])
     if takes == "round":
         return replace(config, run=replace(config.run, round=_round_number(named)))
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
+
+
+def _corpus(config: CorpusConfig, named: Sequence[str]) -> CorpusConfig:
+    if len(named) != 2 or named[0] not in CORPORA:
+        raise SettingsError(
+            [f"import takes a corpus ({', '.join(CORPORA)}) and its folder, as: import mdc FOLDER; got {named}"]
+        )
+    return replace(config, name=named[0], path=named[1])
 
 
 def _round_number(named: Sequence[str]) -> int:
@@ -215,6 +226,12 @@ def _inspect_reward(config: Config) -> int:
 
 def _play(config: Config) -> int:
     play(_open(config))
+    return 0
+
+
+def _import(config: Config) -> int:
+    run = _open(config)
+    sys.stdout.write(f"{config.corpus.name}, into {run.root}:\n{import_corpus(run)}\n")
     return 0
 
 
@@ -301,6 +318,7 @@ VERBS: Mapping[str, Verb] = {
     "look": Verb("draw a house as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "studio": Verb("serve the pages on which people take part in a run", _studio),
+    "import": Verb("read a corpus of the voxel world: interplay import mdc|iglu FOLDER", _import, takes="corpus"),
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),
     "watch": Verb("show the progress of a run from another terminal", _watch),
     "catalog": Verb("draw every kind of object, and many houses, as the players see them", _catalog),

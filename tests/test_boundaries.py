@@ -60,7 +60,7 @@ VOXEL_LAYERS = (
     {"space", "commands", "dynamics"},
     {"gaze", "matching", "structures", "gold_structures"},
     {"body", "plans", "tasksets"},
-    {"building", "controls", "picture", "tasks"},
+    {"building", "controls", "corpora", "picture", "tasks"},
     {"config", "experts"},
     {"scenes", "observe_site", "site_state", "building_tasks", "builder_sites", "gymnasium_actions"},
     {"world", "gymnasium_env"},

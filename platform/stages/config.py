@@ -163,6 +163,24 @@ class ReinforceConfig(TrainingStageConfig):
         _at_least(1, self, "updates_per_batch", "heldout_every")
 
 
+CORPORA = ("mdc", "iglu")  # the Minecraft Dialogue Corpus, and the IGLU datasets
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """A corpus to import."""
+
+    name: str = ""  # mdc or iglu
+    path: str = ""  # of the local copy
+    episodes: int | None = None  # sessions to re-enact, at most; None: all, 0: tasks only
+
+    def __post_init__(self) -> None:
+        if self.name and self.name not in CORPORA:
+            raise ValueError(f"corpus.name={self.name!r}: one of {', '.join(CORPORA)}")
+        if self.episodes is not None and self.episodes < 0:
+            raise ValueError(f"corpus.episodes is at least 0, or null for all, got {self.episodes}")
+
+
 def _at_least(least: int, config: object, *names: str, group: str = "") -> None:
     for name in names:
         if getattr(config, name) < least:
@@ -187,6 +205,7 @@ class Config:
     solver: SolverConfig = field(default_factory=SolverConfig)  # scripted
     collect: CollectConfig = field(default_factory=CollectConfig)
     collect_agent: CollectConfig = field(default_factory=_recorded_agent)
+    corpus: CorpusConfig = field(default_factory=CorpusConfig)
     clone: CloneConfig = field(default_factory=CloneConfig)
     mark: MarkConfig = field(default_factory=MarkConfig)
     reward: RewardConfig = field(default_factory=RewardConfig)

@@ -1,0 +1,1 @@
+"""Readers of public corpora of recorded building dialogues, from local copies."""

@@ -1,0 +1,79 @@
+"""Import of a public corpus from a local copy: tasks as npz, and re-enacted episodes into the run's store."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from interplay.actors.reenactment import NotReenacted, Reenactment
+from interplay.env.voxel.corpora.iglu_worlds import read_iglu
+from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
+from interplay.env.voxel.corpora.sessions import BuildSession, ReadCorpus
+from interplay.env.voxel.tasksets import CorpusTasks
+from interplay.env.voxel.world import Voxel
+from interplay.episodes.encoding import iter_readable
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.stages.run import Run
+from interplay.tracking.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+READERS: Mapping[str, Callable[[Path], ReadCorpus]] = {"mdc": read_minecraft_dialogues, "iglu": read_iglu}
+
+
+def import_corpus(run: Run) -> str:
+    """Imports `run.config.corpus`, and says what was read, written and left out.
+
+    An episode that is already in the store is not written again, so that a stopped import continues.
+
+    Raises:
+        ValueError: no corpus named, no copy there, a malformed file of the whole corpus, or another world than voxel.
+    """
+    config = run.config.corpus
+    if not config.name or not config.path:
+        raise ValueError("name the corpus and its folder, as: interplay import mdc minecraft-dialogue-models")
+    world = run.make_world()
+    if not isinstance(world, Voxel):
+        raise ValueError(f"{config.name} is played in the voxel world, not in {world.spec.name}: type env=voxel")
+    reenactment = Reenactment(world, run.config.env)
+    corpus = READERS[config.name](Path(config.path))
+    left_out = Counter(corpus.left_out)
+    counts: dict[str, Any] = dict(corpus.counts())
+    counts["tasks"], counts["instructions too long for the agent"] = _write_tasks(run, corpus)
+    counts["episodes written"] = _write_episodes(run, reenactment, corpus.sessions[: config.episodes], left_out)
+    lines = [f"  {count:>7,} {what}" for what, count in counts.items()]
+    lines += [f"  {count:>7,} left out: {what}" for what, count in sorted(left_out.items())]
+    return "\n".join(lines)
+
+
+def _write_tasks(run: Run, corpus: ReadCorpus) -> tuple[int, int]:
+    """Writes the tasks; their number, and how many instructions have more tokens than an agent hears."""
+    rows = [task for session in corpus.sessions for task in session.tasks()]
+    folder = run.root / "corpus"
+    folder.mkdir(parents=True, exist_ok=True)
+    if rows:
+        CorpusTasks.write(folder / f"{run.config.corpus.name}.npz", rows)
+    vocabulary, limit = Vocabulary([], run.config.agent.tokens), run.config.agent.utterance_length
+    return len(rows), sum(len(vocabulary.split(row["instruction"])) > limit for row in rows)
+
+
+def _write_episodes(run: Run, reenactment: Reenactment, sessions: list[BuildSession], left_out: Counter[str]) -> int:
+    written = 0
+    progress = Progress(len(sessions), "sessions", {}, title="import")
+    with run.store() as store:
+        store.reindex()
+        done = {each.meta.players["solver"].get("source") for each in iter_readable(store, store.ids())}
+        for number, session in enumerate(sessions, 1):
+            if session.source not in done:
+                try:
+                    store.append(reenactment.play(session))
+                    written += 1
+                except NotReenacted as failed:
+                    logger.info("left out: %s", failed)
+                    left_out["sessions that could not be re-enacted"] += 1
+            progress.log(number, {})
+    progress.close()
+    return written

@@ -1,0 +1,99 @@
+"""Readers of corpora: tiny files with each irregularity of the real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from env.voxel.corpus_files import iglu_copy, mdc_copy
+
+from interplay.env.voxel.corpora.iglu_worlds import read_iglu
+from interplay.env.voxel.corpora.minecraft_dialogues import read_minecraft_dialogues
+from interplay.env.voxel.corpora.sessions import Changed, Spoken, changes_between
+from interplay.env.voxel.space import empty_grid, to_sparse
+
+
+def test_a_session_of_the_minecraft_dialogues(tmp_path: Path) -> None:
+    corpus = read_minecraft_dialogues(mdc_copy(tmp_path))
+    (session,) = corpus.sessions
+    assert (session.structure, session.split, session.complete) == ("C8", "heldout", True)
+    assert [str(event) for event in session.events if isinstance(event, Spoken)] == [
+        "<Architect> a red block",
+        "<Builder> this?",
+        "<Architect> and a blue one on it",
+    ]
+    assert [event for event in session.events if isinstance(event, Changed)] == [
+        Changed((0, 6, 5), 3),
+        Changed((0, 6, 5), 0),
+        Changed((0, 5, 5), 6),
+        Changed((1, 5, 5), 1),
+    ]
+    assert corpus.left_out["failed snapshots"] == 1
+    assert corpus.left_out["blocks outside the zone"] == 1
+    assert sum(count for reason, count in corpus.left_out.items() if "damaged" in reason) == 1
+    counts = dict(corpus.counts())
+    assert counts.pop("sessions that end at the gold") == 1
+    assert counts == {"sessions": 1, "utterances": 3, "additions": 3, "removals": 1, "runs of changes": 2}
+
+
+def test_a_run_of_changes_is_a_task(tmp_path: Path) -> None:
+    first, second = read_minecraft_dialogues(mdc_copy(tmp_path)).sessions[0].tasks()
+    assert first["instruction"] == "<Architect> a red block"
+    assert second["chat"] == first["instruction"]
+    assert np.array_equal(second["start"], first["target"])
+    assert to_sparse(second["target"]) == [(0, 0, 0, 6), (0, 1, 0, 1)]
+    assert second["whole"].sum() == 7
+
+
+def test_single_turns_start_after_what_their_tape_recovers(tmp_path: Path) -> None:
+    corpus = read_iglu(iglu_copy(tmp_path))
+    clear, unclear, dialogue = corpus.sessions
+    assert to_sparse(clear.start) == [(0, 0, 0, 1)]
+    assert to_sparse(clear.end) == [(0, 0, 0, 1), (1, 0, 0, 6)]
+    assert [event for event in clear.events if isinstance(event, Changed)] == [
+        Changed((1, 5, 5), 1),
+        Changed((1, 5, 5), 0),
+        Changed((0, 6, 5), 6),
+    ]
+    assert (clear.structure, clear.split) == ("C120", "heldout")
+    assert [str(event) for event in unclear.events[:2]] == ["<Architect> Remove it now", "<Builder> Which one?"]
+    assert unclear.end.sum() == 0
+    assert [str(event) for event in dialogue.events[:3]] == [
+        "<Architect> a yellow block",
+        "<Builder> where?",
+        "<Architect> in the middle",
+    ]
+    assert (dialogue.structure, dialogue.split, to_sparse(dialogue.end)) == ("C118", "train", [(0, 0, 0, 2)])
+    assert corpus.left_out["single turns without a target"] == 1
+    assert corpus.left_out["turns that were not qualified"] == 1
+    assert corpus.left_out["blocks outside the zone"] == 2, "of two tapes"
+    assert sum(count for reason, count in corpus.left_out.items() if "another world" in reason) == 1
+
+
+def test_malformed_files_of_a_whole_corpus_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="fetch"):
+        read_minecraft_dialogues(tmp_path)
+    with pytest.raises(ValueError, match="fetch"):
+        read_iglu(tmp_path)
+    folder = mdc_copy(tmp_path / "mdc")
+    (folder / "data" / "logs" / "splits.json").write_text("[")
+    with pytest.raises(ValueError, match=r"splits\.json is malformed"):
+        read_minecraft_dialogues(folder)
+    folder = iglu_copy(tmp_path / "iglu")
+    table = folder / "datasets" / "singleturn" / "clarifying_questions_train.csv"
+    for text, fault in (("GameId\n1\n", "lacks the columns"), (table.read_text() + 'CQ-game-9,"\n', "malformed")):
+        table.write_text(text)
+        with pytest.raises(ValueError, match=fault):
+            read_iglu(folder)
+
+
+def test_changes_between_grids_are_removals_and_then_additions_by_support() -> None:
+    before, after = empty_grid(), empty_grid()
+    before[0, 0, 0] = before[1, 0, 0] = 1
+    after[2, 3, 3] = after[1, 3, 3] = after[0, 3, 3] = 2
+    after[1, 0, 0] = 5
+    order = [(change.cell, change.color) for change in changes_between(before, after)]
+    assert order[:2] == [((1, 0, 0), 0), ((0, 0, 0), 0)]
+    assert [cell for cell, color in order if color == 2] == [(0, 3, 3), (1, 3, 3), (2, 3, 3)]
+    assert order[-1] == ((1, 0, 0), 5), "nothing supports it"

@@ -1,0 +1,72 @@
+"""interplay import: tasks and re-enacted episodes of a corpus in a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from env.voxel.corpus_files import iglu_copy, mdc_copy
+
+from interplay.env.voxel.tasksets import CorpusTasks
+from interplay.episodes.encoding import iter_readable
+from interplay.launch.compose import compose
+from interplay.stages.import_stage import import_corpus
+from interplay.stages.run import Run, open_run
+
+
+def imported(folder: Path, corpus: str, path: Path, *settings: str) -> Run:
+    return open_run(
+        compose(
+            [
+                f"run.dir={folder}",
+                "env=voxel",
+                "env.control=fly",
+                "env.image=[8,8]",
+                f"corpus.name={corpus}",
+                f"corpus.path={path}",
+                *settings,
+            ]
+        )
+    )
+
+
+def test_sessions_are_played_again_to_the_recorded_end(tmp_path: Path) -> None:
+    run = imported(tmp_path, "mdc", mdc_copy(tmp_path / "mdc"))
+    told = import_corpus(run)
+    assert "1 episodes written" in told
+    assert "1 left out: blocks outside the zone" in told
+    with run.store() as store:
+        (episode,) = iter_readable(store, store.ids())
+    meta = episode.meta
+    assert meta.split == "heldout"
+    assert meta.players["solver"] == {"kind": "human", "movement": "re-enacted", "source": "mdc/B1-A2-C8-10"}
+    assert [(said.role, said.text) for said in meta.utterances] == [
+        ("setter", "a red block"),
+        ("solver", "this?"),
+        ("setter", "and a blue one on it"),
+    ]
+    assert [task["kind"] for _, task in meta.tasks] == ["build", "build"]
+    assert episode.poses is not None
+    grid = episode.poses[-1][-9 * 11 * 11 :].reshape(9, 11, 11)
+    assert [(int(at[0]), int(grid[tuple(at)])) for at in np.argwhere(grid)] == [(0, 6), (1, 1)]
+    assert len(CorpusTasks(run.root / "corpus")) == 2
+    assert "0 episodes written" in import_corpus(run), "an episode is not written twice"
+
+
+def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
+    run = imported(tmp_path, "iglu", iglu_copy(tmp_path / "iglu"), "corpus.episodes=0", "agent.utterance_length=8")
+    told = import_corpus(run)
+    assert "0 episodes written" in told
+    assert "1 left out: single turns without a target" in told
+    assert len(CorpusTasks(run.root / "corpus" / "iglu.npz")) == 2
+
+
+def test_another_world_is_refused(tmp_path: Path) -> None:
+    folder = mdc_copy(tmp_path / "mdc")
+    with pytest.raises(ValueError, match="type env=voxel"):
+        import_corpus(imported(tmp_path, "mdc", folder, "env=room", "~env.control"))
+    with pytest.raises(ValueError, match=r"type env\.control=fly"):
+        import_corpus(imported(tmp_path, "mdc", folder, "env.control=discrete"))
+    with pytest.raises(ValueError, match="name the corpus"):
+        import_corpus(imported(tmp_path, "''", folder))
