@@ -4,10 +4,11 @@
     python benchmarks/known_returns.py --envs CartPole-v1 --steps 150000 --json known.json    # - for stdout
 
 Ours: `env=gymnasium`, the setter-replay actor, the world's own reward (scaled: see `SCALE`), V-trace with a value loss
-and an entropy bonus, a falling learning rate; no cloning and no reward model. Its agent is `nano`, with an LSTM;
-its actor replays 256 recorded starts. Theirs: PPO with the settings of CleanRL's ppo.py (4 worlds, 128 steps, 4 epochs,
-4 minibatches, annealed learning rate, no memory), written out here. Both see the same observations. The score is the
-mean return of the last 100 training episodes. MiniGrid needs the extra `babyai`.
+and an entropy bonus, a falling learning rate; no cloning and no reward model. Its agent is `nano`, with an LSTM; its
+actor replays 256 recorded starts. Theirs: PPO with the settings of CleanRL's ppo.py (4 worlds, 128 steps, 4 epochs,
+4 minibatches, annealed learning rate, no memory), written out here. Both see the same observations. The scores: the
+mean return of the last 100 training episodes, which began long before the end, and that of 64 new episodes of the final
+policy, sampled as in training. MiniGrid needs the extra `babyai`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -55,6 +56,14 @@ PICTURE = (14, 14)  # of MiniGrid's 7 x 7 cells
 LONGEST = {"CartPole-v1": 500, "MiniGrid-Empty-5x5-v0": 100}
 SCALE = {"CartPole-v1": 0.02, "MiniGrid-Empty-5x5-v0": 1.0}  # discounted returns of 0 to 2, and of 0 to 1
 STARTS, EPISODES = 256, 100
+FINAL_EPISODES = 64  # of the final policy
+
+
+class Returns(NamedTuple):
+    """The mean returns of one run."""
+
+    training: float  # of its last episodes in training
+    final: float  # of the final policy
 
 
 def main() -> None:
@@ -83,15 +92,21 @@ def main() -> None:
                 LEARNERS[name](env, seed, given) for seed in range(given.first_seed, given.first_seed + given.seeds)
             ]
             seconds = (time.process_time() - started) / given.seeds
-            cells.append({"env": env, "learner": name, "returns": returns, "cpu_seconds": seconds})
-            each = ", ".join(f"{value:.2f}" for value in returns)
-            print(f"{env:24s} {name:8s} mean {np.mean(returns):7.2f}  seeds {each}  {seconds:.0f} CPU s", flush=True)
+            cells.append(
+                {"env": env, "learner": name, "cpu_seconds": seconds, "returns": [r._asdict() for r in returns]}
+            )
+            for what, values in zip(Returns._fields, zip(*returns, strict=True), strict=True):
+                each = ", ".join(f"{value:.2f}" for value in values)
+                print(
+                    f"{env:22s} {name:7s} {what:9s} {np.mean(values):7.2f}  seeds {each}  {seconds:.0f} CPU s",
+                    flush=True,
+                )
     if given.json:
         text = json.dumps({"settings": vars(given), "cells": cells}, indent=1)
         print(text) if given.json == "-" else Path(given.json).write_text(text)
 
 
-def vtrace(env: str, seed: int, given: argparse.Namespace) -> float:
+def vtrace(env: str, seed: int, given: argparse.Namespace) -> Returns:
     """V-trace on the world's reward, through the project's actor and learner."""
     settings = GymnasiumConfig(
         id=env, image=PICTURE if env.startswith("MiniGrid") else None, instruction="reach the limit", success_return=1e9
@@ -134,8 +149,23 @@ def vtrace(env: str, seed: int, given: argparse.Namespace) -> float:
             ended.extend(float(value) for value in batch.ended.returns)
             for _ in range(given.passes):
                 learner.update(demonstrated=None, rollout=batch.unroll)
+        final = final_returns(source, learner, given.lanes)
         source.close()
-    return float(np.mean(ended))
+    return Returns(float(np.mean(ended)), float(np.mean(final)))
+
+
+def final_returns(source: InlineRollouts, learner: Learner, lanes: int) -> list[float]:
+    """Returns of the same number of new episodes in each lane; those that began in training are left out."""
+    found: list[list[float]] = [[] for _ in range(lanes)]
+    sums = np.zeros(lanes)
+    while min(map(len, found)) <= FINAL_EPISODES // lanes:
+        arrays = source.take(learner.weights, learner.updates, ahead=False).unroll.arrays
+        for t, rewards in enumerate(arrays["reward"]):
+            for lane in np.flatnonzero(arrays["last"][t]):
+                found[lane].append(float(sums[lane]))
+                sums[lane] = 0.0
+            sums += rewards
+    return [value for each in found for value in each[1 : 1 + FINAL_EPISODES // lanes]]
 
 
 def recorded_starts(folder: Path, world: GymnasiumWorld, seed: int) -> Snapshot:
@@ -196,7 +226,7 @@ def flat(env: str) -> gymnasium.Env[Any, Any]:
     )
 
 
-def ppo(env: str, seed: int, given: argparse.Namespace) -> float:
+def ppo(env: str, seed: int, given: argparse.Namespace) -> Returns:
     """PPO as CleanRL's ppo.py does it."""
     torch.manual_seed(seed)
     rng, lanes, steps, gamma = np.random.default_rng(seed), 4, 128, 0.99
@@ -239,7 +269,19 @@ def ppo(env: str, seed: int, given: argparse.Namespace) -> float:
         for _ in range(4):
             for indices in np.split(rng.permutation(lanes * steps), 4):
                 ppo_step(net, optimizer, [part[torch.from_numpy(indices)] for part in batch])
-    return float(np.mean(ended))
+    final = [played(net, world) for world in worlds for _ in range(FINAL_EPISODES // lanes)]
+    return Returns(float(np.mean(ended)), float(np.mean(final)))
+
+
+def played(net: ActorCritic, world: gymnasium.Env[Any, Any]) -> float:
+    """The return of one episode."""
+    seen, total, over = world.reset()[0], 0.0, False
+    while not over:
+        with torch.no_grad():
+            policy, _ = net(torch.from_numpy(np.asarray(seen, np.float32)))
+        seen, reward, terminated, truncated, _ = world.step(int(policy.sample()))
+        total, over = total + float(reward), terminated or truncated
+    return total
 
 
 def ppo_step(net: ActorCritic, optimizer: torch.optim.Adam, batch: list[Tensor]) -> None:
@@ -258,7 +300,7 @@ def ppo_step(net: ActorCritic, optimizer: torch.optim.Adam, batch: list[Tensor])
     optimizer.step()
 
 
-LEARNERS: dict[str, Callable[[str, int, argparse.Namespace], float]] = {"vtrace": vtrace, "ppo": ppo}
+LEARNERS: dict[str, Callable[[str, int, argparse.Namespace], Returns]] = {"vtrace": vtrace, "ppo": ppo}
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -184,7 +185,7 @@ def _corpus(config: CorpusConfig, named: Sequence[str]) -> CorpusConfig:
 
 
 def _round_number(named: Sequence[str]) -> int:
-    if not named or not named[0].isdigit() or int(named[0]) < 1:
+    if not named or not re.fullmatch("0*[1-9][0-9]{0,8}", named[0]):
         raise SettingsError(
             [f"round takes the number of a round, as interplay round 2; got {' '.join(named) or 'none'}"]
         )

@@ -3,6 +3,7 @@
 continue/
     suite.zip                           the scenarios, unless `continuation.suite` names another file
     <agent>.json                        the agent's checkpoint, and the result of every continuation
+    <agent>.jsonl                       the same until all are played: first the checkpoint, then each result
     <agent>/<scenario>/<number>.npz     the recording of each, as an episode: interplay replay FILE
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
-from interplay.core.files import replacing, write_whole
+from interplay.core.files import JsonLines, replacing, write_whole
 from interplay.core.settings_validation import build_config
 from interplay.env.world import World
 from interplay.episodes.encoding import encode, iter_readable
@@ -37,6 +38,7 @@ from interplay.stages.evaluate_stage import EXPERT, stages_of
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, damaged, read_json
+from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -46,12 +48,14 @@ SUITE = "suite.zip"
 
 
 def continue_scenarios(run: Run) -> None:
-    """Continues every scenario with every agent of the run; resumes agent by agent.
+    """Continues every scenario with every agent of the run.
+
+    Resumes continuation by continuation: those that are recorded stay, the others are drawn by a new random stream.
 
     Raises:
-        CheckpointError: the run has no agent yet.
+        CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the scenarios.
         ValueError: there is no task to cut a scenario at, or the suite cannot be used.
-        Interrupted: a signal requested a stop; the results of finished agents are kept.
+        Interrupted: a signal requested a stop; finished continuations are kept.
         StageConflict: another process is at work in this stage.
     """
     if not stages_of(run):
@@ -89,6 +93,8 @@ def _continue(run: Run) -> None:
     scenarios = _suite(run, worlds[0])
     agents = stages_of(run)
     players = [*agents, *([EXPERT] if config.expert else [])]
+    for stage in agents.values():
+        check_texts(run, stage, [each.task(worlds[0]).instruction for each in scenarios], "of the scenarios")
     with StopRequest() as stop:
         for name in players:
             checkpoint = _checkpoint(run, agents.get(name))
@@ -97,11 +103,14 @@ def _continue(run: Run) -> None:
             if len(played) == len(scenarios) * config.continuations and read_json(file)["agent"] == checkpoint:
                 continue
             clock.claim()
-            results = _play(run, name, worlds, scenarios, stop)
+            partial = _Partial(file.with_suffix(".jsonl"), checkpoint)
+            _play(run, name, worlds, scenarios, stop, partial)
             if stop.requested:
-                raise Interrupted(f"stopped while {name} continued; the same command continues its scenarios again")
+                raise Interrupted(f"stopped while {name} continued; the same command plays the other continuations")
+            results = sorted(partial.results, key=lambda result: (result.scenario, result.continuation))
             document = {"agent": checkpoint, "results": [asdict(result) for result in results]}
             write_whole(file, json.dumps(document), durable=False)
+            partial.remove()
     rates = {f"success_{name}": _share(read_continuations(folder, name)) for name in players}
     clock.finish(scenarios=len(scenarios), episodes=len(scenarios) * config.continuations * len(players), **rates)
 
@@ -121,35 +130,64 @@ def _suite(run: Run, world: World) -> Sequence[Scenario]:
     return read_suite(path, world)
 
 
+class _Partial:
+    """The results of an agent so far, in a file of their own, so that a stopped stage loses none.
+
+    Results of another checkpoint are dropped.
+    """
+
+    def __init__(self, path: Path, checkpoint: Mapping[str, Any]) -> None:
+        self._lines = JsonLines(path, key="number")
+        rows, damaged_lines = self._lines.readable()
+        self.results: list[ContinuationResult] = []
+        if damaged_lines or not rows or rows[0].get("agent") != dict(checkpoint):
+            self.remove()
+            self._lines.append({"number": 0, "agent": checkpoint})
+        else:
+            self.results = [build_config(ContinuationResult, row["result"]) for row in rows[1:]]
+
+    def add(self, result: ContinuationResult) -> None:
+        """Keeps a result; its recording is stored before."""
+        self.results.append(result)
+        self._lines.append({"number": len(self.results), "result": asdict(result)})
+
+    def remove(self) -> None:
+        """Removes the file."""
+        self._lines.path.unlink(missing_ok=True)
+
+
 def _play(
-    run: Run, name: str, worlds: Sequence[World], scenarios: Sequence[Scenario], stop: StopRequest
-) -> list[ContinuationResult]:
+    run: Run, name: str, worlds: Sequence[World], scenarios: Sequence[Scenario], stop: StopRequest, partial: _Partial
+) -> None:
+    """Plays the continuations that `partial` lacks, and adds them."""
     config, folder = run.config.continuation, run.stage(CONTINUE)
     hold = one_second(worlds[0].spec) if config.hold_steps is None else config.hold_steps
-    player = ContinuationPlayer(
-        worlds=worlds, seat=_seat(run, name, worlds), limit=config.steps, hold=hold, world_config=run.config.env
-    )
+    seat = _seat(run, name, worlds, played=len(partial.results))
+    player = ContinuationPlayer(worlds=worlds, seat=seat, limit=config.steps, hold=hold, world_config=run.config.env)
+    played = {(each.scenario, each.continuation) for each in partial.results}
     requests = [(scenario, number) for scenario in scenarios for number in range(config.continuations)]
-    progress = Progress(len(requests), "continuations", {"success": "success"}, title=f"continue {name}")
-    results: list[ContinuationResult] = []
-    for result, episode in player.play(requests, stopped=lambda: stop.requested):
+    waiting = [each for each in requests if (each[0].name, each[1]) not in played]
+    shown = {"success": "success"}
+    progress = Progress(len(requests), "continuations", shown, title=f"continue {name}", start=len(played))
+    for result, episode in player.play(waiting, stopped=lambda: stop.requested):
         file = recording_of(folder, name, result)
         file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file, durable=False) as temporary:
             temporary.write_bytes(encode(episode))
-        results.append(result)
-        progress.log(len(results), {"success": _share(results)})
+        partial.add(result)
+        progress.log(len(partial.results), {"success": _share(partial.results)})
     progress.close()
-    return sorted(results, key=lambda result: (result.scenario, result.continuation))
 
 
-def _seat(run: Run, name: str, worlds: Sequence[World]) -> SolverSeat:
+def _seat(run: Run, name: str, worlds: Sequence[World], played: int) -> SolverSeat:
+    """The agent in the solver's seat; after a stop, `played` selects another random stream."""
     seed = run.config.continuation.seed
+    stream: tuple[str | int, ...] = (CONTINUE, name, played) if played else (CONTINUE, name)
     if name == EXPERT:
-        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(seed, CONTINUE, name))
+        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(seed, *stream))
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(seed, CONTINUE, name, run.seed))
+    policy = LocalPolicy(agent, torch_generator(seed, *stream, run.seed))
     return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
 
 

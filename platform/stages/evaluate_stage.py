@@ -31,6 +31,7 @@ from interplay.stages.probe_files import (
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
+from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ def evaluate(run: Run) -> None:
     Resumes agent by agent. Actions are sampled, unless `evaluate.greedy`.
 
     Raises:
-        CheckpointError: the run has no agent yet.
+        CheckpointError: the run has no agent yet, or one from elsewhere does not know the words of the probes.
         Interrupted: a signal requested a stop; the results of finished agents are kept.
         StageConflict: another process is evaluating the run.
     """
@@ -72,6 +73,8 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     worlds = [run.make_world() for _ in range(config.lanes)]
     probes = draw_probes(worlds[0], config)
     counterfactuals = draw_counterfactuals(worlds[0], probes, config)
+    for stage in agents.values():
+        check_texts(run, stage, [probe.instruction for probe in (*probes, *counterfactuals)], "of the probes")
     players: list[str] = [*agents, *([EXPERT] if config.expert else [])]
     with StopRequest() as stop:
         for name in players:

@@ -53,9 +53,11 @@ def check_order(root: Path, number: int) -> None:
         StageConflict: its reinforce stage has not finished.
     """
     if number > 1 and not stage_folder(root, number - 1, "reinforce").finished:
+        rounds = range(1, newest_round(root) + 1)
+        due = next((each for each in rounds if not stage_folder(root, each, "reinforce").finished), rounds[-1] + 1)
         raise StageConflict(
             f"round {number} records and improves the agent of round {number - 1}, which has none yet; type: "
-            f"interplay round {number - 1} run.name={root.name}"
+            f"interplay round {due} run.name={root.name}"
         )
 
 

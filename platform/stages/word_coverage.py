@@ -62,10 +62,21 @@ def check_start_coverage(run: Run, name: str, source: Snapshot | EpisodeStore) -
         CheckpointError: it lacks too many of them, or there is no such checkpoint.
     """
     if not run.stage(name).checkpoints.exists():
-        found, texts = checkpoint_of(run, name), sampled_texts(source)
-        _, layout, vocabulary = read_description(found.description)
-        check_coverage(f"the agent of {found.path}", vocabulary, texts)
-        warn_of_long_utterances(Counter(texts), vocabulary, layout.utterance_length, "of this run")
+        check_texts(run, name, sampled_texts(source), "of this run")
+
+
+def check_texts(run: Run, name: str, texts: Sequence[str], whose: str) -> None:
+    """Check what the checkpoint `name` will hear against its vocabulary, unless it is of this run.
+
+    Raises:
+        CheckpointError: it lacks too many words, or there is no such checkpoint.
+    """
+    if run.stage(name).checkpoints.exists():
+        return
+    found = checkpoint_of(run, name)
+    _, layout, vocabulary = read_description(found.description)
+    check_coverage(f"the agent of {found.path}", vocabulary, texts)
+    warn_of_long_utterances(Counter(texts), vocabulary, layout.utterance_length, whose)
 
 
 def check_reward_coverage(run: Run, snapshot: Snapshot) -> None:

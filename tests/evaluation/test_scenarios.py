@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_world import LineTask, LineWorld, make_runner, record_episode, tiny_agent
+from signalled_run import AfterCall, run_and_signal
 from tiny_runs import interplay, refused, tiny
 
 from interplay.actors.row_writer import RowWriter
@@ -163,7 +165,7 @@ def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.
         episode = load(folder / "bc" / row["scenario"] / f"{row['continuation']}.npz")
         assert episode.meta.control["solver"][-1][1] == "agent"
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert set(summary["scenarios"]["all"]) == {"bc", "expert"} or len(names) == 1
+    assert all(set(agents) == {"bc", "expert"} for agents in summary["scenarios"].values()) and summary["scenarios"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Continuations of recorded scenarios" in page and sorted(names)[0] in page
     before = (folder / "bc.json").stat().st_mtime_ns
@@ -172,3 +174,26 @@ def test_agents_continue_and_the_report_shows_it(tmp_path: Path, capsys: pytest.
     (folder / "bc.json").unlink()
     interplay("continue", settings)
     assert json.loads((folder / "bc.json").read_text()) == found, "the same seed, the same continuations"
+
+
+def test_killed_continuations_are_kept_and_the_others_played(tmp_path: Path) -> None:
+    few = ("continuation.scenarios=2", "continuation.continuations=3", "continuation.steps=5", "continuation.lanes=2")
+    settings = tiny(tmp_path, *few, "continuation.expert=false")
+    for verb in ("collect", "clone"):
+        interplay(verb, settings)
+    added = AfterCall("interplay.stages.continue_stage:_Partial.add", 3)
+    assert run_and_signal(["continue", *settings], signal.SIGKILL, added, tmp_path / "log").code == -signal.SIGKILL
+    folder = tmp_path / "run" / "continue"
+    partial = [json.loads(line)["result"] for line in (folder / "bc.jsonl").read_text().splitlines()[1:]]
+    kept = {file: file.stat().st_mtime_ns for file in folder.glob("bc/*/*.npz")}
+    assert len(partial) == 3 <= len(kept) and not (folder / "bc.json").exists()
+    interplay("continue", settings)
+    found = json.loads((folder / "bc.json").read_text())["results"]
+    assert all(result in found for result in partial)
+    assert sorted({(row["scenario"], row["continuation"]) for row in found}) == [
+        (row["scenario"], row["continuation"]) for row in found
+    ]
+    assert len(found) == 3 * len({row["scenario"] for row in found}) == len([*folder.glob("bc/*/*.npz")])
+    done = [folder / "bc" / row["scenario"] / f"{row['continuation']}.npz" for row in partial]
+    assert all(file.stat().st_mtime_ns == kept[file] for file in done), "what was recorded is not played again"
+    assert not (folder / "bc.jsonl").exists()

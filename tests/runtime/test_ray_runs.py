@@ -77,6 +77,32 @@ def test_one_actor_in_lockstep_equals_the_inline_run(rewarded: Path, tmp_path: P
     assert mine == theirs  # every runtime logs the same metrics
 
 
+ROLES_AND_MODELS = {
+    "a model of marks": ("reward", ("reward.model=ar", "reinforce.reward=ar")),
+    "a learned setter": ("clone-setter", ("reinforce.actor.learned_setters=0.5",)),
+    "autoregressive movements": (
+        "clone",
+        ("reinforce.reward=world", "agent.movement=autoregressive", "agent.css_input=transformer"),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROLES_AND_MODELS)
+def test_other_models_in_lockstep_equal_the_inline_run(rewarded: Path, tmp_path: Path, name: str) -> None:
+    """The stage that trains the model, and reinforcement with it."""
+    stage, settings = ROLES_AND_MODELS[name]
+    settings = (*settings, "agent.text_film=false") if stage == "clone" else settings
+    inline, under_ray = (copied(rewarded, tmp_path / each) for each in ("inline", "ray"))
+    for root in (inline, under_ray):
+        for file in ("reinforce", stage):
+            shutil.rmtree(root / "run" / file, ignore_errors=True)
+    for verb in (stage, "reinforce"):
+        interplay(verb, tiny(inline, "runtime.overlap=false", "reinforce.updates_per_batch=2", *settings))
+        interplay(verb, small(under_ray, *LOCKSTEP, "runtime.actors=1", *settings))
+        assert_same_stage(inline / "run" / verb, under_ray / "run" / verb)
+
+
 @pytest.mark.slow
 def test_demonstrations_do_not_depend_on_the_reading_process(cloned: Path, rewarded: Path, tmp_path: Path) -> None:
     for stage, before in (("clone", cloned), ("reward", rewarded)):  # what was recorded and marked when it was trained

@@ -94,6 +94,15 @@ def test_it_pays_with_marks(marked: Path, tmp_path: Path) -> None:
     assert len(earned) and (earned == earned.round()).all()
 
 
+def test_its_agent_is_evaluated_and_reported(marked: Path, tmp_path: Path) -> None:
+    root = copied(marked, tmp_path)
+    for verb in ("reinforce", "evaluate", "report"):
+        interplay(verb, tiny(root, *AR))
+    summary = json.loads((root / "run" / "summary.json").read_text())
+    assert all(set(agents) >= {"bc", "bc_rl"} for agents in summary["probes"].values()) and summary["probes"]
+    assert "heldout_mark_auc" in (root / "run" / "report.html").read_text()
+
+
 def test_a_model_of_the_other_kind_is_refused(
     marked: Path, rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -148,7 +148,9 @@ def test_rounds_out_of_order_are_refused(first: Path, tmp_path: Path, capsys: py
     assert not (root / "run" / "round-2").exists(), "the refused verb did not begin the round"
     assert main(["round", *settings(root)]) == 2
     assert "as interplay round 2; got none" in capsys.readouterr().err
-    assert main(["round", "zero", *settings(root)]) == 2
+    for nonsense in ("zero", "0", "-1", "1.5", "\N{SUPERSCRIPT TWO}", "9" * 5000):
+        assert main(["round", nonsense, *settings(root)]) == 2
+        assert "round takes the number of a round, as interplay round 2; got " in capsys.readouterr().err
     assert main(["round", "2", "3", *settings(root)]) == 2
     empty = tmp_path / "empty"
     assert "interplay round 1 run.name=run" in refused("collect-agent", settings(empty, "run.round=2"), capsys)

@@ -130,3 +130,16 @@ def test_an_agent_of_characters_hears_and_speaks_letters(cloned: Path, tmp_path:
     known = [text for text in asked if set(text) <= set(letters.words)]
     assert len(known) >= 4
     assert all(letters.decode(letters.encode(text, 40)) == text for text in known)
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "continue"])
+def test_an_agent_from_elsewhere_without_the_words_is_not_evaluated(
+    rewarded: Path, tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(rewarded, tmp_path / "here")
+    words = vocabulary_at(root / "run" / "clone" / "checkpoints").words
+    other = with_vocabulary(rewarded / "run", tmp_path / "other", Vocabulary([f"x{word}" for word in words]))
+    interplay("reinforce", tiny(root, "reinforce.training.updates=1"))
+    said = refused(verb, tiny(root, f"reinforce.start={other}"), capsys)
+    assert re.search(rf"the agent of {re.escape(str(tmp_path))}.* does not know \d+ of \d+ words", said)
+    assert not list((root / "run" / verb).glob("*.json*")) or not (root / "run" / verb / "bc.json").exists()
