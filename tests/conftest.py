@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+NO_BROWSER = "no chromium here (apt-get install chromium)"
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
@@ -40,13 +43,23 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def pytest_report_header() -> str:
+    """A line if the tests that need a browser are left out."""
+    return "" if shutil.which("chromium") else f"{NO_BROWSER}: the tests marked 'browser' are left out"
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Starts with the tests that wait for Ray, and assigns tests to the workers of pytest-xdist.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Starts with the tests that wait for Ray, and assigns tests to the workers of pytest-xdist. Leaves out those that
+    need a browser where there is no Chromium.
 
     The tests of a file stay in one worker, which builds the fixtures of the file once; so do all that use the Ray
     cluster, which is then started once.
     """
+    if not shutil.which("chromium"):
+        without = [item for item in items if item.get_closest_marker("browser")]
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if item not in without]
     items.sort(key=lambda item: not _uses_ray(item))
     for item in items:
         item.add_marker(pytest.mark.xdist_group("ray" if _uses_ray(item) else item.path.stem))

@@ -20,6 +20,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -95,6 +96,10 @@ class Reindexed:
     missing: tuple[str, ...]
     unreadable: tuple[str, ...]
     swept: int
+
+
+def _is_named(rater: str, patterns: Collection[str]) -> bool:
+    return any(fnmatchcase(rater, pattern) for pattern in patterns)
 
 
 class EpisodeStore:
@@ -266,9 +271,15 @@ class EpisodeStore:
         return [path.stem for path in paths if Snapshot(path).marks(rater=rater)]
 
     def snapshot(
-        self, name: str, where: EpisodeFilter | None = None, mix: Mapping[str, float] | None = None
+        self,
+        name: str,
+        where: EpisodeFilter | None = None,
+        mix: Mapping[str, float] | None = None,
+        raters: Collection[str] = (),
     ) -> Snapshot:
         """Freezes the episodes that satisfy `where`, with their marks, as snapshots/<name>.db, which also states `mix`.
+
+        With `raters`, names or patterns as "p-*", only their marks are taken, and of marked episodes only theirs.
 
         Raises:
             FileExistsError: a snapshot of this name exists; snapshots never change.
@@ -276,8 +287,15 @@ class EpisodeStore:
         chosen = where or EpisodeFilter()
         entries = self._catalog.entries(chosen)
         ids = [entry.id for entry in entries]
+        marks, watched = self._catalog.marks(ids), self._catalog.raters(ids)
+        if raters:
+            marks = [mark for mark in marks if _is_named(mark.rater, raters)]
+            watched = {each: tuple(r for r in names if _is_named(r, raters)) for each, names in watched.items()}
+            if chosen.marked or chosen.rated:
+                kept = {mark.episode for mark in marks} if chosen.marked else {e for e, r in watched.items() if r}
+                entries = [entry for entry in entries if entry.id in kept]
         path = self.root / "snapshots" / f"{name}.db"
-        freeze(path, entries, self._catalog.marks(ids), self._catalog.raters(ids), chosen, mix)
+        freeze(path, entries, marks, watched, chosen, mix)
         return Snapshot(path)
 
     def close(self) -> None:

@@ -131,6 +131,8 @@ class RewardConfig(TrainingStageConfig):
     listening_episodes: int = 32  # of these, on which the policy's listening gap is measured; 0: not measured
     measure_every: int = 100  # updates between measurements
     start: str = "clone"  # stage or path of the checkpoint that gives vocabulary, network and first weights
+    # Raters whose marks are learned from, by name or pattern: p-* are people, agreed:* adjudications. Empty: all.
+    raters: tuple[str, ...] = ()
     # Train on marks at random times with exchanged signs: a floor for comparisons. Held-out marks stay as they are.
     shuffle_marks: bool = False
     from_scratch: bool = False  # start from new weights; choice: a small network that was cloned first learns less here

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from interplay.episodes.catalog_index import EpisodeFilter
@@ -25,16 +25,21 @@ def freeze_heldout(run: Run, name: str, where: EpisodeFilter) -> Snapshot | None
 
 
 def freeze_once(
-    run: Run, name: str, where: EpisodeFilter, remedy: str, mix: Mapping[str, float] | None = None
+    run: Run,
+    name: str,
+    where: EpisodeFilter,
+    remedy: str,
+    mix: Mapping[str, float] | None = None,
+    raters: Collection[str] = (),
 ) -> Snapshot:
     """The snapshot of the stage `name`, without episodes of later rounds; frozen now, unless results learned from an
     earlier one are stored.
 
     `remedy` is the verb to type if there are no episodes; `mix` are the shares in which the stage reads them, which the
-    snapshot states.
+    snapshot states; `raters` are those whose marks count, empty for all.
 
     Raises:
-        ValueError: no episode satisfies `where`.
+        ValueError: no episode satisfies `where`, or none of these raters marked one.
     """
     path, where = run.snapshot_path(name), replace(where, rounds_before=run.round + 1)
     stage = run.stage(name)
@@ -44,4 +49,10 @@ def freeze_once(
     with run.store() as store:
         if not store.entries(where):
             raise ValueError(f"{store.root} has no episodes for the stage {name!r}; type: {run.command(remedy)}")
-        return store.snapshot(path.stem, where, mix)
+        snapshot = store.snapshot(path.stem, where, mix, raters)
+    if not len(snapshot):
+        raise ValueError(
+            f"{run.root} has no marks of {', '.join(raters)}, from which the stage {name!r} is to learn: "
+            f"name other raters with {name}.raters=..."
+        )
+    return snapshot

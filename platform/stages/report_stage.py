@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import platform as machine
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -64,6 +65,7 @@ REWARD_SOURCES = {
     "success": "true success",
     "world": "the world",
 }
+REWARD = "reward"  # the stage that learns from marks
 PACKAGES = ("torch", "numpy", "mujoco-core", "numba", "hydra-core", "wandb")
 SHOWN_METRICS = {
     "clone": ("loss", "movement_cloning", "token_cloning", "gate_accuracy", "heldout_listening"),
@@ -139,6 +141,7 @@ def _summary(
         }
         if figures is not None
         else None,
+        "marks": marks_by_rater(run),
         "throughput": _rates(records),
         "seconds": {name: record["seconds"] for name, record in records.items() if record},
     }
@@ -162,7 +165,16 @@ def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
     snapshot = run.snapshot_path(name)
     if snapshot.exists():
         numbers["from"] = ", ".join(f"{count:,} {kind}" for kind, count in Snapshot(snapshot).composition().items())
+    if name == REWARD and snapshot.exists():
+        numbers["marks by"] = ", ".join(f"{rater}: {count:,}" for rater, count in marks_by_rater(run).items())
     return StageRecord(name, record["seconds"], numbers)
+
+
+def marks_by_rater(run: Run) -> dict[str, int]:
+    """The marks that the reward model learned from, by rater: scripted raters by name, people by pseudonym."""
+    snapshot = run.snapshot_path(REWARD)
+    counts = Counter(mark.rater for mark in Snapshot(snapshot).marks()) if snapshot.exists() else Counter()
+    return dict(sorted(counts.items()))
 
 
 def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

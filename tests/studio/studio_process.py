@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +26,19 @@ class StartedStudio:
     process: subprocess.Popen[str]
 
 
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
-def started(root: Path, env: dict[str, object], config: StudioConfig | None = None) -> Iterator[StartedStudio]:
-    """A studio on a free port, without the `interplay` command."""
-    served = ServedRun(root, env, 30.0, 1, replace(config or StudioConfig(), port=0))
+def started(
+    root: Path, env: dict[str, object], config: StudioConfig | None = None, port: int = 0
+) -> Iterator[StartedStudio]:
+    """A studio, by default on a free port, without the `interplay` command."""
+    served = ServedRun(root, env, 30.0, 1, replace(config or StudioConfig(), port=port))
     with running(command(served)) as studio:
         yield studio
 

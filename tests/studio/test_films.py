@@ -13,42 +13,12 @@ import simplejpeg
 from fake_world import FRAMES, LineWorld, record_episode
 from hypothesis import given
 from hypothesis import strategies as st
+from small_house import STEPS, fill_store, house, played
 
-from interplay.env import registry
-from interplay.env.world import Action, Start, World
-from interplay.episodes.episode import Episode
-from interplay.episodes.recorder import EpisodeRecorder
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.films.film_drawing import FilmDrawer, execute
 from interplay.studio.films.film_library import FilmFailed, FilmLibrary, FilmSource
 from interplay.studio.films.film_pack import read_pack, write_pack
-
-STEPS = 6
-
-
-def room() -> World:
-    return registry.make("playhouse", image=(24, 32))
-
-
-def played(world: World, seed: int = 3) -> tuple[Episode, list[np.ndarray]]:
-    """An episode of random movements, and the solver's picture at every frame as it was played."""
-    rng = np.random.default_rng(seed)
-    spec = world.spec
-    recorder = EpisodeRecorder(world, players={role: {"kind": "scripted"} for role in spec.roles})
-    views = world.reset(Start(seed=seed))
-    recorder.begin(seed=seed, views=views)
-    pictures = [world.picture(spec.solver, 24, 32).copy()]
-    for _ in range(STEPS):
-        bins = [component.bins for component in spec.movement]
-        actions = {
-            role: Action(rng.integers(bins, size=(spec.frames_per_step, len(bins))).astype(np.int8))
-            for role in spec.roles
-        }
-        for frame in range(spec.frames_per_step):
-            outcome = world.frame({role: action.movement[frame] for role, action in actions.items()})
-            pictures.append(world.picture(spec.solver, 24, 32).copy())
-        recorder.record(actions, outcome)
-    return recorder.finish(), pictures
 
 
 def similar(jpeg: bytes, picture: np.ndarray) -> bool:
@@ -57,7 +27,7 @@ def similar(jpeg: bytes, picture: np.ndarray) -> bool:
 
 
 def test_a_film_shows_every_frame_as_it_was_played() -> None:
-    world = room()
+    world = house()
     episode, pictures = played(world)
     moments = execute(world, episode, 24)
     plan = moments.plan
@@ -74,7 +44,7 @@ def test_a_film_shows_every_frame_as_it_was_played() -> None:
 
 
 def test_where_the_recording_differs_only_rows_are_shown() -> None:
-    world = room()
+    world = house()
     episode, pictures = played(world)
     assert episode.poses is not None
     poses = episode.poses[:].copy()
@@ -103,12 +73,9 @@ def test_a_pack_is_read_as_it_was_written(pictures: list[bytes]) -> None:
 
 def stored(root: Path) -> FilmSource:
     """An episode of a small house in a store."""
-    world = room()
+    (episode,) = fill_store(root, 1)
     with EpisodeStore(root / "store") as store:
-        episode, _ = played(world)
-        config = {"image": [24, 32]}
-        store.append(replace(episode, meta=replace(episode.meta, world_config=config)))
-        entry = store.entry(episode.meta.id)
+        entry = store.entry(episode)
     return FilmSource(root / "store" / entry.path, entry.sha256)
 
 

@@ -60,11 +60,11 @@ async function open(each) {
   work.lanes = work.lanes.filter((/** @type {any} */ lane) => lane.rater !== own);
   byId('work').hidden = false;
   byId('episode').textContent = word('quality.episode', { episode: each.episode, f1: each.f1.toFixed(2) });
-  fill(byId('dialogue'), ...work.dialogue.map((/** @type {any} */ spoken) => make('li', { class: spoken.role },
-    make('button', { class: 'go', text: `${(spoken.frame / 30).toFixed(1)}`, onclick: () => film.want(spoken.frame) }),
-    make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${spoken.role}`) }), make('span', { text: spoken.text })))));
   film = new Film(`/api/recordings/${each.episode}`, byId('canvas'), shown, draw);
   await film.open();
+  fill(byId('dialogue'), ...work.dialogue.map((/** @type {any} */ spoken) => make('li', { class: spoken.role },
+    make('button', { class: 'go', text: `${(spoken.frame / film.plan.rate).toFixed(1)} s`, onclick: () => film.want(spoken.frame) }),
+    make('span', { class: 'text' }, make('span', { class: 'role', text: word(`role.${spoken.role}`) }), make('span', { text: spoken.text })))));
   draw();
   byId('bar').focus();
 }

@@ -1,0 +1,240 @@
+"""The pages in Chromium: what people type stays text, every picture is that of its number, nothing marked is lost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from small_house import ENV, fill_store
+from studio_process import StartedStudio, free_port, started
+
+from interplay.episodes.episode import Mark, Utterance
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study import FIRST_STUDY, Consent
+from interplay.studio.studies.study_folder import StudyFolder
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+EVIL = "<img src=x onerror=\"document.body.dataset.evil='1'\"><b>bold</b>"
+SAID = (Utterance(0, "setter", f"go {EVIL}"), Utterance(16, "solver", f"yes {EVIL}"))
+SMALL = StudioConfig(size=(96, 128))
+FILM_MS = 60_000  # the first film on a machine compiles the renderer
+
+
+@contextmanager
+def entered(browser: Browser, studio: StartedStudio, width: int = 1200) -> Iterator[Page]:
+    """The researcher's browser, on the first page."""
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(f"{studio.origin}/i#{studio.code}")
+    page.get_by_test_id("continue").click()
+    page.wait_for_url(f"{studio.origin}/")
+    yield page
+    context.close()
+
+
+def agree(page: Page, studio: StartedStudio) -> None:
+    """Agrees to the study `marks`, begins it, and reads the rules."""
+    page.goto(f"{studio.origin}/consent?study=marks")
+    for number in (0, 1):
+        if number == 0 or page.get_by_test_id(f"statement-{number}").count():
+            page.get_by_test_id(f"statement-{number}").check()
+    page.get_by_test_id("agree").click()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    page.get_by_test_id("continue").click()
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedStudio]:
+    """A studio whose recordings and studies hold hostile texts."""
+    root = tmp_path_factory.mktemp("run")
+    first, *_ = fill_store(root, 3, SAID)
+    with EpisodeStore(root / "store") as store:
+        store.add_marks([Mark(first, f"rater-{n}-{EVIL}", 9 + n, 1) for n in range(2)])
+    (root / "studio").mkdir()
+    database = StudioDatabase(root / "studio" / "studio.db")
+    consent = Consent(text=EVIL, must=(f"must {EVIL}",), may=(f"may {EVIL}",))
+    hostile = FIRST_STUDY.model_copy(update={"title": f"title {EVIL}", "text": EVIL, "consent": consent})
+    StudyFolder(root / "studio" / "studies", database).keep(hostile)
+    database.close()
+    with started(root, ENV, SMALL) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, studio: StartedStudio) -> Iterator[Page]:
+    """The researcher's browser, whose code is used up."""
+    with entered(browser, studio) as first:
+        yield first
+
+
+def test_no_text_becomes_an_element(page: Page, studio: StartedStudio) -> None:
+    visited = []
+
+    def harmless(page: Page, holds: bool = True) -> None:
+        visited.append(page.url)
+        assert page.locator("img, b").count() == 0, page.url
+        assert page.evaluate("document.body.dataset.evil") is None, page.url
+        if holds:
+            assert EVIL in page.locator("body").inner_text(), page.url
+
+    expect(page.get_by_test_id("study-marks")).to_be_visible()
+    harmless(page)
+    page.goto(f"{studio.origin}/consent?study=marks")
+    expect(page.get_by_test_id("statement-0")).to_be_visible()
+    harmless(page)
+    agree(page, studio)
+    harmless(page)
+    page.keyboard.press("f")
+    page.locator("#reason").fill(EVIL)
+    page.get_by_test_id("yes").click()
+    expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+    page.goto(f"{studio.origin}/desk/studies")
+    expect(page.get_by_test_id("people")).to_contain_text("p-root")
+    harmless(page)
+    page.goto(f"{studio.origin}/desk/quality")
+    expect(page.get_by_test_id("agreement")).to_contain_text("rater-0")
+    harmless(page)
+    page.locator("[data-testid^=episode-]").first.click()
+    expect(page.locator("#number")).not_to_be_empty(timeout=FILM_MS)
+    harmless(page)
+    page.goto(f"{studio.origin}/data")
+    expect(page.get_by_test_id("download")).to_be_visible()
+    harmless(page, holds=False)
+    assert len(visited) == 7
+
+
+def test_the_pages_fit_narrow_windows(page: Page, studio: StartedStudio) -> None:
+    for path in ("", "consent?study=marks", "data", "desk/studies", "desk/quality"):
+        page.goto(f"{studio.origin}/{path}")
+        expect(page.locator("main")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        for width in (400, 900, 1200):
+            page.set_viewport_size({"width": width, "height": 900})
+            wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wider <= 0, f"/{path} is wider than {width} pixels"
+
+
+COMPARE = """async () => {
+  const { unpack } = await import('/static/film.js');
+  const loaded = performance.getEntriesByType('resource').map((entry) => entry.name);
+  const base = loaded.filter((name) => name.endsWith('/film')).pop().slice(0, -5);
+  const plan = await (await fetch(`${base}/film`)).json();
+  const pictures = { strip: new Map(), full: new Map() };
+  const strip = unpack(await (await fetch(`${base}/strip`)).arrayBuffer());
+  strip.forEach((bytes, row) => pictures.strip.set(row * plan.strip_every, bytes));
+  for (let chunk = 0; chunk < plan.chunks; chunk += 1) {
+    const full = unpack(await (await fetch(`${base}/full/${chunk}`)).arrayBuffer());
+    full.forEach((bytes, i) => pictures.full.set((chunk * plan.chunk + i) * plan.full_every, bytes));
+  }
+  const canvas = document.getElementById('canvas');
+  const pixels = async (bytes) => {
+    const other = document.createElement('canvas');
+    [other.width, other.height] = [canvas.width, canvas.height];
+    const context = other.getContext('2d');
+    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/jpeg' }));
+    context.drawImage(bitmap, 0, 0, other.width, other.height);
+    return context.getImageData(0, 0, other.width, other.height).data;
+  };
+  window.expected = { strip: new Map(), full: new Map() };
+  for (const kind of ['strip', 'full']) {
+    for (const [frame, bytes] of pictures[kind]) window.expected[kind].set(frame, await pixels(bytes));
+  }
+  const all = [...window.expected.full.values()].map((data) => data.join());
+  return { frames: plan.frames, different: new Set(all).size, pictures: all.length };
+}"""
+CHECK = """() => {
+  const canvas = document.getElementById('canvas');
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  const { shown, source } = window.studio;
+  const wanted = window.expected[source].get(shown);
+  const number = Number(document.getElementById('number').textContent.match(/frame (\\d+)/)[1]);
+  const right = number === shown && wanted !== undefined && data.every((value, i) => value === wanted[i]);
+  return { right, source, shown };
+}"""
+
+
+def test_300_random_scrubs_show_no_wrong_picture(browser: Browser, tmp_path: Path) -> None:
+    fill_store(tmp_path, 1, steps=24)
+    rng = random.Random(0)
+    with started(tmp_path, ENV, SMALL) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        found = page.evaluate(COMPARE)
+        assert found["different"] > 0.9 * found["pictures"], "neighboring pictures can't be told apart"
+        page.reload()  # the film loads again, while the mouse moves
+        expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+        page.evaluate(COMPARE)
+        box = page.get_by_test_id("bar").bounding_box()
+        assert box is not None
+        wrong, shown = [], set()
+        for _ in range(300):
+            page.mouse.move(box["x"] + rng.random() * box["width"], box["y"] + 20)
+            seen = page.evaluate(CHECK)
+            shown.add(seen["shown"])
+            if not seen["right"]:
+                wrong.append(seen)
+        assert not wrong and len(shown) > 50
+
+
+def test_marks_set_while_the_studio_is_dead_arrive_once_it_lives(browser: Browser, tmp_path: Path) -> None:
+    (episode,) = fill_store(tmp_path, 1)
+    port = free_port()
+    with started(tmp_path, ENV, SMALL, port=port) as studio, entered(browser, studio) as page:
+        agree(page, studio)
+        page.keyboard.press("j")
+        expect(page.get_by_test_id("saved")).to_have_text("all saved")
+        studio.process.kill()
+        studio.process.wait(30)
+        for key in ("ArrowRight", "k", "Shift+ArrowRight", "j", "z"):
+            page.keyboard.press(key)
+        expect(page.get_by_test_id("saved")).to_contain_text("saving")
+        with started(tmp_path, ENV, SMALL, port=port):
+            expect(page.get_by_test_id("saved")).to_have_text("all saved", timeout=30_000)
+            page.reload()
+            expect(page.get_by_test_id("count")).to_contain_text("2 marks", timeout=FILM_MS)
+    with EpisodeStore(tmp_path / "store") as store:
+        assert [(mark.frame, mark.sign) for mark in store.marks([episode])] == [(0, 1), (7, -1)]
+
+
+def test_the_keyboard_alone_suffices(browser: Browser, tmp_path: Path) -> None:
+    said = (Utterance(0, "setter", "go"), Utterance(8, "solver", "yes"))
+    fill_store(tmp_path, 1, said)
+    with started(tmp_path, ENV, SMALL) as studio:
+        page = browser.new_context().new_page()
+        page.goto(f"{studio.origin}/i#{studio.code}")
+        expect(page.get_by_test_id("continue")).to_be_visible()
+        assert studio.code not in page.url
+
+        def reach(name: str) -> None:
+            for _ in range(60):
+                if page.evaluate("document.activeElement?.dataset.testid") == name:
+                    return
+                page.keyboard.press("Tab")
+            raise AssertionError(f"{name} is not reached by Tab on {page.url}")
+
+        for name, key in (("continue", "Enter"), ("study-marks", "Enter"), ("statement-0", "Space")):
+            expect(page.get_by_test_id(name)).to_be_visible()
+            reach(name)
+            page.keyboard.press(key)
+        for name, key in (("statement-1", "Space"), ("agree", "Enter")):
+            reach(name)
+            page.keyboard.press(key)
+        expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
+        reach("continue")
+        for key in ("Enter", "ArrowRight", "j", "Alt+ArrowRight", ".", "k", "z", "Shift+Z"):
+            page.keyboard.press(key)
+        reach("plus-1")
+        page.keyboard.press("Enter")
+        page.get_by_test_id("bar").focus()
+        expect(page.get_by_test_id("count")).to_contain_text("3 marks")
+        page.keyboard.press("Enter")
+        expect(page.locator("#overText")).to_contain_text("Thank you")
+        page.context.close()
+    with EpisodeStore(tmp_path / "store") as store:
+        assert [(mark.frame, mark.sign) for mark in store.marks()] == [(15, 1), (15, 1), (17, -1)]
