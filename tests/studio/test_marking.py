@@ -212,7 +212,21 @@ def test_marks_for_a_swapped_request_never_train(studio: StudioContext) -> None:
     assert swapped, "no request was swapped"
     assert not set(swapped) & {each.id for each in studio.store.marks()}
     me = client.get("/api/me").json()
-    assert me["paused"] is not None, "progress for a request never made is an error, and errors pause"
+    assert "of the checks passed" in me["paused"], "progress for a request never made is an error, and errors pause"
+
+
+def test_a_rater_below_the_threshold_is_warned_before_it_is_paused(studio: StudioContext) -> None:
+    golden(studio, studio.store.ids())
+    change_study(studio, checks=Checks(gold_share=0.5, least_checks=1, warn_below=1.0, pause_below=0.0))
+    client = rater(studio)
+    warned = []
+    while (answer := client.post("/api/mark/marks/next", json={}).json())["item"] is not None:
+        person = client.get("/api/me").json()["person"]
+        results = studio.results.of_person(person, "marks", "gold")
+        warned.append((answer["warning"], any(not result["passed"] for result in results)))
+        finish(client, answer["item"])
+    assert all(warning == failed for warning, failed in warned)
+    assert client.get("/api/me").json()["paused"] is None
 
 
 def golden(studio: StudioContext, episodes: list[str]) -> None:

@@ -31,12 +31,15 @@ FILM_MS = 60_000  # the first film on a machine compiles the renderer
 def entered(browser: Browser, studio: StartedStudio, width: int = 1200) -> Iterator[Page]:
     """The researcher's browser, on the first page."""
     context = browser.new_context(viewport={"width": width, "height": 900})
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
     page.goto(f"{studio.origin}/i#{studio.code}")
     page.get_by_test_id("continue").click()
     page.wait_for_url(f"{studio.origin}/")
     yield page
     context.close()
+    assert not [url for url in asked if not url.startswith((studio.origin, "blob:"))], "a request left the machine"
 
 
 def agree(page: Page, studio: StartedStudio) -> None:

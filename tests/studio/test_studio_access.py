@@ -9,7 +9,7 @@ import pytest
 from fake_world import LineWorld, record_episode
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
 
@@ -151,6 +151,7 @@ def everything(studio: StudioContext) -> TestClient:
     return client
 
 
+@settings(max_examples=40)
 @given(path=st.sampled_from([path for path in POSTS if path not in SPARED]), body=ANYTHING, name=st.text(max_size=12))
 def test_fuzzed_messages_are_refused_without_a_traceback(
     everything: TestClient, path: str, body: object, name: str
@@ -164,6 +165,7 @@ def test_fuzzed_messages_are_refused_without_a_traceback(
         assert set(answer.json()) == {"error"} and "Traceback" not in answer.text
 
 
+@settings(max_examples=20)
 @given(body=st.binary(max_size=60))
 def test_fuzzed_bytes_are_refused_without_a_traceback(everything: TestClient, body: bytes) -> None:
     answer = everything.post("/api/desk/studies", content=body, headers={"origin": ORIGIN})

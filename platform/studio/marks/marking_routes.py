@@ -84,6 +84,7 @@ def next_item(study: str, request: Request, person: Rater) -> dict[str, Any]:
     return {
         "item": item_of(given, _meta(studio, given), studio.keeper.marks(given)),
         "standing": standing.to_json(wanted),
+        "warning": _share_passed(studio, person.id, wanted) < wanted.checks.warn_below,
         "finished": sum(each.state == "finished" for each in had if each.kind not in ("practice", "qualify")),
         "most": wanted.most_episodes,
     }
@@ -191,11 +192,17 @@ def _checked(
     return None
 
 
+def _share_passed(studio: StudioContext, person: str, study: Study) -> float:
+    """The share of checks that a person passed; 1 before there are enough of them."""
+    results = studio.results.of_person(person, study.name, "gold", "swapped")
+    enough = len(results) >= study.checks.least_checks
+    return sum(result["passed"] for result in results) / len(results) if enough else 1.0
+
+
 def _pause_if_careless(studio: StudioContext, given: Assignment) -> None:
     study = studio.studies.find(given.study)
     assert study is not None, "an assignment names a study"
-    results = studio.results.of_person(given.person, given.study, "gold", "swapped")
-    share = sum(result["passed"] for result in results) / len(results)
-    if len(results) >= study.checks.least_checks and share < study.checks.pause_below:
-        studio.people.pause(given.person, f"{len(results)} checks, {share:.0%} passed")
-        studio.audit.note("paused", given.person, study=given.study, passed=round(share, 2), checks=len(results))
+    share = _share_passed(studio, given.person, study)
+    if share < study.checks.pause_below:
+        studio.people.pause(given.person, f"{share:.0%} of the checks passed")
+        studio.audit.note("paused", given.person, study=given.study, passed=round(share, 2))

@@ -31,6 +31,7 @@ export class Outbox {
     this.person = person;
     this.onChange = onChange;
     this.sending = false;
+    this.rtt = 0; // milliseconds from sending the last request to its acknowledgment
     this.database = opened();
     addEventListener('online', () => this.send());
   }
@@ -67,7 +68,9 @@ export class Outbox {
         if (!waiting.length) return;
         const [{ key, path, body }] = waiting;
         try {
+          const sent = performance.now();
           await post(path, body);
+          this.rtt = performance.now() - sent;
           await done((await this.store('readwrite')).delete(key));
           wait = 250;
           problem = '';

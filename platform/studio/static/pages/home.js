@@ -11,7 +11,8 @@ const DESK = [
 
 const person = await begin();
 const { studies } = await get('/api/studies');
-if (!studies.length) say(byId('message'), word('home.nothing'));
+const plays = person.roles.includes('play');
+if (!studies.length && !plays) say(byId('message'), word('home.nothing'));
 
 /** @param {any} study */
 function card(study) {
@@ -31,7 +32,11 @@ function card(study) {
   );
 }
 
-fill(byId('studies'), ...studies.map(card));
+const playing = plays && make(
+  'section', { class: 'card' }, make('h2', { text: word('nav.play') }), make('p', { text: word('home.play') }),
+  make('a', { class: 'button primary', href: '/play', data: 'play-page', text: word('home.play_go') }),
+);
+fill(byId('studies'), ...studies.map(card), playing || '');
 const desk = DESK.filter(([, , , role]) => person.roles.includes(role));
 byId('deskTitle').hidden = !desk.length;
 fill(byId('desk'), ...desk.map(([path, name, text]) => make(

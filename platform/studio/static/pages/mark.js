@@ -23,6 +23,7 @@ const timeline = new Timeline(byId('bar'), { said: word('mark.lane_said'), loade
 const outbox = new Outbox(person.person, (waiting, problem) => {
   byId('saved').textContent = waiting ? word('mark.saving', { waiting }) : word('mark.saved');
   byId('saved').classList.toggle('waiting', waiting > 0);
+  studio.rtt = outbox.rtt;
   say(byId('message'), problem && problem !== 'waiting' ? problem : waiting && problem ? word('mark.offline') : '', 'bad');
 });
 
@@ -288,6 +289,7 @@ async function next() {
   [finished, most] = [answer.finished, answer.most];
   byId('work').hidden = false;
   byId('loading').hidden = false;
+  byId('warning').hidden = !answer.warning;
   byId('title').textContent = word(answer.standing.stage === 'mark' ? 'mark.title' : `mark.title_${answer.standing.stage}`, answer.standing);
   film = new Film(`/api/items/${item.item}`, byId('canvas'), shown, draw);
   try {

@@ -4,7 +4,7 @@ import { byId, fill, make } from '../dom.js';
 import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
-const ROLES = ['mark', 'adjudicate', 'research'];
+const ROLES = ['mark', 'play', 'adjudicate', 'research'];
 const DERIVED = ['have', 'want', 'version'];
 
 await begin();
