@@ -1,7 +1,7 @@
 // The socket of a seat: binary inputs up, pictures and messages down.
 
 const INPUT_BYTES = 24;
-const HEAD_BYTES = 24;
+const HEAD_BYTES = 20;
 
 export class LiveSocket {
   /**
