@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from studio_process import StartedStudio, started
 from test_live_protocol import ROOM, invited, only_episode
 from test_live_session import check_replay
@@ -14,8 +14,7 @@ from interplay.stages.live_config import LiveConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.live.live_client import LiveVisitor
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 SECONDS = 60_000
 
 
@@ -42,10 +41,9 @@ def wait_until(page: Page, condition: str) -> None:
     raise AssertionError(f"{condition} did not come true: {page.locator('body').inner_text()}")
 
 
-def test_two_browsers_make_an_episode_that_replays_bit_for_bit(tmp_path: Path) -> None:
+def test_two_browsers_make_an_episode_that_replays_bit_for_bit(tmp_path: Path, browser: Browser) -> None:
     live = LiveConfig(seconds=60, away_seconds=30)
-    with started(tmp_path, ROOM, StudioConfig(size=(96, 128), live=live)) as studio, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with started(tmp_path, ROOM, StudioConfig(size=(96, 128), live=live)) as studio:
         errors: list[str] = []
         pages = [opened(browser, studio, visitor) for visitor in invited(tmp_path, studio, 2)]
         for page in pages:
@@ -73,7 +71,6 @@ def test_two_browsers_make_an_episode_that_replays_bit_for_bit(tmp_path: Path) -
         for page in pages:
             page.get_by_test_id("saved").wait_for()
             assert "ended the episode" in page.get_by_test_id("saved").inner_text()
-        browser.close()
     assert not errors
     episode = only_episode(tmp_path)
     check_replay(episode)

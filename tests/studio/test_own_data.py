@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 
@@ -59,3 +60,21 @@ def test_the_researcher_cannot_be_deleted(tmp_path: Path) -> None:
         client = visitor(studio)
         client.post("/api/enter", json={"code": studio.researcher_code()})
         assert client.post("/api/data/delete", json={"person": "p-root"}).status_code == 409
+
+
+def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        for seed in range(2):
+            studio.store.append(record_episode(LineWorld(), seed, 6)[0])
+        played, other = studio.store.ids()
+        client = logged_in(studio, "play")
+        person = client.get("/api/me").json()["person"]
+        session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
+        studio.database.write(session, "s1", played, json.dumps({"setter": "p-1", "solver": person}))
+        studio.database.write(session, "s2", other, json.dumps({"solver": "p-1"}))
+        assert client.get("/api/data").json()["played"] == 1
+        assert [each["id"] for each in client.get("/api/data/download").json()["sessions"]] == ["s1"]
+        client.post("/api/data/delete", json={"person": person})
+        assert studio.store.ids() == [other]
+        assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
+    assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1

@@ -266,7 +266,8 @@ class HostedSession:
                 self._enter("paused", f"the {' and the '.join(away)} is away")
             patience = live.resume_seconds if self.phase == "lobby" else live.leave_seconds
             if now - self._away_since > patience:
-                self.end("left")
+                # A session that an earlier start had played, and whose people did not come back, was interrupted.
+                self.end("interrupted" if self.phase == "lobby" and self.started["frame"] else "left")
             return
         self._away_since = None
         if self.phase in ("lobby", "paused"):

@@ -92,7 +92,10 @@ class LiveHouse:
     def _over(self, session: HostedSession, message: Mapping[str, Any]) -> None:
         """Lists the episode, and removes the journal then. An episode without a step leaves nothing."""
         episode, journal = None, Path(session.settings.journal)
-        if message["path"]:
+        known = self.studio.database.rows("SELECT 1 FROM sessions WHERE id = ?", session.settings.session)
+        if message["path"] and not known:  # one of its people has deleted what is theirs
+            Path(message["path"]).unlink(missing_ok=True)
+        elif message["path"]:
             try:
                 episode = self.studio.store.take_in(Path(message["path"]))
             except (DamagedEpisode, UnknownFormat) as error:
