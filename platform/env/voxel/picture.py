@@ -35,7 +35,7 @@ EDGE, EDGE_BRIGHTNESS = 0.05, 0.72  # width of dark edges, as a part of the face
 OUTLINE, OUTLINE_RGB = 0.09, (255, 255, 255)
 SKY, ZONE, AROUND = (150, 190, 235), (236, 236, 230), (158, 160, 158)
 LINE, LINE_BRIGHTNESS = 0.04, 0.78  # ground lines, on both sides of the border between two cells
-LINE_FADE = 3.0  # ground lines vanish where a pixel is 1 / LINE_FADE wide
+LINE_FADE = 3.0  # ground lines vanish where a pixel covers 1 / LINE_FADE of a cell along the gaze
 NOWHERE: Cell = (-2, 0, 0)  # focus that outlines nothing
 
 _FACES = np.array(RGB, np.float64)[:, None, None] * np.array([*BRIGHTNESS, BELOW])[:, None, None]
@@ -172,6 +172,35 @@ def _mix_lines(palette: Any, strength: Any) -> None:
 
 
 @compiled
+def _rectangle(bounds: Any, place: Any, turn: Any, slope: Any, height: Any, width: Any) -> Any:
+    """Rows and columns (first, last, first, last) outside which no ray meets the box of occupied cells.
+
+    `place`: the eye in grid coordinates; `turn`: sine and cosine of yaw and of pitch.
+    """
+    y0, x0, z0, y1, x1, z1 = bounds
+    sine, cosine, up, flat = turn
+    top, bottom, left, right = 1e9, -1e9, 1e9, -1e9
+    for corner in range(8):
+        x = (x1 + 1 if corner & 1 else x0) - place[0]
+        y = (y1 + 1 if corner & 2 else y0) - place[1]
+        z = (z1 + 1 if corner & 4 else z0) - place[2]
+        ahead = cosine * z - sine * x
+        forward = flat * ahead - up * y
+        if forward < 0.1:
+            return 0, height - 1, 0, width - 1
+        row = height / 2 - 0.5 - (up * ahead + flat * y) / forward / slope
+        column = width / 2 - 0.5 - (cosine * x + sine * z) / forward / slope
+        top, bottom = min(top, row), max(bottom, row)
+        left, right = min(left, column), max(right, column)
+    return (
+        int(max(top - 1, 0.0)),
+        int(min(bottom + 1, height - 1.0)),
+        int(max(left - 1, 0.0)),
+        int(min(right + 1, width - 1.0)),
+    )
+
+
+@compiled
 def draw(out: Any, grid: Any, camera: Any, focus: Any, box: Any, colors: Any) -> None:
     """Fills `out` uint8 [H, W, 3].
 
@@ -186,18 +215,21 @@ def draw(out: Any, grid: Any, camera: Any, focus: Any, box: Any, colors: Any) ->
     sine, cosine, up, flat = math.sin(turn), math.cos(turn), math.sin(tilt), math.cos(tilt)
     bounds = _bounds(grid)
     blocks, builder = bounds[3] >= 0, box[4] > 0
+    top, bottom, left, right = 0, -1, 0, -1
+    if blocks:
+        top, bottom, left, right = _rectangle(bounds, (px, py, pz), (sine, cosine, up, flat), slope, height, width)
     for row in range(height):
         v = (height / 2 - 0.5 - row) * slope
         level, dy = flat + v * up, -up + v * flat
         iy = _inverse(dy)
         layers = _slab(py, iy, bounds[0], bounds[3] + 1)
         ground = -py * iy
-        _mix_lines(palette, max(1.0 - LINE_FADE * ground * slope, 0.0))
+        _mix_lines(palette, max(1.0 - LINE_FADE * ground * ground * slope / py, 0.0))
         for column in range(width):
             u = (column + 0.5 - width / 2) * slope
             dx, dz = -sine * level - u * cosine, cosine * level - u * sine
             depth, axis, cy, cx, cz = 0.0, -1, 0, 0, 0
-            if blocks:
+            if top <= row <= bottom and left <= column <= right:
                 depth, axis, cy, cx, cz = _march(grid, bounds, px, py, pz, dx, dy, dz, iy, layers)
             if axis >= 0:
                 border = _fraction(axis, px + depth * dx, py + depth * dy, pz + depth * dz)

@@ -62,7 +62,7 @@ def slow_pixel(grid: Grid, origin: Point, ray: Point, slope: float, focus: Cell 
     border = border_of((x, 0.0, z), 1)
     if inside and focus == (-1, math.floor(x), math.floor(z)) and border < drawing.OUTLINE:
         return list(drawing.OUTLINE_RGB)
-    strength = max(1 - drawing.LINE_FADE * down * slope, 0.0) if border < drawing.LINE else 0.0
+    strength = max(1 - drawing.LINE_FADE * down * down * slope / origin[1], 0.0) if border < drawing.LINE else 0.0
     return shade(drawing.ZONE if inside else drawing.AROUND, 1 - (1 - drawing.LINE_BRIGHTNESS) * strength)
 
 
