@@ -239,7 +239,7 @@ def _import(config: Config) -> int:
 def _look(config: Config) -> int:
     run = _open(config)
     path = world_sheet.draw_world_sheet(run.make_world(), seed=run.seed, path=run.root / "look.png")
-    sys.stdout.write(f"What the players see, the house and its map: {path.resolve()}\n")
+    sys.stdout.write(f"What the players see, and the whole: {path.resolve()}\n")
     return 0
 
 
@@ -316,7 +316,7 @@ VERBS: Mapping[str, Verb] = {
     **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
     "inspect-reward": Verb("measure the reward model on held-out episodes, and write a page", _inspect_reward),
-    "look": Verb("draw a house as its players and a visitor see it", _look),
+    "look": Verb("draw a world as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "studio": Verb("serve the pages on which people take part in a run", _studio),
     "import": Verb("read a corpus of the voxel world: interplay import mdc|iglu FOLDER", _import, takes="corpus"),

@@ -15,6 +15,7 @@ from interplay.env.voxel.space import to_dense, to_sparse
 from interplay.env.voxel.tasksets import BuildingTask, TaskCollection
 from interplay.env.voxel.world import Voxel
 from interplay.env.world import Action, Start, World
+from interplay.video.pictures import side_views
 from tests.env.voxel.tiny_block_tasks import tiny_world
 
 TARGET = to_dense([(0, 0, 0, 1), (1, 0, 0, 1), (2, 0, 0, 6)])
@@ -195,3 +196,9 @@ def test_a_world_that_shows_does_not_step() -> None:
 def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         VoxelConfig(**settings)
+
+
+def test_replays_show_the_target_next_to_what_was_built() -> None:
+    world = tiny_world(targets=Rows())
+    world.reset(Start(seed=0))
+    assert side_views(world.portrait(30, 40), solver="solver", setter="setter") == ("zone", "target")
