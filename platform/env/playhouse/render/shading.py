@@ -56,10 +56,9 @@ def _at(x: Any, depth: Any, us: Any, ray: Any) -> Any:
 
 
 @compiled
-def _floor_row(tones: Any, pattern: Any, depth: Any, us: Any, ray: Any, half: Any, center: Any) -> None:
+def _floor_row(tones: Any, pattern: Any, depth: Any, us: Any, slope: Any, ray: Any, half: Any, center: Any) -> None:
     """Brightness of a floor pattern in each pixel of a row; seams and weaves only where a pixel is small enough."""
     hx, hy, cx, cy = half[0], half[1], center[0], center[1]
-    slope = us[1] - us[0]
     count = tones.shape[0]
     if pattern == 1:  # planks along x, shifted from row to row
         for k in range(count):
@@ -242,11 +241,12 @@ def _name(ids: Any, index: Any, names: Any) -> None:
 
 @compiled
 def _paint_room_row(
-    image: Any, room: Any, index: Any, light: Any, depth: Any, us: Any, ray: Any, look: Any, scratch: Any
+    image: Any, room: Any, index: Any, light: Any, depth: Any, us: Any, slope: Any, ray: Any, look: Any, scratch: Any
 ) -> None:
-    """Paints the pixels of one row [W] that show the room `room`. The arrays of `scratch`, [W] each, are overwritten.
+    """Paints the pixels of one row [W] that show the room `room`.
 
-    Floors, and products of a color and light, are float64."""
+    `slope`: of a pixel, from the whole row. The arrays of `scratch`, [W] each, are overwritten. Floors, and products of
+    a color and light, are float64."""
     faces, half, center, pattern, walls, floor, wall = look
     floors, reds, greens, blues, papers, depths = scratch
     count, on_floor, on_wall = us.shape[0], 0, 0
@@ -258,7 +258,7 @@ def _paint_room_row(
         on_floor += 1 if level & (qz <= _ZERO) & (index[x] == room) else 0
         on_wall += 1 if (not level) & (index[x] == room) else 0
     if pattern != 0 and on_floor > 0:
-        _floor_row(floors, pattern, depths, us, ray, half, center)
+        _floor_row(floors, pattern, depths, us, slope, ray, half, center)
     else:
         floors[:] = 1.0
     if walls != 0 and on_wall > 0:
@@ -377,6 +377,7 @@ def paint(
     eye, basis, _, us, vs = rays
     f, r, w = _three(basis, 0), _three(basis, 1), _three(basis, 2)
     rooms, width = patterns.shape[0], image.shape[1]
+    slope = us[1] - us[0]
     wide, narrow = np.empty((4, width), np.float64), np.empty((2, width), np.float32)
     spans = np.empty((rooms, 2), np.int32)  # of each room: the first column that shows it in a row, and the last + 1
     _light_faces(faces, kinds, world)
@@ -414,7 +415,7 @@ def paint(
             count = stop - start
             colors_of_row = (wide[1, :count], wide[2, :count], wide[3, :count])
             scratch = (wide[0, :count], *colors_of_row, narrow[0, :count], narrow[1, :count])
-            _paint_room_row(*row, us[start:stop], (o, d, e), look, scratch)
+            _paint_room_row(*row, us[start:stop], slope, (o, d, e), look, scratch)
 
 
 @compiled
