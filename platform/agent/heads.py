@@ -83,15 +83,16 @@ class AutoregressiveMovementHead(nn.Module):
     def __init__(self, inputs: int, hidden: int, layout: Layout) -> None:
         super().__init__()
         self.shape = (layout.actions_per_step, layout.components)
-        bins = torch.tensor(layout.bins).repeat(layout.actions_per_step)  # [A K]
+        sizes = layout.bins * layout.actions_per_step  # [A K]; plain numbers, for `torch.device("meta")` has none
+        bins = torch.tensor(sizes)
         self.hidden = nn.Linear(inputs, hidden)
-        self.chosen = nn.Embedding(int(bins.sum()), hidden)
+        self.chosen = nn.Embedding(sum(sizes), hidden)
         nn.init.zeros_(self.chosen.weight)
         bound = hidden**-0.5  # as in nn.Linear
-        self.weight = nn.Parameter(torch.empty(len(bins), hidden, int(bins.max())).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.empty(len(bins), int(bins.max())).uniform_(-bound, bound))
+        self.weight = nn.Parameter(torch.empty(len(sizes), hidden, max(sizes)).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(len(sizes), max(sizes)).uniform_(-bound, bound))
         self.register_buffer("offsets", bins.cumsum(0) - bins, persistent=False)
-        self.register_buffer("possible", torch.arange(int(bins.max())) < bins[:, None], persistent=False)
+        self.register_buffer("possible", torch.arange(max(sizes)) < bins[:, None], persistent=False)
 
     def forward(self, core: Tensor) -> Tensor:
         """[..., inputs] -> [..., hidden], the hidden layer without the components before."""

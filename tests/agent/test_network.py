@@ -29,7 +29,8 @@ SMALL_NANO = AgentConfig(
 )  # fmt: skip
 
 SMALL_FLAT = replace(SMALL, attention="none")
-SMALL_PAPER = replace(SMALL, movement="autoregressive", css_input="transformer")
+PAPER: dict[str, Any] = {"movement": "autoregressive", "css_input": "transformer"}
+SMALL_PAPER = replace(SMALL, **PAPER)
 
 
 def spec(
@@ -86,11 +87,15 @@ def observations_of(layout: Layout, length: int, lanes: int, seed: int = 0) -> d
     return arrays
 
 
-@pytest.mark.parametrize("name", [name for name in SIZES if name != "nano"])
-def test_sizes_are_what_their_names_say(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "readings"), [*((name, {}) for name in SIZES if name != "nano"), ("71m", PAPER)], ids=str
+)
+def test_sizes_are_what_their_names_say(name: str, readings: dict[str, Any]) -> None:
+    """Without memory for weights, as a command builds its agent to compute what it needs."""
     house = spec(image=(72, 96, 3), bins=(3, 3, 11, 11, 2, 3, 3, 2))
+    size = replace(SIZES[name], **readings)
     with torch.device("meta"):
-        agent = Agent(SIZES[name], layout_of(house, SIZES[name]), 500)
+        agent = Agent(size, layout_of(house, size), 500)
     count = sum(parameter.numel() for parameter in agent.parameters())
     assert abs(count / (float(name[:-1]) * 1e6) - 1) < 0.1
 
