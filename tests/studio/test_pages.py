@@ -230,8 +230,11 @@ def test_the_keyboard_alone_suffices(browser: Browser, tmp_path: Path) -> None:
             page.keyboard.press(key)
         expect(page.get_by_test_id("number")).not_to_be_empty(timeout=FILM_MS)
         reach("continue")
+        frames = {"ArrowRight": 8, "Alt+ArrowRight": 16, ".": 18}
         for key in ("Enter", "ArrowRight", "j", "Alt+ArrowRight", ".", "k", "z", "Shift+Z"):
             page.keyboard.press(key)
+            if key in frames:  # a mark belongs to the picture on screen, so wait until that is the next one
+                expect(page.get_by_test_id("number")).to_contain_text(f"frame {frames[key]} ")
         reach("plus-1")
         page.keyboard.press("Enter")
         page.get_by_test_id("bar").focus()

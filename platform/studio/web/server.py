@@ -66,7 +66,8 @@ def serve(served: ServedRun) -> None:
 
 def _listening(config: StudioConfig) -> socket.socket:
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    listener = socket.socket(family)
+    # With the protocol named, asyncio turns off Nagle's algorithm, which would delay every answer by 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((config.host, config.port))
