@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array
-from interplay.env.voxel.body import BuilderBody
+from interplay.env.voxel.body import BuilderBody, wrapped
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.dynamics import CEILING, MARGIN, best_aim, best_pillar, reachable
 from interplay.env.voxel.plans.chunks import neighbors
@@ -178,7 +178,8 @@ class Planner:
         return 1 + int(left.argmax()) if left.any() else 0
 
     def _yaws(self, body: BuilderBody) -> Float64Array:
-        return np.asarray(body.yaw + DEGREES * np.arange(24 if self._turns else 1), np.float64)
+        yaws = [wrapped(body.yaw + DEGREES * turn) for turn in range(24 if self._turns else 1)]
+        return np.array(yaws, np.float32).astype(np.float64)  # exactly the angles that a body can have
 
     def _pitches(self, body: BuilderBody) -> Float64Array:
         if not self._looks:
