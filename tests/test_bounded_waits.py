@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -25,8 +26,11 @@ KEYWORDS = ("timeout", "timeout_seconds")
 
 def unbounded_waits(source: str) -> list[str]:
     """The calls of this source that may wait without a time limit."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
+    found, tree = [], ast.parse(source)
+    limited = {id(node.args[0]) for node in ast.walk(tree) if _limits_a_coroutine(node)}
+    for node in ast.walk(tree):
+        if id(node) in limited:
+            continue
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         name = node.func.attr
@@ -39,6 +43,11 @@ def unbounded_waits(source: str) -> list[str]:
         if not limits or any(isinstance(limit, ast.Constant) and limit.value is None for limit in limits):
             found.append(f"line {node.lineno}: {ast.unparse(node)}")
     return found
+
+
+def _limits_a_coroutine(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether this is `asyncio.wait_for(coroutine, timeout=...)`, itself checked as every other wait."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "asyncio.wait_for" and bool(node.args)
 
 
 def _reads_a_mapping(node: ast.Call, name: str) -> bool:
@@ -67,6 +76,7 @@ def test_every_wait_has_a_time_limit() -> None:
         "ray.get(x)",
         "ray.get('x')",
         "ray.get(x, timeout=None)",
+        "asyncio.wait_for(event.wait(), timeout=None)",
         "ray.wait([x])",
         "queue.get()",
         "queue.get(True)",
@@ -89,6 +99,7 @@ def test_an_unbounded_wait_is_found(source: str) -> None:
         "ray.wait([x], timeout=0)",
         "thread.join(3)",
         "event.wait(3)",
+        "asyncio.wait_for(event.wait(), timeout=3)",
         "queue.get(True, 3)",
         "changed.wait_for(lambda: done, 3)",
         "', '.join(x)",

@@ -70,7 +70,9 @@ def _mark(run: Run) -> None:
             added = [mark for _, marks in batch for mark in marks or ()]
             clock.claim()
             store.add_marks(added)
-            written.writelines(f"{rater}/{episode}\n" for (rater, episode), marks in batch if marks is not None)
+            seen = [each for each, marks in batch if marks is not None]
+            store.add_ratings([(episode, rater) for rater, episode in seen])
+            written.writelines(f"{rater}/{episode}\n" for rater, episode in seen)
             written.flush()
             done += len(batch)
             progress.log(done, {"marks": len(added) / len(batch)})

@@ -195,7 +195,7 @@ def test_a_measurement_does_not_depend_on_the_memory_for_episodes(rewarded: Path
         np.testing.assert_array_equal(found.returns, expected.returns)
         np.testing.assert_array_equal(found.agreement.right, expected.agreement.right)
     assert expected.agreement.pairs.sum() > 0 and not np.array_equal(whole.measure(agent).returns, expected.returns)
-    assert whole.cache._bytes > 0 == bounded.cache._bytes
+    assert whole.cache.bytes > 0 == bounded.cache.bytes
 
 
 def test_a_learner_that_reads_words_says_so_at_every_episode(cloned: Path, tmp_path: Path) -> None:

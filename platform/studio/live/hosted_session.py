@@ -9,6 +9,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ UNSEEN_PICTURES = 2  # sent to a viewer and not yet on its screen
 COUNTDOWN_SECONDS = 3.0
 WATCH_SECONDS = 0.25  # between two looks at the seats
 MOST_RESTARTS = 5
+NEWS_SECONDS = 30.0  # between two looks at what a viewer is to get, at most
+EXIT_SECONDS = 10.0  # for a process to exit
 NORMAL, REFUSED, RETRY = 1000, 1008, 1012  # WebSocket close codes
 
 
@@ -73,7 +76,8 @@ class Viewer:
         """Sends until the socket ends."""
         try:
             while True:
-                await self._news.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), timeout=NEWS_SECONDS)
                 self._news.clear()
                 while self._messages:
                     await self.websocket.send_json(self._messages.popleft())
@@ -156,7 +160,7 @@ class HostedSession:
             task.cancel()
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
-            await self._process.wait()
+            await asyncio.wait_for(self._process.wait(), timeout=EXIT_SECONDS)
         if self._writer is not None:
             self._writer.close()
 
@@ -178,13 +182,22 @@ class HostedSession:
             await self._read(reader, resume)
             self._writer.close()
             self._writer = self.started = None
-            await self._process.wait()
+            await self._ended_process(self._process)
             if self.ended is None:
                 logger.warning("session %s: its process ended; it is made again", self.settings.session)
                 self._enter("paused", "the world is being rebuilt")
                 resume, self._restarts = Path(self.settings.journal).exists(), self._restarts + 1
         if self.ended is None:
             self._finish({"kind": "ended", "why": "interrupted", "path": ""})
+
+    async def _ended_process(self, process: asyncio.subprocess.Process) -> None:
+        """Waits for a process that closed its socket; kills one that does not exit."""
+        try:
+            await asyncio.wait_for(process.wait(), timeout=EXIT_SECONDS)
+        except TimeoutError:
+            logger.warning("session %s: its process does not exit; it is killed", self.settings.session)
+            process.kill()
+            await asyncio.wait_for(process.wait(), timeout=EXIT_SECONDS)
 
     async def _read(self, reader: asyncio.StreamReader, resume: bool) -> None:
         while (message := await receive_packed(reader)) is not None:
