@@ -28,8 +28,8 @@ def train_reward(run: Run) -> None:
     """Trains `runs/<name>/reward` or resumes it; does nothing if it is done.
 
     Trains on the marked episodes of the split "train"; with `reward.model=ar` also on those that raters left without a
-    mark. During training it measures how well the model orders the
-    marked moments of held-out episodes; their marks are the true ones also with `reward.shuffle_marks`.
+    mark. During training it measures how well the model orders the marked moments of held-out episodes; their marks are
+    the true ones also with `reward.shuffle_marks`.
 
     Raises:
         ValueError: there are no marked episodes, or the augmentation does not suit the agent.
@@ -49,12 +49,7 @@ def train_reward(run: Run) -> None:
     agent, vocabulary = start_from(
         run, config.start, head="utility" if config.model == "ibt" else "marks", from_scratch=config.from_scratch
     )
-    if config.augmentation.mirror and agent.previous is not None:
-        raise ValueError(
-            f"{STAGE}.augmentation.mirror={config.augmentation.mirror:g} mirrors pictures but not actions, "
-            f"and this agent sees its previous action: set {STAGE}.augmentation.mirror=0, or "
-            "agent.previous_action=false"
-        )
+    _check_mirror(config.augmentation.mirror, agent)
     ids = snapshot.select(replace(rated, split="heldout"))[: config.heldout_episodes]
     with run.busy("reads held-out episodes") as beat:
         cache = config.dataset.cache_mb * 2**20
@@ -88,6 +83,14 @@ def train_reward(run: Run) -> None:
     start_shown = None if config.from_scratch else start
     train_stage(run, STAGE, clock, config.training, trainee, snapshot=snapshot, show=show, start=start_shown)
     clock.finish(episodes=len(snapshot.select(train_on)), marks=len(snapshot.marks()))
+
+
+def _check_mirror(mirror: float, agent: Agent) -> None:
+    if mirror and agent.previous is not None:
+        raise ValueError(
+            f"{STAGE}.augmentation.mirror={mirror:g} mirrors pictures but not actions, and this agent sees its "
+            f"previous action: set {STAGE}.augmentation.mirror=0, or agent.previous_action=false"
+        )
 
 
 def _measured(run: Run, heldout: HeldOutEpisodes, agent: Agent) -> Mapping[str, float]:
