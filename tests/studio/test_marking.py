@@ -294,6 +294,23 @@ def test_adjudication_makes_a_gold_and_leaves_the_raters_marks(studio: StudioCon
     assert studio.choice.golds() == {episode}
 
 
+def test_an_adjudication_with_the_id_of_another_mark_is_refused_and_the_earlier_one_stays(
+    studio: StudioContext,
+) -> None:
+    episode = studio.store.ids()[0]
+    theirs = Mark(episode, "p-aaaaaa", 4, 1, id=uuid.uuid4().hex)
+    studio.store.add_marks([theirs])
+    client, first = logged_in(studio, "adjudicate"), uuid.uuid4().hex
+    address = f"/api/quality/episodes/{episode}/agreed"
+    kept = {"marks": [{"id": first, "frame": 6, "sign": 1}]}
+    assert client.post(address, json=kept).status_code == 200
+    assert client.post(address, json=kept).status_code == 200, "sending it again changes nothing"
+    for name in (theirs.id, first):
+        verdict = {"marks": [{"id": name, "frame": 7, "sign": 1}]}
+        assert client.post(address, json=verdict).status_code == 409
+    assert {(mark.id, mark.frame) for mark in studio.store.marks([episode])} == {(theirs.id, 4), (first, 6)}
+
+
 def test_a_study_that_was_used_changes_as_a_new_version(studio: StudioContext) -> None:
     assert change_study(studio, raters=2).version == 1
     given(rater(studio))

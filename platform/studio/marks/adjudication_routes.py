@@ -90,12 +90,14 @@ def agree(episode: str, verdict: Verdict, request: Request, person: Adjudicator)
         raise HTTPException(404, "there is no such recording") from error
     if any(mark.frame >= meta.frames for mark in verdict.marks):
         raise HTTPException(422, f"marks lie at frames 0 to {meta.frames - 1}")
-    wanted = {mark.id for mark in verdict.marks}
-    for earlier in studio.store.marks([episode]):
-        if earlier.rater.startswith(AGREED) and earlier.id not in wanted:
-            studio.store.undo(earlier.id)
     rater = f"{AGREED}{person.id}"
     studio.store.add_marks([Mark(episode, rater, mark.frame, mark.sign, id=mark.id) for mark in verdict.marks])
+    agreed = {mark.id: mark for mark in studio.store.marks([episode]) if mark.rater.startswith(AGREED)}
+    for mark in verdict.marks:  # the store leaves an existing mark of the same id unchanged
+        if mark.id not in agreed or (agreed[mark.id].frame, agreed[mark.id].sign) != (mark.frame, mark.sign):
+            raise HTTPException(409, f"the id {mark.id} belongs to another mark")
+    for earlier in agreed.keys() - {mark.id for mark in verdict.marks}:
+        studio.store.undo(earlier)
     studio.audit.note("gold", person.id, episode=episode, marks=len(verdict.marks))
     return {"marks": len(verdict.marks)}
 
