@@ -9,6 +9,7 @@ import pytest
 from env.voxel.building_site import Site, scene
 
 from interplay.env.task import InfeasibleTask
+from interplay.env.voxel.body import BuilderBody
 from interplay.env.voxel.controls import Control
 from interplay.env.voxel.space import color_name
 from interplay.env.voxel.tasks.build_task import Build
@@ -31,6 +32,19 @@ def test_the_expert_does_every_kind(kind: str, control: Control) -> None:
         assert task.success(site, ()), f"seed {seed}: {task.instruction}"
         assert progress[-1] == 1.0
         assert max(progress[:-1]) < 1.0
+
+
+@pytest.mark.parametrize("yaw", [-120.0, -75.0, -30.0])
+def test_the_expert_aims_by_the_angles_that_a_body_has(yaw: float) -> None:
+    """From here a ray along a face meets the block by an angle beyond 180 degrees, and misses it by the wrapped one."""
+    site, _ = scene(2)
+    body = site.state.body
+    site.state.body = BuilderBody.at(*body.position, yaw=yaw, pitch=30.0)
+    cell = (0, 1, 3)
+    assert site.grid[cell]
+    task = Build("step", "", site.grid.copy(), {"color": 0, "cells": [list(cell)]})
+    site.do(task, 60)
+    assert task.success(site, ())
 
 
 def test_progress_rises_towards_what_is_spoken_of_and_falls_with_a_wrong_block() -> None:
