@@ -71,6 +71,16 @@ def test_single_turns_start_after_what_their_tape_recovers(tmp_path: Path) -> No
     assert sum(count for reason, count in corpus.left_out.items() if "another world" in reason) == 1
 
 
+def test_a_tape_without_a_start_is_left_out(tmp_path: Path) -> None:
+    folder = iglu_copy(tmp_path)
+    before = len(read_iglu(folder).sessions)
+    tape = next(file for file in sorted(folder.rglob("*-step-action")) if "1 action start_recover" in file.read_text())
+    tape.write_text(tape.read_text().replace(" action finish_recover", " finish_recover"))
+    corpus = read_iglu(folder)
+    assert len(corpus.sessions) == before - 1
+    assert sum(count for reason, count in corpus.left_out.items() if "does not recover" in reason) == 1
+
+
 def test_malformed_files_of_a_whole_corpus_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="fetch"):
         read_minecraft_dialogues(tmp_path)

@@ -132,7 +132,7 @@ def _replayed(target: Path, initial: Path, left_out: Counter[str]) -> tuple[Grid
     """The start of a single turn, and its changes, from the tape of its target.
 
     Raises:
-        ValueError: a tape that does not lead to the world at its end.
+        ValueError: a tape that does not lead to the world at its end, or has no start.
     """
     document = _json(target)
     grid, start = empty_grid(), None
@@ -157,7 +157,8 @@ def _replayed(target: Path, initial: Path, left_out: Counter[str]) -> tuple[Grid
             changes.append(change)
     if not np.array_equal(grid, _ending(document, Counter())):
         raise ValueError("its tape leads to another world than its end")
-    assert start is not None
+    if start is None:
+        raise ValueError("its tape does not recover the world that it starts from")
     return start, changes
 
 
