@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from interplay.env.voxel.space import HEIGHT, SIZE, Cell, Grid
+from interplay.env.voxel.experts.work import is_supported
+from interplay.env.voxel.space import Cell, Grid
 
 ARCHITECT, BUILDER = "Architect", "Builder"
 
@@ -119,14 +120,8 @@ def changes_between(before: Grid, after: Grid) -> list[Changed]:
     gone = [Changed(cell, 0) for cell in reversed(cells) if before[cell]]
     waiting, grid, added = [cell for cell in cells if after[cell]], np.where(before == after, before, 0), []
     while waiting:
-        cell = next((each for each in waiting if _is_supported(grid, each)), waiting[0])
+        cell = next((each for each in waiting if is_supported(grid, each)), waiting[0])
         waiting.remove(cell)
         grid[cell] = after[cell]
         added.append(Changed(cell, int(after[cell])))
     return gone + added
-
-
-def _is_supported(grid: Grid, cell: Cell) -> bool:
-    y, x, z = cell
-    near = ((y - 1, x, z), (y + 1, x, z), (y, x - 1, z), (y, x + 1, z), (y, x, z - 1), (y, x, z + 1))
-    return y == 0 or any(0 <= i < HEIGHT and 0 <= j < SIZE and 0 <= k < SIZE and grid[i, j, k] for i, j, k in near)
