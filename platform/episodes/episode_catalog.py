@@ -253,7 +253,7 @@ class EpisodeCatalog:
         if (
             version
             and not self._journal.exists()
-            and self._rows("SELECT 1 WHERE EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM deleted)")
+            and any(self._rows(f"SELECT 1 FROM {table} LIMIT 1") for table in ("marks", "ratings", "deleted", "flags"))
         ):
             self.rewrite_journal()  # a store of a version without a journal
 
