@@ -16,7 +16,6 @@ class LiveConfig:
     """
 
     setter: Literal["person", "scripted"] = "person"
-    solver: Literal["person"] = "person"
     seconds: float = 300.0  # of an episode
     prompts: Literal["cues", "free"] = "cues"  # cards with a cue and perhaps a modifier, or any request
     modifier_chance: float = 0.5

@@ -60,6 +60,15 @@ def test_a_platform_id_finds_the_same_person_again(tmp_path: Path) -> None:
         assert refused.status_code == 422
 
 
+def test_a_platform_id_gives_no_role_that_the_invitation_does_not_give(tmp_path: Path) -> None:
+    with open_studio(tmp_path) as studio:
+        researcher, rater = (studio.invitations.make([role], uses=3, seconds=60.0) for role in ("research", "mark"))
+        platform = {"platform": {"PROLIFIC_PID": "abc"}}
+        assert visitor(studio).post("/api/enter", json={"code": researcher, **platform}).status_code == 200
+        assert visitor(studio).post("/api/enter", json={"code": rater, **platform}).status_code == 403
+        assert visitor(studio).post("/api/enter", json={"code": rater}).status_code == 200  # it was not used up
+
+
 def test_the_researchers_code_ends_with_the_next_start(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         first, second = studio.researcher_code(), studio.researcher_code()

@@ -11,6 +11,7 @@ from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.episode import Mark
 from interplay.episodes.store import EpisodeStore
+from interplay.studio.people.audit import AuditLog
 
 
 def test_what_a_person_did_is_downloaded_and_deleted_for_good(tmp_path: Path) -> None:
@@ -78,3 +79,12 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         assert studio.store.ids() == [other]
         assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
     assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
+
+
+def test_the_audit_log_forgets_a_person_in_lists_too(tmp_path: Path) -> None:
+    audit = AuditLog(tmp_path / "audit.jsonl")
+    audit.note("session", "p-aaaaaa,p-bbbbbb", session="s")
+    audit.note("pause", "p-root", of="p-aaaaaa")
+    audit.forget("p-aaaaaa")
+    assert "p-aaaaaa" not in (tmp_path / "audit.jsonl").read_text()
+    assert [row["person"] for row in audit.newest(2)] == ["p-root", "someone,p-bbbbbb"]

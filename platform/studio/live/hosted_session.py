@@ -27,7 +27,7 @@ WATCH_SECONDS = 0.25  # between two looks at the seats
 MOST_RESTARTS = 5
 NEWS_SECONDS = 30.0  # between two looks at what a viewer is to get, at most
 EXIT_SECONDS = 10.0  # for a process to exit
-NORMAL, REFUSED, RETRY = 1000, 1008, 1012  # WebSocket close codes
+NORMAL, REFUSED = 1000, 1008  # WebSocket close codes
 
 
 class Viewer:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Request, WebSocket
 from pydantic import BaseModel, ConfigDict
 from starlette.requests import HTTPConnection
-from starlette.websockets import WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from interplay.episodes.episode import DONE, FAILED
 from interplay.studio.live.hosted_session import REFUSED, HostedSession, Viewer
@@ -130,8 +130,11 @@ async def seat_socket(websocket: WebSocket, session: str, seat: str) -> None:
     except BadMessage as error:
         viewer.close(str(error)[:100], REFUSED)
         await sender
-    except (WebSocketDisconnect, RuntimeError):
+    except WebSocketDisconnect:
         pass
+    except RuntimeError:  # of a socket that was closed here while it was read
+        if websocket.application_state is WebSocketState.CONNECTED:
+            raise
     finally:
         hosted.detach(viewer)
         sender.cancel()

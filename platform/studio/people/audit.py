@@ -26,13 +26,19 @@ class AuditLog:
             self._lines.append({"time": time.time(), "event": event, "person": person, **details})
 
     def forget(self, person: str) -> None:
-        """Replaces a pseudonym in the log; the events stay."""
+        """Replaces a pseudonym everywhere in the log, also in lists of people; the events stay."""
         with self._lock:
             rows = self._lines.read()
-            kept = [{**row, "person": FORGOTTEN} if row["person"] == person else row for row in rows]
+            kept = [{key: _without(value, person) for key, value in row.items()} for row in rows]
             write_whole(self._lines.path, "".join(json.dumps(row) + "\n" for row in kept))
 
     def newest(self, count: int) -> list[dict[str, Any]]:
         """The last events, the newest first."""
         with self._lock:
             return self._lines.newest(count)[::-1]
+
+
+def _without(value: Any, person: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    return ",".join(FORGOTTEN if part == person else part for part in value.split(","))

@@ -8,6 +8,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interplay.studio.people.invitation import LOGIN_SECONDS
+from interplay.studio.people.person import Person
 from interplay.studio.web.access import Someone, address_of, cookie_name, studio_of
 
 router = APIRouter(prefix="/api")
@@ -35,15 +36,20 @@ NAME_LENGTH = 100
 
 @router.post("/enter")
 def enter(entrance: Entrance, request: Request, response: Response) -> dict[str, Any]:
-    """Uses a code up by one and logs its person in; a crowd platform's id finds the same person again."""
+    """Uses a code up by one and logs its person in; a crowd platform's id finds the same person again.
+
+    The id stands in addresses that others can read, so it gives nobody a role that the invitation does not give.
+    """
     studio = studio_of(request)
     if not studio.entrances.allows(address_of(request)):
         raise HTTPException(429, "too many entrances from your address; wait a minute")
     known = _named_by_platform(studio, entrance.platform)
     invitation = studio.invitations.find(entrance.code)
+    if invitation is not None and known is not None and not set(known.roles) <= set(invitation.roles):
+        raise HTTPException(403, "this platform's id belongs to someone with other roles; ask for an invitation")
     if invitation is None or (studio.invitations.redeem(entrance.code) is None):
         raise HTTPException(404, "this invitation is not valid: it was used already, or it is too old")
-    person = studio.people.add(invitation.roles, invitation.person or known)
+    person = studio.people.add(invitation.roles, invitation.person or (known.id if known else None))
     for platform, name in entrance.platform.items():
         studio.people.identify(person.id, platform, name)
     studio.audit.note("login", person.id, study=invitation.study)
@@ -58,14 +64,15 @@ def enter(entrance: Entrance, request: Request, response: Response) -> dict[str,
     return {"person": person.id, "study": invitation.study}
 
 
-def _named_by_platform(studio: Any, platform: dict[str, str]) -> str | None:
+def _named_by_platform(studio: Any, platform: dict[str, str]) -> Person | None:
     for key, name in platform.items():
         if key not in PLATFORM_IDS or not 0 < len(name) <= NAME_LENGTH:
             raise HTTPException(
                 422, f"platform: ids are {' and '.join(PLATFORM_IDS)}, of {NAME_LENGTH} letters at most"
             )
-        if (person := studio.people.identified(key, name)) is not None:
-            return str(person.id)
+        found: Person | None = studio.people.identified(key, name)
+        if found is not None:
+            return found
     return None
 
 
