@@ -6,7 +6,7 @@ heights y to y + 1, and its center is at x - 5 east and z - 5 south of the middl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ AIR = 0
 COLORS = ("blue", "yellow", "green", "orange", "purple", "red")  # ids 1 to 6
 STOCK = 20  # blocks of each color, standing or in the inventory
 GROUND = -1  # y of a cell of the ground
+NEIGHBORS: tuple[Cell, ...] = ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))
 
 
 def empty_grid() -> Grid:
@@ -59,6 +60,19 @@ def in_zone(cell: Sequence[int]) -> bool:
     """Whether a cell (y, x, z) belongs to the grid, so that a block can stand there."""
     y, x, z = cell
     return 0 <= y < HEIGHT and 0 <= x < SIZE and 0 <= z < SIZE
+
+
+def neighbors(cell: Cell) -> Iterator[Cell]:
+    """The cells of the zone that share a face with this one."""
+    for dy, dx, dz in NEIGHBORS:
+        near = cell[0] + dy, cell[1] + dx, cell[2] + dz
+        if in_zone(near):
+            yield near
+
+
+def is_supported(grid: Grid, cell: Cell) -> bool:
+    """Whether a free cell has the ground or a block next to it, so that a block can be placed there."""
+    return not grid[cell] and (cell[0] == 0 or any(grid[near] for near in neighbors(cell)))
 
 
 def check_grid(grid: object, what: str = "the grid") -> Grid:

@@ -38,7 +38,7 @@ NAME_LENGTH = 100
 def enter(entrance: Entrance, request: Request, response: Response) -> dict[str, Any]:
     """Uses a code up by one and logs its person in; a crowd platform's id finds the same person again.
 
-    The id stands in addresses that others can read, so it gives nobody a role that the invitation does not give.
+    The id is part of addresses that others can read, so it gives no role that the invitation does not give.
     """
     studio = studio_of(request)
     if not studio.entrances.allows(address_of(request)):

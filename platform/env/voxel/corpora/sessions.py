@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from interplay.env.voxel.experts.work import is_supported
-from interplay.env.voxel.space import Cell, Grid
+from interplay.env.voxel.space import Cell, Grid, is_supported
 
 ARCHITECT, BUILDER = "Architect", "Builder"
 

@@ -13,8 +13,7 @@ from interplay.env.arrays import Float64Array
 from interplay.env.voxel.body import BuilderBody, wrapped
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.dynamics import CEILING, MARGIN, best_aim, best_pillar, reachable
-from interplay.env.voxel.plans.chunks import neighbors
-from interplay.env.voxel.space import MIDDLE, SHAPE, Cell, Grid, inventory
+from interplay.env.voxel.space import MIDDLE, SHAPE, Cell, Grid, inventory, is_supported, neighbors
 from interplay.env.voxel.tasks.goals import Tally
 
 Mask = NDArray[np.bool_]  # [9, 11, 11]
@@ -186,11 +185,6 @@ class Planner:
             return np.array([body.pitch], np.float64)
         steps = body.pitch + DEGREES * np.arange(-12, 13)
         return np.asarray(np.unique(np.clip(steps, -90.0, 90.0)), np.float64)
-
-
-def is_supported(grid: Grid, cell: Cell) -> bool:
-    """Whether a free cell has the ground or a block next to it, so that a block can be placed there."""
-    return not grid[cell] and (cell[0] == 0 or any(grid[near] for near in neighbors(cell)))
 
 
 def _flights(x: float, y: float, z: float) -> tuple[Float64Array, NDArray[np.int32], NDArray[np.int32]]:

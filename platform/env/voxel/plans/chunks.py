@@ -9,9 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from interplay.env.voxel.space import SHAPE, SIZE, Cell, Grid, in_zone
-
-NEIGHBORS: tuple[Cell, ...] = ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))
+from interplay.env.voxel.space import SHAPE, SIZE, Cell, Grid, in_zone, neighbors
 
 
 @dataclass(frozen=True)
@@ -68,14 +66,6 @@ def turned(cell: Cell, rotation: int) -> Cell:
     for _ in range(rotation % 4):
         x, z = z, SIZE - 1 - x
     return y, x, z
-
-
-def neighbors(cell: Cell) -> Iterator[Cell]:
-    """The cells of the zone that share a face with this one."""
-    for dy, dx, dz in NEIGHBORS:
-        near = cell[0] + dy, cell[1] + dx, cell[2] + dz
-        if in_zone(near):
-            yield near
 
 
 def cut(target: Grid, start: Grid | None = None) -> tuple[Chunk, ...]:
