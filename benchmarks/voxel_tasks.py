@@ -1,6 +1,6 @@
 """What the scripted builder of the voxel world can do: every kind of task, own structures, and gold structures.
 
-    .venv/bin/python benchmarks/voxel_tasks.py --seeds 50 --controls discrete fly
+    .venv/bin/python benchmarks/voxel_tasks.py --seeds 50 --controls discrete fly human
     .venv/bin/python benchmarks/voxel_tasks.py --seeds 0 --gold FOLDER     # of the Minecraft Dialogue Corpus
 
 For each kind and control: the share of seeds in which the builder succeeds. For structures: how many are cut into
@@ -83,7 +83,7 @@ def is_built(target: Grid, seed: int) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=50, help="scenes of each kind; 0: none")
-    parser.add_argument("--controls", nargs="+", default=["discrete", "fly"])
+    parser.add_argument("--controls", nargs="+", default=["discrete", "fly", "human"])
     parser.add_argument("--gold", default=None, help="a copy of the Minecraft Dialogue Corpus")
     options = parser.parse_args()
     for control in options.controls if options.seeds else ():

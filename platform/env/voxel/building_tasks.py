@@ -13,6 +13,7 @@ from interplay.env.task import Expert, InfeasibleTask, Task, TaskSource
 from interplay.env.voxel.controls import ControlScheme
 from interplay.env.voxel.experts.answering import AskingExpert, BlockAnswerExpert
 from interplay.env.voxel.experts.building_expert import BuildingExpert
+from interplay.env.voxel.experts.walking_expert import WalkingExpert
 from interplay.env.voxel.tasks.block_questions import BlockQuestion
 from interplay.env.voxel.tasks.build_task import Build
 from interplay.env.voxel.tasks.instructions import KINDS, QUESTIONS, BuildScene, confusions, sample
@@ -87,7 +88,9 @@ class BuildingTasks(TaskSource):
         if isinstance(task, BlockQuestion):
             return BlockAnswerExpert(task, self._scheme)
         assert isinstance(task, Build), f"a {type(task).__name__} is no task of this world"
-        builder = BuildingExpert(task, self._scheme, self._auto_jump)
+        builder: Expert = BuildingExpert(task, self._scheme, self._auto_jump)
+        if self._scheme.control == "human":
+            builder = WalkingExpert(task, self._scheme)
         return builder if task.lacks is None else AskingExpert(task.lacks, builder, self._scheme)
 
     def confusions(self, task: Build) -> list[Build]:

@@ -11,6 +11,7 @@ from interplay.env.voxel.building import BuildState, apply_all
 from interplay.env.voxel.building_tasks import BuildingTasks
 from interplay.env.voxel.controls import Control, ControlScheme
 from interplay.env.voxel.experts.building_expert import BuildingExpert
+from interplay.env.voxel.experts.walking_expert import WalkingExpert
 from interplay.env.voxel.space import Cell, Grid, empty_grid
 from interplay.env.voxel.tasks.build_task import Build
 
@@ -48,11 +49,15 @@ class Site:
 
     def do(self, task: Build, most: int) -> list[float]:
         """Lets the expert carry out a task; the progress before each step."""
-        expert, progress = BuildingExpert(task, self.scheme, auto_jump=False), [task.progress(self)]
+        expert = WalkingExpert(task, self.scheme) if self.scheme.control == "human" else self._by_cells(task)
+        progress = [task.progress(self)]
         while not task.success(self, ()) and not expert.finished and len(progress) <= most:
             apply_all(self.state, self.scheme.decode(expert.movement(self)), self.scheme.way)
             progress.append(task.progress(self))
         return progress
+
+    def _by_cells(self, task: Build) -> BuildingExpert:
+        return BuildingExpert(task, self.scheme, auto_jump=False)
 
 
 def scene(seed: int, control: Control = "discrete") -> tuple[Site, np.random.Generator]:

@@ -22,7 +22,7 @@ def drawn(site: Site, kind: str, rng: np.random.Generator) -> Build:
     return task
 
 
-@pytest.mark.parametrize("control", ["discrete", "fly"])
+@pytest.mark.parametrize("control", ["discrete", "fly", "human"])
 @pytest.mark.parametrize("kind", INSTRUCTIONS)
 def test_the_expert_does_every_kind(kind: str, control: Control) -> None:
     for seed in range(6):
@@ -44,6 +44,25 @@ def test_the_expert_aims_by_the_angles_that_a_body_has(yaw: float) -> None:
     assert site.grid[cell]
     task = Build("step", "", site.grid.copy(), {"color": 0, "cells": [list(cell)]})
     site.do(task, 60)
+    assert task.success(site, ())
+
+
+@pytest.mark.parametrize("start", [(0.4, 0.3), (-2.49, 4.51), (3.8, 1.2)])
+def test_a_walking_builder_begins_between_the_cells(start: tuple[float, float]) -> None:
+    site, rng = scene(4, "human")
+    site.state.body = BuilderBody.at(start[0], 0.0, start[1], yaw=77.0, pitch=-20.0)
+    task = drawn(site, "stack", rng)
+    site.do(task, 60)
+    assert task.success(site, ())
+
+
+def test_a_walking_builder_raises_itself_for_what_is_out_of_reach() -> None:
+    """A pillar as high as the zone ends beyond the reach from the ground; the blocks under the builder are removed."""
+    site, _ = scene(0, "human")
+    cells = [[height, 5, 1] for height in range(9)]
+    assert not site.grid[:, 5, 1].any()
+    task = Build("step", "", site.grid.copy(), {"color": 6, "cells": cells})
+    site.do(task, 400)
     assert task.success(site, ())
 
 

@@ -22,6 +22,11 @@ class TestFlyingScenes(TestScenes):
         return registry.make("voxel", image=(24, 32), control="fly", compass=False)
 
 
+class TestWalkingScenes(TestScenes):
+    def make_world(self) -> World:
+        return registry.make("voxel", image=(24, 32), control="human")
+
+
 class TestOwnTargets(WorldConformance):
     def make_world(self) -> World:
         return registry.make("voxel", image=(24, 32), targets="own", control="fly")

@@ -87,7 +87,7 @@ class Planner:
         names = {component.name for component in scheme.components}
         self._turns = bool(names & {"turn", "yaw"})
         self._looks = bool(names & {"look", "pitch"})
-        self._raises = scheme.control == "discrete" and {"jump", "look"} <= names
+        self._raises = "jump" in names and self._looks  # never when flying
 
     def move(self, tally: Tally, asked: Grid, grid: Grid, body: BuilderBody) -> HandMove | None:
         """The next move; None if nothing is due, or nothing can be done."""
