@@ -25,6 +25,7 @@ from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
+from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, complete_round, stages_of_round
 from interplay.launch.safe_stdio import outlive_readers
 from interplay.launch.sweep import sweep
@@ -220,6 +221,11 @@ def _report(config: Config) -> int:
     return 0
 
 
+def _orderings(config: Config) -> int:
+    sys.stdout.write(f"The results: {orderings(config, _open).resolve()}\n")
+    return 0
+
+
 def _inspect_reward(config: Config) -> int:
     sys.stdout.write(f"The reward model: {inspect_reward(_open(config)).resolve()}\n")
     return 0
@@ -315,6 +321,7 @@ VERBS: Mapping[str, Verb] = {
     "round": Verb("run the stages of a round that are not done: interplay round 2", _round, takes="round"),
     **{name: Verb(stage.does, _stage(stage)) for name, stage in STAGES.items()},
     "report": Verb("write report.html and summary.json of the stages that have run", _report),
+    "orderings": Verb("compare BC+RL with its baselines over seeds, and with the paper's findings", _orderings),
     "inspect-reward": Verb("measure the reward model on held-out episodes, and write a page", _inspect_reward),
     "look": Verb("draw a world as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),

@@ -83,7 +83,7 @@ def grouped_bars(
             for slot, agent in enumerate(agents):
                 if agent in bars:
                     at = place + (slot - (len(agents) - 1) / 2) * width
-                    _bar(axes, at, width * 0.9, bars[agent], COLORS[slot], agent if place == 0 else "")
+                    _bar(axes, at, width * 0.9, bars[agent], COLORS[slot % len(COLORS)], agent if place == 0 else "")
             if task in chance:
                 axes.hlines(chance[task], place - 0.45, place + 0.45, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
         axes.set_xticks(range(len(groups)), list(groups))
@@ -100,12 +100,9 @@ def success_curves(curves: Mapping[str, SuccessCurve], title: str, caption: str)
 
     def draw(axes: Axes) -> None:
         for slot, (agent, curve) in enumerate(curves.items()):
-            axes.fill_between(
-                curve.seconds, curve.low, curve.high, step="post", color=COLORS[slot], alpha=0.16, linewidth=0
-            )
-            axes.step(
-                curve.seconds, curve.share, where="post", color=COLORS[slot], linestyle=LINE_STYLES[slot], label=agent
-            )
+            color, style = COLORS[slot % len(COLORS)], LINE_STYLES[slot % len(LINE_STYLES)]
+            axes.fill_between(curve.seconds, curve.low, curve.high, step="post", color=color, alpha=0.16, linewidth=0)
+            axes.step(curve.seconds, curve.share, where="post", color=color, linestyle=style, label=agent)
         axes.set_ylim(0, 1.02)
         axes.set_xlim(left=0)
         axes.yaxis.set_major_formatter(PercentFormatter(1))

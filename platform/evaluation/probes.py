@@ -8,6 +8,7 @@ success is still judged by the probe's own task. An agent that understands the w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +22,14 @@ from interplay.evaluation.success_judge import one_second
 
 MAX_HOUSES_DRAWN = 100  # for one probe, until the task is feasible in one
 MAX_WORDS_DRAWN = 20  # for one counterfactual, until a task differs from the probe's own
+AGENT_NAME = re.compile(r"[A-Za-z0-9_-]+")
+RESERVED_NAMES = (
+    "bc",
+    "before_rl",
+    "bc_rl",
+    "expert",
+    "chance",
+)  # of the run's own agents, and of files next to theirs
 OTHER_WORDS_STREAM = 1  # keeps the random numbers of other words apart from those of the probes
 
 
@@ -40,6 +49,8 @@ class ProbesConfig:
     chance_draws: int = 5  # times that the random mover plays each probe
     hold_steps: int | None = None  # steps for which an instruction must stay done; None: a second of the world
     counterfactuals: int | None = None  # probes of each kind also played under other words; None: all, 0: none
+    # Further agents of the report, by name: a stage of the run, or the path of a checkpoint, also of another run.
+    agents: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("episodes", "steps", "lanes", "chance_draws"):
@@ -51,6 +62,11 @@ class ProbesConfig:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise ValueError(f"evaluate.{name} is at least 0, or null for its default, got {value}")
+        if wrong_names := [name for name in self.agents if not AGENT_NAME.fullmatch(name) or name in RESERVED_NAMES]:
+            raise ValueError(
+                f"evaluate.agents names {', '.join(map(repr, wrong_names))}; a name is made of letters, digits, _ and "
+                f"-, and is none of {', '.join(RESERVED_NAMES)}"
+            )
         if self.seed < 0:
             raise ValueError(f"evaluate.seed is at least 0, got {self.seed}")
 

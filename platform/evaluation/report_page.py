@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,7 +94,7 @@ def _probes(probes: ProbeResults) -> dict[str, Any]:
         "candidate": probes.name(probes.candidate),
         "baseline": probes.name(probes.baseline),
         "legend": [
-            (probes.name(agent), color) for agent, color in zip(agents, figures.COLORS, strict=False)
+            (probes.name(agent), color) for agent, color in zip(agents, itertools.cycle(figures.COLORS), strict=False)
         ],
         "bars": _success_bars(probes),
         "curves": _success_curves(probes),

@@ -183,6 +183,18 @@ class CorpusConfig:
             raise ValueError(f"corpus.episodes is at least 0, or null for all, got {self.episodes}")
 
 
+@dataclass(frozen=True)
+class OrderingsConfig:
+    """What `interplay orderings` runs: seeds of training, and baselines of BC+RL (`launch/paper_orderings.py`)."""
+
+    seeds: tuple[int, ...] = (1, 2, 3)
+    cells: tuple[str, ...] = ()  # empty: all
+
+    def __post_init__(self) -> None:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds) or min(self.seeds) < 0:
+            raise ValueError(f"orderings.seeds are different numbers from 0, at least one, got {list(self.seeds)}")
+
+
 def _at_least(least: int, config: object, *names: str, group: str = "") -> None:
     for name in names:
         if getattr(config, name) < least:
@@ -216,6 +228,7 @@ class Config:
     evaluate: ProbesConfig = field(default_factory=ProbesConfig)
     continuation: ContinuationConfig = field(default_factory=ContinuationConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
+    orderings: OrderingsConfig = field(default_factory=OrderingsConfig)
     studio: StudioConfig = field(default_factory=StudioConfig)
 
     def __post_init__(self) -> None:

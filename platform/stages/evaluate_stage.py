@@ -44,6 +44,7 @@ CHANGEABLE = (
     "chance_draws",
     "hold_steps",
     "counterfactuals",
+    "agents",
 )  # the results state them; what was measured with others is measured again
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
@@ -68,7 +69,8 @@ def evaluate(run: Run) -> None:
 def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.evaluate, run.stage(STAGE)
     checkpoints = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
-    fixed = replace(config, **{name: getattr(ProbesConfig, name) for name in CHANGEABLE})
+    default = ProbesConfig()
+    fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE})
     clock = folder.begin({"evaluate": fixed, "seed": run.seed})
     worlds = [run.make_world() for _ in range(config.lanes)]
     probes = draw_probes(worlds[0], config)
@@ -99,7 +101,8 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
 
 
 def stages_of(run: Run) -> dict[str, str]:
-    """The stages or paths of the checkpoints of the run's agents, by their name in summary.json.
+    """The stages or paths of the checkpoints of the run's agents, by their name in summary.json, and of those that
+    `evaluate.agents` names.
 
     If reinforcement did not start from the clone, the agent that it started from plays too, as its baseline.
     """
@@ -107,7 +110,7 @@ def stages_of(run: Run) -> dict[str, str]:
     start = run.config.reinforce.start
     if "bc_rl" in found and start != AGENTS["bc"]:
         found[BEFORE_RL] = start
-    return found
+    return found | dict(run.config.evaluate.agents)
 
 
 def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) -> SolverSeat:

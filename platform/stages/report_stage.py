@@ -150,14 +150,22 @@ def _summary(
 def _measures(run: Run) -> dict[str, Any]:
     """Means of what tasks measure by agent, kind of task and name; agents without any are left out."""
     folder = run.stage("evaluate")
-    found = {name: mean_measures(read_results(folder, name)) for name in AGENT_LABELS}
+    found = {name: mean_measures(read_results(folder, name)) for name in _labels(run)}
     return {name: measures for name, measures in found.items() if measures}
+
+
+def _labels(run: Run) -> dict[str, str]:
+    """The printed names of all agents that may have been evaluated; those of `evaluate.agents` are printed as typed."""
+    return AGENT_LABELS | {name: name for name in run.config.evaluate.agents}
 
 
 def _by_name(results: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Results by task and printed agent as JSON values by task and agent's name."""
     names = {printed: key for key, printed in AGENT_LABELS.items()}
-    return {task: {names[agent]: asdict(each) for agent, each in found.items()} for task, found in results.items()}
+    return {
+        task: {names.get(agent, agent): asdict(each) for agent, each in found.items()}
+        for task, found in results.items()
+    }
 
 
 def _stage(run: Run, name: str, record: Mapping[str, Any]) -> StageRecord:
@@ -188,8 +196,9 @@ def _rates(records: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
     folder = run.stage(evaluate_stage.STAGE)
-    found = {name: read_results(folder, name) for name in AGENT_LABELS}
-    played = {AGENT_LABELS[name]: success_steps(results) for name, results in found.items() if results}
+    labels = _labels(run)
+    found = {name: read_results(folder, name) for name in labels}
+    played = {labels[name]: success_steps(results) for name, results in found.items() if results}
     if not played:
         return None
     steps = run.config.evaluate.steps
@@ -201,23 +210,22 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
         limits={row.kind: row.limit for row in rows if row.limit not in (0, steps)},
         chance=read_chance(folder),
         hold=max(row.hold for row in rows),
-        pairs={
-            AGENT_LABELS[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))
-        },
-        answers={AGENT_LABELS[name]: count_answers(results) for name, results in found.items() if results},
+        pairs={labels[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))},
+        answers={labels[name]: count_answers(results) for name, results in found.items() if results},
     )
 
 
 def _scenarios(run: Run, spec: WorldSpec) -> ScenarioResults | None:
     """The continuations of the agents that have finished them, on the scenarios that all of these share."""
     folder = run.stage(CONTINUE)
-    found = {name: rows for name in AGENT_LABELS if (rows := read_continuations(folder, name))}
+    labels = _labels(run)
+    found = {name: rows for name in labels if (rows := read_continuations(folder, name))}
     if not found:
         return None
     every = [row for rows in found.values() for row in rows]
     shared = set.intersection(*({row.scenario for row in rows} for rows in found.values()))
     return ScenarioResults(
-        {AGENT_LABELS[name]: steps_by_scenario(rows, shared) for name, rows in found.items()},
+        {labels[name]: steps_by_scenario(rows, shared) for name, rows in found.items()},
         kinds={row.scenario: row.kind for row in every if row.scenario in shared},
         instructions={row.scenario: row.instruction for row in every if row.scenario in shared},
         steps=max(row.limit for row in every),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_runs import copied, interplay, tiny
+from tiny_runs import copied, interplay, refused, tiny
 
 PROBES = ("evaluate.kinds=[go,exist]", "evaluate.episodes=3", "env.objects=[4,5]")
 
@@ -90,3 +90,28 @@ def test_results_of_an_older_version_are_reported_as_they_are(evaluated: Path, t
     interplay("report", tiny(root, *PROBES))
     summary = json.loads((root / "run" / "summary.json").read_text())
     assert set(summary["probes"]) == {"go", "exist"} and summary["listening"] == summary["answers"] == {}
+
+
+def test_agents_of_other_runs_are_measured_and_reported_by_their_names(tmp_path: Path) -> None:
+    words = ("collect.setter.kinds={go: 1}", "collect.episodes=16", "evaluate.kinds=[go]")  # that all agents know
+    for root in (tmp_path, tmp_path / "other"):
+        for verb in ("collect", "clone"):
+            interplay(verb, tiny(root, *words))
+    interplay("evaluate", tiny(tmp_path, *words))
+    clone = (tmp_path / "run" / "evaluate" / "bc.json").stat().st_mtime_ns
+    other = tmp_path / "other" / "run" / "clone" / "checkpoints"
+    named = [f"evaluate.agents.of_{number}={other}" for number in range(7)]  # more than the figures have colors
+    interplay("evaluate", tiny(tmp_path, *words, *named))
+    assert (tmp_path / "run" / "evaluate" / "bc.json").stat().st_mtime_ns == clone, "the clone did not play again"
+    interplay("report", tiny(tmp_path, *words, *named))
+    found = json.loads((tmp_path / "run" / "summary.json").read_text())["probes"]["go"]
+    assert list(found) == ["bc", "expert", *(f"of_{number}" for number in range(7))]
+    assert "of_6" in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["bc", "a/b"])
+def test_a_name_that_cannot_be_a_file_of_its_own_is_refused(
+    name: str, evaluated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused("evaluate", tiny(evaluated, f"evaluate.agents={{{name}: clone}}"), capsys, code=2)
+    assert "letters, digits" in said and name in said

@@ -1,0 +1,203 @@
+"""The results page of `interplay orderings`: each finding of the paper and what the seeds show."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from interplay.core.files import write_whole
+from interplay.evaluation.estimates import Estimate
+
+PAGE, NUMBERS = "results.md", "results.json"
+BC, BC_LONG, BC_RL, AR, SUCCESS = "bc", "bc_long", "bc_rl", "ar", "success"
+MIN_SEEDS = 3  # with fewer, the page shows the numbers and makes no claim
+# Student's t, two-sided 95%, for 1, 2, ... degrees of freedom; 1.96 beyond.
+STUDENT_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
+
+
+@dataclass(frozen=True)
+class SeedResults:
+    """What one seed showed. Agents are named as in `evaluate`; shares are by kind of probe."""
+
+    seed: int
+    success: Mapping[str, Mapping[str, float]]  # by agent
+    early: Mapping[str, Mapping[str, float]]  # success within half of the time limit
+    listening: Mapping[str, Mapping[str, float]]  # success under own words minus that under other words
+    probes: Mapping[str, int]  # number of probes
+    chance: Mapping[str, float]  # best share without understanding the words
+    heldout_returns: Sequence[tuple[int, float]]  # (update, mean modeled return) through reinforcement
+    answers: Mapping[str, float]  # mean reward: correct, plausible wrong, incoherent
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of the paper; `measure` is above 0 in a seed that shows it, None where the seed has no such data."""
+
+    claim: str
+    quantity: str  # what `measure` returns
+    measure: Callable[[SeedResults], float | None]
+
+
+def over_seeds(values: Sequence[float]) -> Estimate:
+    """The mean over seeds with Student's 95% interval; infinite for a single seed."""
+    n = len(values)
+    mean = float(np.mean(values)) if n else math.nan
+    if n < 2:
+        return Estimate(mean, -math.inf, math.inf, n)
+    t = STUDENT_T[n - 2] if n - 2 < len(STUDENT_T) else 1.96
+    half = t * float(np.std(values, ddof=1)) / math.sqrt(n)
+    return Estimate(mean, mean - half, mean + half, n)
+
+
+def verdict(values: Sequence[float]) -> str:
+    """ "holds" or "does not hold" if the interval over at least `MIN_SEEDS` seeds excludes 0, else what is missing."""
+    if not values:
+        return "not tested"
+    found = over_seeds(values)
+    if found.n < MIN_SEEDS:
+        return f"not tested: {found.n} seed{'s' if found.n > 1 else ''}, {MIN_SEEDS} are needed"
+    return "unclear" if not found.excludes(0) else "holds" if found.value > 0 else "does not hold"
+
+
+def _baseline(seed: SeedResults) -> str:
+    return BC_LONG if BC_LONG in seed.success else BC
+
+
+def _difference(
+    shares: Mapping[str, Mapping[str, float]], agent: str, other: str, reduce: Callable[[list[float]], float]
+) -> float | None:
+    """`reduce` of the differences of two agents by kind; None unless both have played."""
+    if agent not in shares or other not in shares:
+        return None
+    return reduce([shares[agent][kind] - shares[other][kind] for kind in shares[agent]])
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values))
+
+
+def _return_rises(seed: SeedResults) -> float | None:
+    points = seed.heldout_returns
+    return points[-1][1] - points[0][1] if len(points) > 1 else None
+
+
+def _doubles_position(seed: SeedResults) -> float | None:
+    ours, theirs = (seed.success.get(agent, {}).get("position") for agent in (BC_RL, _baseline(seed)))
+    return None if ours is None or theirs is None else ours - 2 * theirs
+
+
+def _ibt_ar_bc(seed: SeedResults) -> float | None:
+    upper = _difference(seed.success, BC_RL, AR, _mean)
+    lower = _difference(seed.success, AR, _baseline(seed), _mean)
+    return None if upper is None or lower is None else min(upper, lower)
+
+
+def _answers_in_order(seed: SeedResults) -> float | None:
+    rewards = list(seed.answers.values())
+    return min(-np.diff(rewards).max(), rewards[0]) if len(rewards) == 3 else None
+
+
+def _untested(seed: SeedResults) -> float | None:
+    return None
+
+
+FINDINGS = (
+    Finding("The modeled return rises through reinforcement on held-out episodes", "its rise", _return_rises),
+    Finding(
+        "Reinforcement about doubles success on Position",
+        "BC+RL minus twice the longer BC",
+        _doubles_position,
+    ),
+    Finding(
+        "Reinforcement beats cloning on all six probes",
+        "least difference of BC+RL and the longer BC over the probes",
+        lambda seed: _difference(seed.success, BC_RL, _baseline(seed), min),
+    ),
+    Finding("A 71M BC+RL agent beats a 165M BC agent; bigger is better", "", _untested),
+    Finding(
+        "IBT beats AR, and AR beats BC", "the smaller of the two differences of mean success", _ibt_ar_bc
+    ),
+    Finding(
+        "Reinforcement on scripted probe rewards does well on probes, and badly on free instructions", "", _untested
+    ),
+    Finding(
+        "Reinforcement succeeds sooner",
+        "BC+RL minus the longer BC within half of the time limit, mean over probes",
+        lambda seed: _difference(seed.early, BC_RL, _baseline(seed), _mean),
+    ),
+    Finding("Each round improves on the one before", "", _untested),
+    Finding(
+        "A correct answer earns a reward, a plausible wrong one less, an incoherent one least",
+        "the smallest of the correct one's reward and the two steps",
+        _answers_in_order,
+    ),
+)  # fmt: skip
+
+
+def write_results_page(folder: Path, seeds: Sequence[SeedResults]) -> Path:
+    """Writes `results.md` and `results.json` into a folder, and returns the path of the former."""
+    folder.mkdir(parents=True, exist_ok=True)
+    document = json.dumps([asdict(seed) for seed in seeds], indent=1)
+    write_whole(folder / NUMBERS, document + "\n")
+    write_whole(folder / PAGE, render_results(seeds))
+    return folder / PAGE
+
+
+def render_results(seeds: Sequence[SeedResults]) -> str:
+    """The page as Markdown."""
+    numbers = ", ".join(str(seed.seed) for seed in seeds)
+    probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
+    parts = [
+        "# Results\n",
+        "Scripted setters, solvers and raters stand in for people in all of these runs. "
+        f"Seeds of training: {numbers}. Probes of a seed: {probes}, the same for every agent. Values are means over "
+        "seeds with 95% intervals (Student's t) where there are several seeds. The report of each seed's run has its "
+        "figures.\n",
+        "## The paper's findings\n",
+        _table(("finding (arXiv 2211.11602)", "measured here", "value", "verdict"), [_row(f, seeds) for f in FINDINGS]),
+        "## Success by agent\n",
+        _shares(seeds, lambda seed: seed.success, chance=True),
+        "## Listening: success under own words minus success under other words\n",
+        _shares(seeds, lambda seed: seed.listening, chance=False),
+    ]
+    return "\n".join(parts)
+
+
+def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:
+    values = [value for seed in seeds if (value := finding.measure(seed)) is not None]
+    return finding.claim, finding.quantity or "–", _text(values, "{:+.2f}"), verdict(values)
+
+
+def _shares(
+    seeds: Sequence[SeedResults],
+    chosen: Callable[[SeedResults], Mapping[str, Mapping[str, float]]],
+    chance: bool,
+) -> str:
+    """A table of agents by kinds of probe."""
+    agents = dict.fromkeys(agent for seed in seeds for agent in chosen(seed))
+    kinds = dict.fromkeys(kind for seed in seeds for kind in seed.probes)
+    rows = []
+    if chance:
+        rows.append(("chance", *(_text([s.chance[k] for s in seeds if k in s.chance]) for k in kinds)))
+    for agent in agents:
+        found = [chosen(seed)[agent] for seed in seeds if agent in chosen(seed)]
+        rows.append((agent, *(_text([shares[k] for shares in found if k in shares]) for k in kinds)))
+    return _table(("agent", *kinds), rows)
+
+
+def _text(values: Sequence[float], shown: str = "{:.2f}") -> str:
+    if not values:
+        return "–"
+    found = over_seeds(values)
+    interval = f" ({shown.format(found.low)} to {shown.format(found.high)})" if found.n > 1 else ""
+    return shown.format(found.value) + interval
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+    return "\n".join(lines) + "\n"

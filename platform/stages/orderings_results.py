@@ -1,0 +1,61 @@
+"""The results of one seed of `interplay orderings`, read from the files of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from interplay.evaluation.probes import ProbeResult
+from interplay.evaluation.results_page import SeedResults
+from interplay.stages import evaluate_stage
+from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
+from interplay.stages.returns_ledger import reward_points
+from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
+from interplay.stages.run import Run
+
+
+def seed_results(run: Run) -> SeedResults:
+    """The results of an evaluated run."""
+    folder = run.stage(evaluate_stage.STAGE)
+    own = {name: read_results(folder, name) for name in evaluate_stage.stages_of(run)}
+    other = {name: read_results(folder, name, OTHER_WORDS) for name in own}
+    points = [point for point in reward_points(run.stage("reinforce").path / "returns.jsonl") if len(point.heldout)]
+    found = heldout_of(run)
+    answers = answer_rewards(run, found) if found is not None else {}
+    return SeedResults(
+        seed=run.seed,
+        success={name: _shares(results, early=False) for name, results in own.items()},
+        early={name: _shares(results, early=True) for name, results in own.items()},
+        listening={name: _listening(results, other[name]) for name, results in own.items()},
+        probes={kind: len(rows) for kind, rows in _by_kind(next(iter(own.values()))).items()},
+        chance={kind: level.best_guess for kind, level in read_chance(folder).items()},
+        heldout_returns=[(point.update, float(point.heldout.mean())) for point in points],
+        answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
+    )
+
+
+def _by_kind(results: Sequence[ProbeResult]) -> dict[str, list[ProbeResult]]:
+    groups: dict[str, list[ProbeResult]] = {}
+    for each in results:
+        groups.setdefault(each.kind, []).append(each)
+    return groups
+
+
+def _shares(results: Sequence[ProbeResult], *, early: bool) -> Mapping[str, float]:
+    """Success by kind; with `early`, within half of the time limit."""
+    return {
+        kind: float(
+            np.mean([r.success_step is not None and (not early or r.success_step <= r.limit // 2) for r in rows])
+        )
+        for kind, rows in _by_kind(results).items()
+    }
+
+
+def _listening(results: Sequence[ProbeResult], other: Sequence[ProbeResult]) -> Mapping[str, float]:
+    """Success under own words minus success under other words, on the probes that were played under both."""
+    under_own = {(r.kind, r.index): r.success_step is not None for r in results}
+    return {
+        kind: float(np.mean([under_own[r.kind, r.index] - float(r.success_step is not None) for r in rows]))
+        for kind, rows in _by_kind(other).items()
+    }

@@ -1,0 +1,69 @@
+"""`interplay orderings`: seeds, cells that share stages, one evaluation of all agents, and the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from tiny_runs import interplay, refused, tiny
+
+from interplay.launch.compose import compose
+from interplay.launch.paper_orderings import CELLS
+from interplay.stages.stage_folder import setting_differences
+
+# Enough episodes that the agents of the cells know the words of the probes.
+PROBES = ("evaluate.kinds=[go]", "evaluate.chance_draws=1", "collect.setter.kinds={go: 1}", "collect.episodes=16")
+TWO_CELLS = ("orderings.seeds=[7]", "orderings.cells=[bc_long,cloning_only]")
+
+
+WEIGHTS = "reinforce.learner.objective.weights"
+CHANGED = {
+    "bc_long": {"clone.training.updates"},
+    "cloning_only": {f"{WEIGHTS}.{name}" for name in ("movement_policy", "language_policy", "value", "gate_kl")},
+    "from_reward_model": {"reinforce.start"},
+    "true_progress": {"reinforce.reward", "reinforce.actor.progress"},
+    "success": {"reinforce.reward", "reinforce.actor.achieved"},
+    "shuffled_marks": {"reward.shuffle_marks"},
+    "ar": {"reward.model", "reward.dataset.windows", "reinforce.reward"},
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_differs_from_the_run_in_what_it_compares(name: str) -> None:
+    config = compose(["experiment=orderings"])
+    changed = setting_differences(asdict(config), asdict(CELLS[name].change(config)))
+    assert {each.partition(":")[0].partition(" ")[0] for each in changed} == CHANGED[name]
+
+
+@pytest.mark.slow
+def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(tmp_path: Path) -> None:
+    settings = tiny(tmp_path, *PROBES, *TWO_CELLS, "reward.training.updates=2", "reinforce.updates_per_batch=2")
+    interplay("orderings", settings)
+    found = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert [seed["seed"] for seed in found] == [7]
+    assert list(found[0]["success"]) == ["bc", "bc_rl", "bc_marks", "bc_long", "cloning_only"]
+    page = (tmp_path / "run" / "results.md").read_text()
+    assert "not tested: 1 seed" in page and "| cloning_only |" in page
+
+    base, long, cloning = (tmp_path / f"run-seed-7{cell}" for cell in ("", "-bc_long", "-cloning_only"))
+    assert json.loads((long / "clone" / "stage.json").read_text())["updates"] == 4 + 2 + 2 * 4
+    assert not (long / "reward").exists()
+    assert (cloning / "reward" / "stage.json").read_bytes() == (base / "reward" / "stage.json").read_bytes()
+    learned = [json.loads(row) for row in (cloning / "reinforce" / "metrics.jsonl").read_text().splitlines()]
+    assert all("movement_cloning" in row for row in learned)
+    weights = json.loads((cloning / "config.json").read_text())["reinforce"]["learner"]["objective"]["weights"]
+    assert weights["movement_policy"] == weights["value"] == 0.0 and weights["movement_cloning"] > 0.0
+
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*/checkpoints/*/*")}
+    interplay("orderings", settings)
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*/checkpoints/*/*")} == before, (
+        "nothing is trained twice"
+    )
+
+
+def test_a_cell_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("orderings", tiny(tmp_path, "orderings.cells=[bc_longer]"), capsys)
+    assert "bc_longer" in said and "bc_long," in said
+    assert not list(tmp_path.glob("run*/store"))
