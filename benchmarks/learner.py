@@ -92,8 +92,9 @@ class Row:
     first: float  # seconds of the first update, compilation included
     best: float  # seconds of an update
     median: float
-    frames: float  # per second, at best
-    gflop: float  # per frame, forward and backward
+    frames: float  # learned from per second, at best
+    rows: float  # through the network per second: the last row of a rollout lane is no frame
+    gflop: float  # per row, forward and backward
     share: float  # of the device's measured peak in this precision
     memory: float | None  # peak GB on a GPU; None on a CPU
     apart: float  # relative difference of the first gradient norm from that of the first setting
@@ -151,19 +152,24 @@ def clock(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def flop_of_a_frame(size: str, device: str) -> float:
-    """Operations per frame, forward and backward, at the batch's average share of utterances."""
+def flop_of_a_row(size: str, device: str) -> float:
+    """Operations per row of the network, forward and backward, at the batch's average share of utterances."""
     lanes = 2
     learner = learner_of(size, lanes, device=device)
     given = unrolls(learner.agent, 9, lanes)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         learner.update(**given)
-    return counter.get_total_flops() / frames(9, lanes)
+    return counter.get_total_flops() / network_rows(9, lanes)
 
 
 def frames(steps: int, lanes: int) -> int:
     """Frames per update: T steps of rollout lanes, T + 1 of demonstration lanes."""
     return lanes * (2 * steps + 1)
+
+
+def network_rows(steps: int, lanes: int) -> int:
+    """Rows per update: T + 1 of all lanes."""
+    return 2 * lanes * (steps + 1)
 
 
 def peak(device: torch.device, dtype: torch.dtype) -> float:
@@ -196,13 +202,13 @@ def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
             continue
         memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else None
         first = clock(device) - start
-        return learner, Row(size, way, chunks, first, 0, 0, 0, 0, 0, memory, metrics["gradient_norm"])
+        return learner, Row(size, way, chunks, first, 0, 0, 0, 0, 0, 0, memory, metrics["gradient_norm"])
     raise SystemExit(f"{size} {way}: memory does not suffice; try fewer --lanes")
 
 
 def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) -> Iterator[Row]:
     """Measures all settings of one size, in turns."""
-    device, gflop = find_device(plan.device), flop_of_a_frame(size, plan.device) / 1e9
+    device, gflop = find_device(plan.device), flop_of_a_row(size, plan.device) / 1e9
     begun = {way: begin(plan, size, way) for way in plan.ways}
     given = [unrolls(begun[plan.ways[0]][0].agent, plan.steps, plan.lanes, seed) for seed in range(2)]
     taken: dict[str, list[float]] = {way: [] for way in plan.ways}
@@ -215,7 +221,8 @@ def measured(plan: Plan, size: str, peaks: Mapping[str, float], profiled: bool) 
     for way, (learner, row) in begun.items():
         row.best, row.median = min(taken[way]), float(np.median(taken[way]))
         row.frames, row.gflop = frames(plan.steps, plan.lanes) / row.best, gflop
-        row.share = row.frames * gflop * 1e9 / peaks[learner.config.precision]
+        row.rows = network_rows(plan.steps, plan.lanes) / row.best
+        row.share = row.rows * gflop * 1e9 / peaks[learner.config.precision]
         row.apart = abs(row.apart / reference - 1)
         yield row
         if profiled:

@@ -39,7 +39,7 @@ def test_every_way_is_measured_on_the_same_work(benchmark: ModuleType) -> None:
     assert [row.way for row in rows] == ["fp32", "bf16"]
     for row, rate in zip(rows, (1e10, 1e12), strict=True):
         assert row.frames == pytest.approx(2 * 5 / row.best)  # two rows of two played lanes, three of demonstrated ones
-        assert row.share == pytest.approx(row.frames * row.gflop * 1e9 / rate)
+        assert row.share == pytest.approx(row.rows * row.gflop * 1e9 / rate)
         assert row.best <= row.median
     assert rows[0].gflop == rows[1].gflop > 0.01
     assert rows[0].apart == 0 < rows[1].apart < 0.1

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.compiled import compiled
 from interplay.env.input_controls import InputControl, mu_law_bins
 from interplay.env.world import Component, Movement
 
@@ -69,6 +70,24 @@ CONTROLS = (
 )
 
 
+@compiled
+def _look_up(
+    floats: NDArray[np.float64],
+    movement: Movement,
+    bins: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> bool:
+    """Fills `floats` [frames, all components] with the value of each bin; returns False if one is out of range."""
+    for frame in range(movement.shape[0]):
+        for i in range(movement.shape[1]):
+            chosen = movement[frame, i]
+            if chosen < 0 or chosen >= bins[i]:
+                return False
+            floats[frame, columns[i]] = values[i, chosen]
+    return True
+
+
 class MovementCodec:
     """Converts between a policy's components and float movements; components that it lacks are 0."""
 
@@ -80,7 +99,6 @@ class MovementCodec:
         self._values = np.zeros((len(self.columns), int(self._bins.max(initial=0))))  # [component, bin]
         for i, column in enumerate(self.columns):
             self._values[i, : self._bins[i]] = BIN_VALUES[column]
-        self._rows = np.arange(len(self.columns))
         self._columns = np.array(self.columns, dtype=int)
 
     def decode(self, movement: Movement) -> NDArray[np.float64]:
@@ -94,10 +112,9 @@ class MovementCodec:
             raise ValueError(
                 f"a movement is [frames, {len(self.columns)}] bins of {names}; got shape {list(movement.shape)}"
             )
-        if (movement < 0).any() or (movement >= self._bins).any():
-            raise ValueError(_out_of_range(movement, self.components))
         floats = np.zeros((len(movement), len(COMPONENTS)))
-        floats[:, self._columns] = self._values[self._rows, movement]
+        if not _look_up(floats, np.ascontiguousarray(movement), self._bins, self._columns, self._values):
+            raise ValueError(_out_of_range(movement, self.components))
         return floats
 
     def encode(self, floats: NDArray[np.float64]) -> Movement:

@@ -16,6 +16,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from interplay.env.arrays import Float32Array
+from interplay.env.compiled import compiled
 from interplay.env.playhouse.house.action_codec import COMPONENTS, FORWARD, PITCH, STRAFE, YAW
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House
@@ -70,6 +72,27 @@ def furnished(house: House) -> Moment:
     ).reshape(-1, 4)
     avatars = np.array([(x, y, yaw, START_PITCH_RAD) for x, y, yaw in house.starts], dtype=np.float32)
     return Moment(0.0, positions, quaternions, avatars, (None, None), np.ones(len(positions), dtype=bool), None)
+
+
+@compiled
+def _copy_objects(
+    positions: Float32Array,
+    quaternions: Float32Array,
+    resting: NDArray[np.bool_],
+    first: int,
+    qpos: NDArray[np.float64],
+    qvel: NDArray[np.float64],
+) -> None:
+    """Fills the rows from `first` on, from the objects' coordinates [objects, 7] and velocities [objects, 6]."""
+    for k in range(qpos.shape[0]):
+        for j in range(3):
+            positions[first + k, j] = qpos[k, j]
+        for j in range(4):
+            quaternions[first + k, j] = qpos[k, 3 + j]
+        rests = True
+        for j in range(6):
+            rests &= abs(qvel[k, j]) < (REST_SPEED_MPS if j < 3 else 4 * REST_SPEED_MPS)
+        resting[first + k] = rests
 
 
 class Simulation:
@@ -141,13 +164,8 @@ class Simulation:
     def moment(self) -> Moment:
         """The current moment, in the float32 precision of recordings: live and redrawn pictures are identical."""
         positions, quaternions = self._positions.copy(), self._quaternions.copy()
-        positions[self.first :] = self._object_qpos[:, :3]
-        quaternions[self.first :] = self._object_qpos[:, 3:]
-        resting = np.ones(len(positions), dtype=bool)
-        speed = np.abs(self._object_qvel)
-        resting[self.first :] = (speed[:, :3].max(axis=1) < REST_SPEED_MPS) & (
-            speed[:, 3:].max(axis=1) < 4 * REST_SPEED_MPS
-        )
+        resting = np.ones(len(positions), dtype=np.bool_)
+        _copy_objects(positions, quaternions, resting, self.first, self._object_qpos, self._object_qvel)
         avatars = np.array([(a.x, a.y, a.yaw, a.pitch) for a in self.avatars], dtype=np.float32)
         held = [None if hand.holds is None else self.first + hand.holds for hand in self.hands]
         contacts = None if self.contact_log is None else self.contact_log.events.astype(np.float32)
