@@ -17,6 +17,7 @@ from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augm
 from interplay.actors.row_writer import RowWriter
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.unroll import Unroll, allocate_demonstration
+from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import check_mix
 from interplay.episodes.lane_reader import EpisodeWindow, LaneReader, MarkedWindowReader
@@ -40,6 +41,9 @@ class DatasetConfig:
     # Chance that a word is read as unknown throughout an episode: people and held-out episodes use words that training
     # lacks, and otherwise their embedding would stay as it was drawn.
     unknown_chance: float = 0.0
+    # Chance that a pass through an episode is mirrored left to right, with its movements and its words for sides, and
+    # cloned as the demonstration of a mirrored world; choice, for worlds with a `World.reflection`.
+    mirror: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("steps", "blocks", "cache_mb"):
@@ -47,6 +51,8 @@ class DatasetConfig:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
         if not 0 <= self.unknown_chance < 1:
             raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
+        if not 0 <= self.mirror <= 1:
+            raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
         if self.windows not in ("stream", "marked"):
             raise ValueError(f"windows is one of stream, marked; got {self.windows!r}")
         check_mix(self.mix)
@@ -69,10 +75,20 @@ class DatasetActor:
         rng: np.random.Generator,
         seed: int = 0,
         augmentation: AugmentationConfig | None = None,
+        reflection: Reflection | None = None,
     ) -> None:
-        """`seed`: of the words that are read as unknown, of the rater of each pass, and of swapped episodes."""
+        """`seed`: of the words that are read as unknown, of the rater of each pass, of swapped and mirrored episodes.
+
+        Raises:
+            ValueError: `config.mirror` is above 0, and the world has no `reflection`.
+        """
+        if config.mirror and reflection is None:
+            raise ValueError(
+                f"dataset.mirror={config.mirror:g}: {layout.world.name} can't be mirrored, because it defines no "
+                "`World.reflection`; set dataset.mirror=0"
+            )
         self._reader = reader
-        self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed)
+        self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed, reflection, config.mirror)
         self._config = config
         self._rng = rng
         self._augmentation = augmentation

@@ -9,22 +9,34 @@ from numpy.typing import NDArray
 
 from interplay.agent.observation import UTTERANCE_ARRAYS, Arrays, Layout
 from interplay.agent.unroll import allocate_demonstration
+from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.lane_reader import EpisodeWindow
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
+MIRROR_STREAM = 1  # of the random numbers of a pass: whether it is mirrored
 STEERS_AGENT = "agent"  # value of an episode's `control` for frames that the network alone steered
 
 
 class RowWriter:
     """Writes rows of episodes into the arrays of an unroll."""
 
-    def __init__(self, layout: Layout, vocabulary: Vocabulary, unknown_chance: float = 0.0, seed: int = 0) -> None:
-        """`unknown_chance`: that a word counts as unknown in a pass through an episode; `seed`: of it and the rater."""
+    def __init__(
+        self,
+        layout: Layout,
+        vocabulary: Vocabulary,
+        unknown_chance: float = 0.0,
+        seed: int = 0,
+        reflection: Reflection | None = None,
+        mirror: float = 0.0,
+    ) -> None:
+        """`unknown_chance`: that a word counts as unknown in a pass through an episode; `mirror`: that the pass is
+        mirrored by `reflection`; `seed`: of both, and of the rater."""
         self._layout = layout
         self._vocabulary = vocabulary
         self._unknown_chance, self._seed = unknown_chance, seed
+        self._reflection, self._mirror = reflection, mirror
         self._encoded: dict[str, NDArray[np.int16]] = {}
 
     def encode_episode(self, episode: DecodedEpisode, passage: int = 0) -> Arrays:
@@ -53,32 +65,48 @@ class RowWriter:
         block["env_reward"][rows][: rewarded - start] = episode.env_reward[start:rewarded]
         block["env_reward"][rows][rewarded - start :] = 0
         block["cloned"][rows] = _is_demonstration(episode, self._layout.role, numbers)
+        reflection = self._reflection_of(window)
         if episode.images is not None:
-            block["image"][rows] = episode.images[start:stop]
+            images = episode.images[start:stop]
+            block["image"][rows] = images if reflection is None else reflection.image(images)
         if episode.vectors is not None:
             block["vector"][rows] = episode.vectors[start:stop]
         if "movement" in block:
-            self._fill_movement(block, rows, episode, start, stop)
+            self._fill_movement(block, rows, window, reflection)
         if "heard" in block:
-            self._fill_words(block, at, lane, episode, start, stop)
+            self._fill_words(block, at, lane, window, reflection)
             self._drop_words(block, rows, window.position)
         self._fill_marks(block, rows, window)
 
-    def _fill_movement(self, block: Arrays, rows: Any, episode: DecodedEpisode, start: int, stop: int) -> None:
-        rest = self._layout.rest()[None]
+    def _reflection_of(self, window: EpisodeWindow) -> Reflection | None:
+        """What mirrors a window; the same for all windows of a pass, so that the recurrent state agrees."""
+        if self._reflection is None or not self._mirror:
+            return None
+        mirrored = np.random.default_rng([self._seed, window.position, MIRROR_STREAM]).random() < self._mirror
+        return self._reflection if mirrored else None
+
+    def _fill_movement(self, block: Arrays, rows: Any, window: EpisodeWindow, reflection: Reflection | None) -> None:
+        start, stop, rest = window.start, window.stop, self._layout.rest()[None]
         before = max(start - 1, 0)
-        taken = self._layout.distinct(episode.actions[before:stop])  # of the steps from `before` on [n, A, K]
+        actions = window.episode.actions[before:stop]
+        # Mirrored before a share of frames is summed up to one action, so that ties are decided as in that world.
+        taken = self._layout.distinct(actions if reflection is None else reflection.movement(actions))
+        # `taken`: of the steps from `before` on [n, A, K]
         block["movement"][rows] = np.concatenate([taken, rest])[start - before :][: stop - start]
         block["previous"][rows] = (taken if start else np.concatenate([rest, taken]))[: stop - start]
 
-    def _fill_words(self, block: Arrays, at: int, lane: int, episode: DecodedEpisode, start: int, stop: int) -> None:
-        for number in range(start, stop):
-            row = at + number - start
-            block["heard"][row, lane] = self._encode(episode.heard[number])
-            block["said"][row, lane] = self._encode(episode.said[number])
+    def _fill_words(
+        self, block: Arrays, at: int, lane: int, window: EpisodeWindow, reflection: Reflection | None
+    ) -> None:
+        episode = window.episode
+        encode = self._encode if reflection is None else lambda text: self._encode(reflection.text(text))
+        for number in range(window.start, window.stop):
+            row = at + number - window.start
+            block["heard"][row, lane] = encode(episode.heard[number])
+            block["said"][row, lane] = encode(episode.said[number])
             spoken = episode.spoke[number] if number < episode.rows - 1 else None
             block["spoke"][row, lane] = spoken is not None
-            block["tokens"][row, lane] = self._encode(spoken or "")
+            block["tokens"][row, lane] = encode(spoken or "")
 
     def _drop_words(self, block: Arrays, rows: Any, position: int) -> None:
         """Makes some words unknown in the observations, so that the embedding of unknown words is trained.

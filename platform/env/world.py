@@ -29,6 +29,7 @@ from interplay.env.arrays import Image, fit_picture
 from interplay.env.input_controls import InputControl, default_controls
 
 if TYPE_CHECKING:
+    from interplay.env.reflection import Reflection
     from interplay.env.task import TaskSource
 
 Movement = NDArray[np.int8]  # [frames_per_step, components]: the chosen bin of each component in each frame
@@ -235,6 +236,12 @@ class World(ABC):
             return ()
         movement = [(component.name, component.bins, component.rest) for component in self.spec.movement]
         return default_controls(movement, turn_based=self.spec.frames_per_step == 1)
+
+    def reflection(self) -> Reflection | None:
+        """How movements and words change with mirrored pictures; None if a mirrored episode is none of this world.
+
+        Demonstrations are mirrored by it (`dataset.mirror`). By default None."""
+        return None
 
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         """Pictures for people, by title: each player's view, an overview, a map. Empty if the world has none."""

@@ -10,6 +10,7 @@ import torch
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
+from interplay.env.reflection import Reflection
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.encoding import iter_readable
 from interplay.episodes.snapshot import Snapshot
@@ -111,14 +112,18 @@ def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
     with run.busy("builds the vocabulary") as beat:
-        agent, texts = run.config.agent, Counter(_texts(snapshot, beat))
+        mirrors = run.make_world().reflection() if run.config.clone.dataset.mirror else None
+        agent, texts = run.config.agent, Counter(_texts(snapshot, beat, mirrors))
         vocabulary = Vocabulary.build(texts, agent.vocabulary, agent.tokens)
     warn_of_long_utterances(texts, vocabulary, agent.utterance_length, "to clone")
     return vocabulary
 
 
-def _texts(snapshot: Snapshot, beat: ReportActivity) -> Iterator[str]:
-    """All utterances of the readable episodes."""
+def _texts(snapshot: Snapshot, beat: ReportActivity, reflection: Reflection | None) -> Iterator[str]:
+    """All utterances of the readable episodes, and as mirrored episodes have them if `reflection` changes them."""
     for number, episode in enumerate(iter_readable(snapshot, snapshot.ids), 1):
         beat(f"builds the vocabulary: episode {number} of {len(snapshot)}")
-        yield from (said.text for said in episode.meta.utterances)
+        for said in episode.meta.utterances:
+            yield said.text
+            if reflection is not None and (mirrored := reflection.text(said.text)) != said.text:
+                yield mirrored

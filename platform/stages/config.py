@@ -140,6 +140,11 @@ class RewardConfig(TrainingStageConfig):
     def __post_init__(self) -> None:
         _at_least(0, self, "heldout_episodes", "listening_episodes")
         _at_least(1, self, "measure_every")
+        if self.dataset.mirror and self.augmentation.mirror:
+            raise ValueError(
+                f"reward.dataset.mirror={self.dataset.mirror:g} mirrors pictures, movements and words, and "
+                f"reward.augmentation.mirror={self.augmentation.mirror:g} would mirror the pictures again: set one to 0"
+            )
 
 
 @dataclass(frozen=True)

@@ -194,4 +194,5 @@ def dataset_actor(
         rng=numpy_generator(run.seed, stage, "dataset", *share.names),
         seed=derive_seed(run.seed, stage, "unknown words"),
         augmentation=augmentation,
+        reflection=world.reflection(),
     )

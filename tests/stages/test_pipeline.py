@@ -159,6 +159,21 @@ def test_mirroring_is_refused_for_agents_that_observe_their_previous_action(
     assert "reward.augmentation.mirror=0, or agent.previous_action=false" in said
 
 
+def test_mirrored_demonstrations_are_cloned_also_by_an_agent_that_observes_its_previous_action(
+    demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(demo, tmp_path)
+    for stage in ("clone", "reward"):
+        shutil.rmtree(root / "run" / stage)
+    settings = [*tiny(root), "agent.previous_action=true", "clone.dataset.mirror=1"]
+    interplay("clone", settings)
+    plain, mirrored = (rows(at / "run/clone/metrics.jsonl")[0]["movement_cloning"] for at in (demo, root))
+    assert plain != mirrored
+    interplay("reward", [*settings, "reward.dataset.mirror=0.5"])
+    said = refused("reward", [*settings, "reward.dataset.mirror=0.5", "reward.augmentation.mirror=0.5"], capsys, 2)
+    assert "would mirror the pictures again: set one to 0" in said
+
+
 def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:
     found = rows(demo / "run" / "reinforce" / "returns.jsonl")
     assert [row["update"] for row in found] == [0, 2, 4]

@@ -12,6 +12,7 @@ from interplay.env.input_controls import InputControl
 from interplay.env.playhouse.house.action_codec import CONTROLS, FRAMES_PER_STEP, MovementCodec
 from interplay.env.playhouse.house.config import PlayhouseConfig
 from interplay.env.playhouse.house.house_layout import House, make_house
+from interplay.env.playhouse.language.sides import swap_sides
 from interplay.env.playhouse.physics.hand import EYE_HEIGHT_M
 from interplay.env.playhouse.physics.saved_state import (
     VERSION,
@@ -35,6 +36,7 @@ from interplay.env.playhouse.render.scene import Scene
 from interplay.env.playhouse.task_source import PlayhouseTasks
 from interplay.env.playhouse.truth.facts import HouseFacts
 from interplay.env.playhouse.truth.observe import ROLES, GroundTruth
+from interplay.env.reflection import Reflection
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
 
@@ -210,6 +212,10 @@ class Playhouse(World):
         if role == ROLES[0] and not self.config.setter_visible:
             return ()
         return tuple(control for control in CONTROLS if control.component in self.config.components)
+
+    def reflection(self) -> Reflection:
+        movement = [(component.name, component.bins, component.rest) for component in self.spec.movement]
+        return Reflection(movement, ("strafe", "yaw", "rotate"), swap_sides)
 
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         moment = self.moment()
