@@ -33,7 +33,8 @@ class Environment:
 
     Args:
         serializer: how text becomes tokens.
-        task_scheduler: has `get_next_task(train_mode=)` and `step(reward, train_mode=)`.
+        task_scheduler: has `get_next_task(train_mode=)` and `step(reward, train_mode=)`; `train_mode` may be missing,
+            and `step` may be called `reward`.
         scramble: whether words are replaced by pseudo-words in transit.
         max_reward_per_task: the reward of a class of task is 0 once its sum has reached this; None for no limit.
         seed: of `rng`, from which everything random in a session is drawn.
@@ -161,7 +162,8 @@ class Environment:
             return None
         reward = self._capped(task.get_name(), 0 if self._reward is None else self._reward)
         self.reward_given(task, reward)
-        _call(self._task_scheduler.step, reward, train_mode=not test_mode)
+        scheduler = self._task_scheduler
+        _call(getattr(scheduler, "step", None) or scheduler.reward, reward, train_mode=not test_mode)
         self._switch(test_mode)
         return reward
 

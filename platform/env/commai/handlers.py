@@ -7,7 +7,7 @@ overrides it replaces them, and one that overrides it undecorated removes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from inspect import signature
 from types import MethodType
 from typing import Any
@@ -35,20 +35,16 @@ def triggers_of(handler: Any) -> tuple[Trigger, ...]:
     return found
 
 
-def take_triggers(handler: Any, owner: type[Any]) -> tuple[Trigger, ...]:
-    """The triggers of a handler that is added at run time. A function that is no method of `owner` loses them, so that
-    the next time it is decorated it has only the new ones."""
+def take_triggers(handler: Any, of_methods: Sequence[Trigger]) -> tuple[Trigger, ...]:
+    """The triggers of a handler that is added at run time. A function keeps only those that it has as a method
+    (`of_methods`: those of all decorated methods), so that the next time it is decorated it has only the new ones."""
     found = triggers_of(handler)
     if not found:
         raise ValueError(f"add_handler takes a decorated function, such as on_message(r'\\.$')(f), got {handler!r}")
-    if not isinstance(handler, BoundHandler | MethodType) and handler not in vars_of(owner).values():
-        delattr(handler, ATTRIBUTE)
-    return found
-
-
-def vars_of(owner: type[Any]) -> Mapping[str, Any]:
-    """All attributes of a class, inherited ones included."""
-    return {name: value for base in reversed(owner.__mro__) for name, value in vars(base).items()}
+    own = tuple(trigger for trigger in found if trigger in of_methods)
+    if not isinstance(handler, BoundHandler | MethodType):
+        setattr(handler, ATTRIBUTE, own)
+    return found[len(own) :] or found
 
 
 def _decorator(event: type[Any], condition: Callable[[Any], Any]) -> Decorator:

@@ -90,9 +90,9 @@ class ScramblingSerializerWrapper:
         """The text with pseudo-words, as long as before."""
         return self._translated(text, self._words.scramble)
 
-    def reader(self) -> WordReader:
-        """A reader that returns a word when it is complete."""
-        return WordReader(self._serializer.reader(), self._words)
+    def reader(self, of: Callable[[Any], Any]) -> WordReader:
+        """A reader that returns a word when it is complete. of: makes the reader of a serializer."""
+        return WordReader(of(self._serializer), self._words)
 
     def pairs(self, text: str) -> list[tuple[str, Any]]:
         """Each plain character with the tokens that are sent for it."""

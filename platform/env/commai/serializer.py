@@ -185,6 +185,8 @@ class ForeignReader:
 
 def reader_of(serializer: Any) -> Reader:
     """A reader for any serializer."""
+    if isinstance(serializer, ScramblingSerializerWrapper):
+        return serializer.reader(reader_of)
     made: Reader = serializer.reader() if hasattr(serializer, "reader") else ForeignReader(serializer)
     return made
 

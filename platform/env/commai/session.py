@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from interplay.env.commai.learners.base import BaseLearner
@@ -13,7 +15,7 @@ class Session:
     """Loop of a session. Exceptions of a task or of the learner propagate from `run`; the counters stay readable.
 
     Args:
-        environment: has `next(token)` and the observable `task_updated`.
+        environment: has `next(token)`, `get_reward_per_task()` and the observable `task_updated`.
         learner: has `next(token)`, and `try_reward(reward)` or `reward(reward)`.
         default_sleep: seconds between two tokens, until `set_sleep` or `add_sleep` change them.
     """
@@ -27,9 +29,9 @@ class Session:
         self._learner_token: Any = None
         self._total_time = 0
         self._total_reward = 0.0
-        self._task_count = 0
+        self._task_count: Counter[str] = Counter()
+        self._task_time: Counter[str] = Counter()  # of the tasks before the current one
         self._task_start = 0
-        self._reward_per_task: dict[str, float] = {}
         self._task: Any = None
         # Custom learners may rely on `try_reward(None)`; the base class ignores it.
         self._rewards_always = getattr(type(learner), "try_reward", None) not in (None, BaseLearner.try_reward)
@@ -85,15 +87,17 @@ class Session:
 
     def get_reward_per_task(self) -> dict[str, float]:
         """The sum of the rewards of each class of task."""
-        return dict(self._reward_per_task)
+        rewards: Mapping[str, float] = self._env.get_reward_per_task()
+        return dict(rewards)
 
-    def get_task_count(self) -> int:
-        """Tasks begun."""
-        return self._task_count
+    def get_task_count(self) -> dict[str, int]:
+        """How many times each class of task has begun."""
+        return dict(self._task_count)
 
-    def get_task_time(self) -> int:
-        """Number of tokens since the current task began."""
-        return self._total_time - self._task_start
+    def get_task_time(self) -> dict[str, int]:
+        """Tokens exchanged in each class of task."""
+        now = Counter({self._task.get_name(): self._total_time - self._task_start} if self._task else {})
+        return dict(self._task_time + now)
 
     def set_sleep(self, sleep: float) -> None:
         """Sets the seconds between two tokens."""
@@ -121,6 +125,8 @@ class Session:
             self.total_reward_updated(self._total_reward)
 
     def _on_task(self, task: Any) -> None:
+        if self._task is not None:
+            self._task_time[self._task.get_name()] += self._total_time - self._task_start
         self._task = task
-        self._task_count += 1
+        self._task_count[task.get_name()] += 1
         self._task_start = self._total_time

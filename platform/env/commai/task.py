@@ -128,7 +128,7 @@ class ScriptSet:
 
     def add_handler(self, handler: Any) -> None:
         """Adds a decorated closure, function or method until the end of this task or world."""
-        for trigger in take_triggers(handler, type(self)):
+        for trigger in take_triggers(handler, self.get_triggers()):
             self._added.append(trigger)
             self._env._register_task_trigger(self, trigger)
 

@@ -50,11 +50,11 @@ class StateChanged(Event):
 
 
 class MatchedEvent(Event):
-    """An event with a text in which a regular expression is searched."""
+    """An event with a text in which a regular expression is searched. A subclass takes the text (`searched`), and the
+    `channel` that searches only what is new; None in an event made by hand."""
 
-    def __init__(self, searched: Any, channel: Any = None) -> None:
-        self.searched = searched
-        self.channel = channel  # searches only what is new; None in an event made by hand
+    searched: Any
+    channel: Any
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The first match of a pattern."""
@@ -94,6 +94,9 @@ class _Message(MatchedEvent):
 class MessageReceived(_Message):
     """The learner has completed a character. `message` is its text since the start of the task."""
 
+    def __init__(self, message: str, channel: Any = None) -> None:
+        self.searched, self.channel = message, channel
+
     @property
     def message(self) -> str:
         """The learner's text since the start of the task."""
@@ -102,6 +105,9 @@ class MessageReceived(_Message):
 
 class OutputMessageUpdated(_Message):
     """The teacher has completed a character. `output_message` is its text since the start of the task."""
+
+    def __init__(self, output_message: str, channel: Any = None) -> None:
+        self.searched, self.channel = output_message, channel
 
     @property
     def output_message(self) -> str:
@@ -112,6 +118,9 @@ class OutputMessageUpdated(_Message):
 class SequenceReceived(MatchedEvent):
     """The learner has sent another bit. `sequence` is all bits since the task began."""
 
+    def __init__(self, sequence: Any, channel: Any = None) -> None:
+        self.searched, self.channel = sequence, channel
+
     @property
     def sequence(self) -> str:
         """All bits of the learner since the task began."""
@@ -120,6 +129,9 @@ class SequenceReceived(MatchedEvent):
 
 class OutputSequenceUpdated(MatchedEvent):
     """The teacher has sent another bit. `output_sequence` is all bits since the task began."""
+
+    def __init__(self, output_sequence: Any, channel: Any = None) -> None:
+        self.searched, self.channel = output_sequence, channel
 
     @property
     def output_sequence(self) -> str:

@@ -17,7 +17,7 @@ from interplay.env.commai import compat
 from interplay.env.commai.__main__ import main
 from interplay.env.commai.learners.human_learner import HumanLearner
 from interplay.env.commai.learners.remote import RemoteLearner
-from interplay.env.commai.learners.sample_learners import SampleMemorizingLearner
+from interplay.env.commai.learners.sample_learners import SampleMemorizingLearner, SampleRepeatingLearner
 from interplay.env.commai.session import Session
 from interplay.env.commai.tasks.micro.micro import Repeat3V2L
 from interplay.env.commai.view.plain import PlainView
@@ -98,10 +98,24 @@ def test_a_session_counts() -> None:
     session.total_time_updated.register(lambda now: session.stop() if now == 100 else None)
     session.run()
     assert times == list(range(1, 101))
-    assert session.get_task_count() >= 2
-    assert session.get_total_reward() == session._total_reward == environment.get_reward_per_task()["SayA"] > 0
+    assert session.get_task_count()["SayA"] >= 2
+    assert session.get_task_time() == {"SayA": 100}
+    assert session.get_total_reward() == session._total_reward == session.get_reward_per_task()["SayA"] > 0
     session.add_sleep(-1)
     assert session.get_sleep() == 0
+
+
+def test_a_session_counts_by_task() -> None:
+    class SayB(SayA):
+        pass
+
+    environment = environment_of(SayA(), SayB())
+    session = Session(environment, SampleRepeatingLearner(), default_sleep=0)
+    session.total_time_updated.register(lambda now: session.stop() if now == 8 else None)
+    session.run()
+    assert session.get_task_count() == {"SayA": 2, "SayB": 1}
+    assert session.get_task_time() == {"SayA": 5, "SayB": 3}
+    assert session.get_reward_per_task() == {"SayA": 1, "SayB": 1}
 
 
 class Typing(io.StringIO):

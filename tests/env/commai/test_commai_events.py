@@ -117,6 +117,26 @@ def test_added_handlers_last_to_the_end() -> None:
     assert len(log) == 4, "one of each, for each character of the second run"
 
 
+def test_a_function_of_the_class_is_added_anew_in_each_run() -> None:
+    heard: list[str] = []
+
+    class Renewed(Task):
+        def __init__(self) -> None:
+            super().__init__(max_time=3)
+            self.letters = iter("ab")
+
+        @on_start()
+        def begin(self, event: Any) -> None:
+            self.letter = next(self.letters, "c")
+            self.add_handler(on_message(f"{self.letter}$")(Renewed.method))
+
+        def method(self, event: Any) -> None:
+            heard.append(f"{self.letter}: {event.message[-1]}")
+
+    talk(environment_of(Renewed()), "a   ab")
+    assert heard == ["a: a", "b: b"]
+
+
 def test_worlds_come_first_then_methods_by_name_then_added_ones() -> None:
     log: list[str] = []
 
@@ -184,6 +204,14 @@ def test_state_changes_are_seen_from_start_to_end_and_by_both_states() -> None:
     talk(environment_of(InWorld(Place())), "x")
     talk(environment_of(Alone(None)), "x")
     assert log == ["start", "x", "alone"]
+
+
+def test_events_by_the_names_of_what_they_hold() -> None:
+    assert api.MessageReceived(message="a.").is_message("a", ".")
+    assert api.OutputMessageUpdated(output_message="b").output_message == "b"
+    assert api.SequenceReceived(sequence="01").sequence == "01"
+    assert api.OutputSequenceUpdated(output_sequence="10").output_sequence == "10"
+    assert api.StateChanged(state=1, second_state=2).second_state == 2
 
 
 def test_groups_of_a_match() -> None:

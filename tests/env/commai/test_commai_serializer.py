@@ -105,6 +105,25 @@ def test_a_scrambling_environment_hears_itself_in_plain_words() -> None:
     assert said.isupper()
 
 
+def test_a_serializer_of_ones_own_is_scrambled() -> None:
+    class Codes:
+        """Characters as numbers, with the four members of a serializer and no more."""
+
+        SILENCE_TOKEN = " "
+
+        def to_binary(self, text: str) -> list[int]:
+            return [ord(character) for character in text]
+
+        def to_text(self, tokens: list[int]) -> str:
+            return "".join(map(chr, tokens))
+
+        def can_deserialize(self, tokens: list[int]) -> bool:
+            return len(tokens) > 0
+
+    words = ScramblingSerializerWrapper(Codes())
+    assert heard(words, words.to_binary("Well done.")) == "Well done."
+
+
 def test_the_rest_of_a_character_leaves_first() -> None:
     channel = OutputChannel(StandardSerializer())
     channel.set_message("a b")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from commai_tasks import SayA, environment_of, talk
 
-from interplay.env.commai.serializer import StandardSerializer
+from interplay.env.commai.environment import Environment
+from interplay.env.commai.serializer import IdentitySerializer, StandardSerializer
 from interplay.env.commai.task import Task, World, on_ended, on_message, on_start, on_state_changed, on_timeout
 from interplay.env.commai.tasks.competition.base import BaseTask
 
@@ -182,6 +183,22 @@ def test_ended_is_handled_once_and_nothing_after_it() -> None:
     talk(environment, "xx")
     assert log == ["paid", "ended"]
     assert environment.get_reward_per_task() == {"Ending": 0.5}
+
+
+def test_a_scheduler_with_the_old_method_gets_the_rewards() -> None:
+    class Single:
+        def __init__(self) -> None:
+            self.task, self.rewards = SayA(), [0.0]
+
+        def get_next_task(self) -> Any:
+            return self.task
+
+        def reward(self, reward: float) -> None:
+            self.rewards.append(reward)
+
+    scheduler = Single()
+    talk(Environment(IdentitySerializer(), scheduler), "xxxx")
+    assert scheduler.rewards == [0, 1]
 
 
 def test_rewards_of_a_class_stop_at_their_limit() -> None:

@@ -45,7 +45,7 @@ class BaseView:
         total, pause = session.get_total_reward(), session.get_sleep()
         return [
             f"time {session.get_total_time()}   reward {total:g}   pause {pause:.3f} s",
-            f"task {self._task} ({session.get_task_count()})   last {self._result}",
+            f"task {self._task} ({sum(session.get_task_count().values())})   last {self._result}",
         ]
 
     def draw(self) -> None:
