@@ -20,6 +20,7 @@ from rich.console import Console
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import SettingsError, did_you_mean
 from interplay.env.task import InfeasibleTask
+from interplay.env.world import Start, World
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, world_sheet
@@ -46,6 +47,7 @@ from interplay.stages.run import Run, open_run, recorded_env
 from interplay.stages.serve_reward_stage import serve_reward
 from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
 from interplay.stages.training_loop import Diverged
+from interplay.studio.crowd.crowd import crowd
 from interplay.studio.web import server
 from interplay.studio.web.studio_context import ServedRun
 from interplay.tracking.dashboard import watch
@@ -264,10 +266,26 @@ def _studio(config: Config) -> int:
     if env is None:
         env = _open(config).config.env
     world = Run(root, replace(config, env=env)).make_world()
+    _draw_once(world, config)
     served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
     world.close()
     sys.stdout.flush()
     os.execv(sys.executable, server.command(served))
+
+
+def _draw_once(world: World, config: Config) -> None:
+    """Compiles what draws pictures, before processes of low priority need it."""
+    if world.spec.image is not None and world.runs_frames:
+        world.reset(Start(seed=config.run.seed), observers=())
+        world.picture(world.spec.solver, *config.studio.size)
+
+
+def _crowd(config: Config) -> int:
+    root = Path(config.run.dir) / config.run.name
+    found = crowd(Run(root, config))
+    sys.stdout.write(f"The crowd of {root} ({config.crowd.players} players, {config.crowd.raters} raters):\n")
+    sys.stdout.write(found.sentences())
+    return 1 if found.errors else 0
 
 
 def _catalog(config: Config) -> int:
@@ -326,6 +344,7 @@ VERBS: Mapping[str, Verb] = {
     "look": Verb("draw a world as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "studio": Verb("serve the pages on which people take part in a run", _studio),
+    "crowd": Verb("let synthetic people play and mark at the studio that serves the run", _crowd),
     "import": Verb("read a corpus of the voxel world: interplay import mdc|iglu FOLDER", _import, takes="corpus"),
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),
     "watch": Verb("show the progress of a run from another terminal", _watch),

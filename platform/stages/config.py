@@ -18,6 +18,7 @@ from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
+from interplay.stages.crowd_config import CrowdConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig
@@ -235,6 +236,7 @@ class Config:
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     orderings: OrderingsConfig = field(default_factory=OrderingsConfig)
     studio: StudioConfig = field(default_factory=StudioConfig)
+    crowd: CrowdConfig = field(default_factory=CrowdConfig)
 
     def __post_init__(self) -> None:
         problems = []

@@ -22,7 +22,11 @@ POLL_SECONDS = 0.1
 
 
 class LiveRefused(ValueError):
-    """The studio refused a request; the message holds its words."""
+    """The studio refused a request; the message holds its words, `status` is that of HTTP or 0."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class LiveVisitor:
@@ -44,6 +48,10 @@ class LiveVisitor:
     def get(self, path: str) -> dict[str, Any]:
         """Gets JSON. Raises LiveRefused."""
         return self._ask(Request(self.origin + path))
+
+    def fetch(self, path: str) -> bytes:
+        """Gets bytes, as of a film. Raises LiveRefused."""
+        return self._answer(Request(self.origin + path))
 
     def enter(self, code: str) -> str:
         """Uses an invitation; returns the pseudonym."""
@@ -75,14 +83,19 @@ class LiveVisitor:
         return LivePlayer(stack.enter_context(opening), stack)
 
     def _ask(self, request: Request) -> dict[str, Any]:
+        read: dict[str, Any] = json.loads(self._answer(request))
+        return read
+
+    def _answer(self, request: Request) -> bytes:
         request.add_header("Content-Type", "application/json")
         request.add_header("Origin", self.origin)
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
-                read: dict[str, Any] = json.loads(answer.read())
+                body: bytes = answer.read()
         except HTTPError as error:
-            raise LiveRefused(f"{request.full_url}: {error.code} {error.read().decode(errors='replace')}") from error
-        return read
+            words = error.read().decode(errors="replace")
+            raise LiveRefused(f"{request.full_url}: {error.code} {words}", error.code) from error
+        return body
 
 
 class LivePlayer:

@@ -8,8 +8,10 @@ import secrets
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.person import People, Person
 from interplay.studio.people.studio_database import StudioDatabase
 
@@ -84,6 +86,19 @@ class Invitations:
             "SELECT * FROM invitations WHERE used < uses AND expires > ? ORDER BY created DESC", time.time()
         )
         return [_invitation(row) for row in rows]
+
+
+def make_invitation(root: Path, roles: Collection[str], *, study: str = "", uses: int = 1, seconds: float) -> str:
+    """Makes an invitation to the studio of the run in `root`, running or not, and returns its code."""
+    folder = root / "studio"
+    folder.mkdir(parents=True, exist_ok=True)
+    database = StudioDatabase(folder / "studio.db")
+    try:
+        code = Invitations(database, People(database)).make(roles, study=study, uses=uses, seconds=seconds)
+    finally:
+        database.close()
+    AuditLog(folder / "audit.jsonl").note("invitation", "", roles=sorted(roles), study=study, uses=uses)
+    return code
 
 
 def _invitation(row: Any) -> Invitation:

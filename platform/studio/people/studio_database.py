@@ -1,7 +1,7 @@
 """The studio's own database, `studio.db`: people, how they came in, what they agreed to, and what they were given.
 
-Episodes and marks are not in it: they go into the run's store, as those of scripts do. Only the web process opens the
-file; its threads share one connection.
+Episodes and marks are not in it: they go into the run's store, as those of scripts do. The threads of the web process
+share one connection; the verbs that invite, export and make a crowd open the file as well.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ import uvicorn
 from interplay.core.settings_validation import build_config
 from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
+from interplay.studio.web.studio_address import write_address
 from interplay.studio.web.studio_context import ServedRun, StudioContext
 
 
@@ -59,6 +60,7 @@ def serve(served: ServedRun) -> None:
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=2,
         )
+        write_address(served.folder, _origin(config, port))
         sys.stdout.write(_welcome(studio, port))
         sys.stdout.flush()
         uvicorn.Server(settings).run(sockets=[listener])
@@ -81,10 +83,14 @@ def _listening(config: StudioConfig) -> socket.socket:
     return listener
 
 
+def _origin(config: StudioConfig, port: int) -> str:
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    return config.origins[0] if config.origins else f"{config.scheme}://{host}:{port}"
+
+
 def _welcome(studio: StudioContext, port: int) -> str:
     config = studio.served.config
-    host = f"[{config.host}]" if ":" in config.host else config.host
-    origin = config.origins[0] if config.origins else f"{config.scheme}://{host}:{port}"
+    origin = _origin(config, port)
     reach = "from this machine only" if is_loopback(config.host) and not config.behind_proxy else "from other machines"
     return (
         f"The studio of {studio.served.root} ({reach}; Ctrl-C ends it).\n"

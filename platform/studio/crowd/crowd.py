@@ -1,0 +1,110 @@
+"""A crowd: synthetic people that enter by an invitation, each in a thread of its own, until time is up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from http.client import HTTPException
+
+from interplay.runtime.interruption import StopRequest
+from interplay.stages.crowd_config import CrowdConfig
+from interplay.stages.run import Run
+from interplay.studio.crowd.crowd_player import CrowdPlayer, PlayerSettings
+from interplay.studio.crowd.crowd_rater import CrowdRater, RaterSettings
+from interplay.studio.crowd.crowd_report import CrowdReport
+from interplay.studio.crowd.crowd_truth import CrowdTruth
+from interplay.studio.crowd.player_minds import SharedRequests
+from interplay.studio.live.live_client import LiveRefused, LiveVisitor
+from interplay.studio.people.invitation import make_invitation
+from interplay.studio.web.studio_address import studio_address
+
+CODE_SECONDS = 3600.0
+ENTRANCE_SECONDS = 2.0  # before another try where too many enter at once
+JOIN_SECONDS = 30.0  # for people to stop
+POLL_SECONDS = 0.1
+TASKS = 100  # of a synthetic setter, which asks until the time of the session is over
+TOO_MANY = 429
+
+
+class Crowd:
+    """Synthetic people at the studio of a run on this machine.
+
+    Raises (from `run`):
+        ValueError: no studio serves the run.
+        OSError: it does not answer.
+    """
+
+    def __init__(self, run: Run, config: CrowdConfig) -> None:
+        self._run, self._config = run, config
+        self._origin = config.studio or studio_address(run.root)
+        self._stop = threading.Event()
+        self.report = CrowdReport()
+
+    def run(self, stopped: Callable[[], bool] = lambda: False) -> CrowdReport:
+        """Admits everyone, and returns what they did after `seconds`, or once `stopped` says so."""
+        began = time.monotonic()
+        people: list[CrowdPlayer | CrowdRater] = [*self._players(stopped), *self._raters(stopped)]
+        threads = [threading.Thread(target=self._guarded, args=(each.run,), daemon=True) for each in people]
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + self._config.seconds
+        while time.monotonic() < until and not stopped() and any(thread.is_alive() for thread in threads):
+            self._stop.wait(POLL_SECONDS)
+        self._stop.set()
+        for thread in threads:
+            thread.join(JOIN_SECONDS)
+        self.report.count("people", len(people))
+        self.report.count("seconds", round(time.monotonic() - began))
+        return self.report
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (LiveRefused, OSError, HTTPException, ValueError) as error:
+            self.report.error(error)
+
+    def _players(self, stopped: Callable[[], bool]) -> list[CrowdPlayer]:
+        config = self._run.config
+        shared = PlayerSettings(
+            replace(config.collect.setter, tasks=TASKS), config.solver, self._run.seed,
+            CrowdTruth(self._run.root), SharedRequests(), self.report, self._stop,
+        )  # fmt: skip
+        visitors = self._entered("play", self._config.players, stopped)
+        return [CrowdPlayer(visitor, shared, number) for number, visitor in enumerate(visitors)]
+
+    def _raters(self, stopped: Callable[[], bool]) -> list[CrowdRater]:
+        config = self._config
+        shared = RaterSettings(
+            config.study, self._run.config.mark.rater, self._run.seed, config.speed, config.films,
+            CrowdTruth(self._run.root), self.report, self._stop,
+        )  # fmt: skip
+        visitors = self._entered("mark", config.raters, stopped)
+        return [CrowdRater(visitor, shared, number) for number, visitor in enumerate(visitors)]
+
+    def _entered(self, role: str, count: int, stopped: Callable[[], bool]) -> list[LiveVisitor]:
+        """People that came in by an invitation."""
+        if not count:
+            return []
+        code = make_invitation(self._run.root, [role], uses=count, seconds=CODE_SECONDS)
+        visitors = [LiveVisitor(self._origin) for _ in range(count)]
+        entered = []
+        for visitor in visitors:
+            while not stopped():
+                try:
+                    visitor.enter(code)
+                except LiveRefused as refused:
+                    if refused.status != TOO_MANY:
+                        raise
+                    self._stop.wait(ENTRANCE_SECONDS)
+                    continue
+                entered.append(visitor)
+                break
+        return entered
+
+
+def crowd(run: Run) -> CrowdReport:
+    """Runs the crowd of the settings; Ctrl-C ends it like the end of its time."""
+    with StopRequest() as stop:
+        return Crowd(run, run.config.crowd).run(lambda: stop.requested)

@@ -1,0 +1,174 @@
+"""A synthetic player: waits in the lobby, takes its seat, and plays by the scripted setter or solver."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+
+import numpy as np
+from websockets.exceptions import WebSocketException
+
+from interplay.players.setter import SetterConfig
+from interplay.players.solver import SolverConfig
+from interplay.runtime.seeding import numpy_generator
+from interplay.studio.crowd.crowd_report import CrowdReport
+from interplay.studio.crowd.crowd_truth import CrowdTruth
+from interplay.studio.crowd.player_minds import SetterMind, SharedRequests, SolverMind, Turn
+from interplay.studio.crowd.row_inputs import RowInputs
+from interplay.studio.crowd.session_mirror import SessionMirror
+from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
+from interplay.studio.live.session_journal import SUFFIX
+from interplay.studio.live.session_settings import SETTER
+
+FAILURES = (LiveRefused, OSError, HTTPException, WebSocketException)  # of a studio that is restarted, or refuses
+LOBBY_SECONDS = 0.25  # between two signs of life
+SILENCE_SECONDS = 0.5  # after which a player without news gives a sign of life
+RETRY_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class PlayerSettings:
+    """What the players of a crowd share."""
+
+    setter: SetterConfig
+    solver: SolverConfig
+    seed: int
+    truth: CrowdTruth
+    requests: SharedRequests
+    report: CrowdReport
+    stop: threading.Event
+
+
+class CrowdPlayer:
+    """One synthetic player with a login. `run` returns once `settings.stop` is set."""
+
+    def __init__(self, visitor: LiveVisitor, settings: PlayerSettings, number: int) -> None:
+        self._visitor, self._settings, self._number = visitor, settings, number
+        self._seats: dict[str, Seat] = {}  # of sessions under way, kept over reconnections
+
+    def run(self) -> None:
+        """Plays one episode after another, also after a restart of the studio."""
+        stop = self._settings.stop
+        while not stop.is_set():
+            try:
+                self._play_one()
+            except FAILURES as error:
+                self._settings.report.error(error)
+                stop.wait(RETRY_SECONDS)
+
+    def _play_one(self) -> None:
+        found = self._wait_in_lobby()
+        if found is None:
+            return
+        name, role = found
+        socket = self._visitor.sit(name, role)
+        try:
+            hello = socket.until("hello")
+            if name not in self._seats:
+                self._seats = {name: Seat(self._settings, name, role, hello, self._number)}
+            self._seats[name].play(socket)
+        finally:
+            socket.close()
+
+    def _wait_in_lobby(self) -> tuple[str, str] | None:
+        stop, visitor = self._settings.stop, self._visitor
+        about = visitor.get("/api/live")
+        if not about["agreed"]:
+            visitor.post("/api/live/consent", {"version": about["version"]})
+        while not stop.is_set():
+            state = visitor.post("/api/live/join", {"ready": True})
+            if state["state"] == "session":
+                return str(state["session"]), str(state["seat"])
+            stop.wait(LOBBY_SECONDS)
+        visitor.post("/api/live/quit")
+        return None
+
+
+class Seat:
+    """A synthetic player in one session."""
+
+    def __init__(self, settings: PlayerSettings, name: str, role: str, hello: dict[str, Any], number: int) -> None:
+        self._settings, self._role = settings, role
+        self._frames = hello["frames"]
+        self._mirror = SessionMirror(settings.truth.root / "studio" / "journals" / f"{name}{SUFFIX}")
+        self._spec = self._mirror.world.spec
+        self._hands = RowInputs(hello["controls"], self._spec)
+        rng = numpy_generator(settings.seed, "crowd", role, self._mirror.seed)
+        self._mind = (
+            SetterMind(settings.setter, rng, settings.truth, settings.requests, name)
+            if role == SETTER
+            else SolverMind(settings.solver, rng, settings.requests, name)
+        )
+        self._turn = Turn(self._spec.rest())
+        self._turns = 0  # steps for which a turn was taken
+        self._next = 0  # frame of the next input
+        self._sent: deque[tuple[int, float]] = deque()  # inputs that no picture shows yet
+
+    def play(self, socket: LivePlayer) -> None:
+        """Plays until the session or the socket ends. Raises one of `FAILURES` where the socket breaks off."""
+        self._sent.clear()
+        self._hands.load(self._mirror.inputs.get(self._role, {}))
+        shown, playing = -1, False  # frame of the last picture that was answered
+        while True:
+            message = socket.receive(SILENCE_SECONDS)
+            if message is None:
+                if socket.socket.close_code is not None:
+                    raise LiveRefused(f"the socket of the {self._role} ended: {socket.socket.close_reason}")
+                socket.send("release")  # nothing is held: a sign of life
+            elif message["kind"] == "end":
+                self._over()
+                return
+            elif message["kind"] == "state":
+                playing = message["state"] == "playing"
+                self._next = min(self._next, socket.frame)  # after a kill the session continues earlier
+                shown = -1
+            if self._settings.stop.is_set():
+                socket.send("leave")
+                socket.until("end", seconds=10.0)
+                self._over()
+                return
+            if message is not None and message["kind"] == "picture":
+                self._note_picture(socket)
+            if playing and socket.pictures and socket.frame != shown and socket.frame < self._frames:
+                shown = socket.frame
+                self._answer(socket)
+
+    def _note_picture(self, socket: LivePlayer) -> None:
+        report, now = self._settings.report, time.monotonic()
+        report.count("pictures")
+        while self._sent and self._sent[0][0] <= socket.applied:
+            report.time("input to picture", now - self._sent.popleft()[1])
+
+    def _answer(self, socket: LivePlayer) -> None:
+        """Sends the input that follows a picture."""
+        frames, frame = self._spec.frames_per_step, socket.frame
+        if frame // frames >= self._turns:
+            self._take_turn(socket, frame // frames)
+        first = max(self._next, frame - frames + 1)
+        rows = np.stack([self._turn.movement[each % frames] for each in range(min(first, frame), frame + 1)])
+        self._next = frame + 1
+        held, right, up = self._hands.encode(rows)
+        socket.move(held, right, up)
+        self._sent.append((socket.seq, time.monotonic()))
+
+    def _take_turn(self, socket: LivePlayer, step: int) -> None:
+        frames = self._spec.frames_per_step
+        for followed, said in self._mirror.follow():
+            self._mind.hear(self._mirror.episode, followed * frames, said)
+        self._turns = step + 1
+        self._turn = self._mind.turn(self._mirror.world, self._mirror.episode, self._mirror.steps * frames)
+        if self._turn.verdict is not None:
+            socket.send("verdict", verdict=self._turn.verdict)
+            self._settings.report.count("verdicts")
+        if self._turn.text is not None:
+            socket.send("say", text=self._turn.text)
+            self._settings.report.count("utterances")
+
+    def _over(self) -> None:
+        self._mirror.follow()
+        self._mirror.close()
+        self._settings.report.count("episodes ended", 1 if self._role != SETTER else 0)

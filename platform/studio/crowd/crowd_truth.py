@@ -1,0 +1,76 @@
+"""What synthetic raters know in addition to the pages: the episode of an item, and the tasks that were asked.
+
+People at the studio see an item without its origin. A synthetic rater needs the true progress, so it looks up the
+episode of an item in the files of the run. Requests of synthetic setters are utterances of people to the studio, which
+records no task for them; the crowd notes their tasks in `studio/crowd.jsonl`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from interplay.core.files import JsonLines
+from interplay.episodes.episode import Episode, EpisodeMeta
+from interplay.episodes.store import EpisodeStore
+
+ASKED, ENDED = "asked", "ended"
+
+
+@dataclass(frozen=True)
+class ItemTruth:
+    """The episode of an item with the tasks that were asked in it, and whether the item shows another request."""
+
+    episode: Episode
+    swapped: bool
+
+
+class CrowdTruth:
+    """The run's files as synthetic people read them. `root` is the run's folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._tasks = JsonLines(root / "studio" / "crowd.jsonl", key="time")
+
+    @property
+    def root(self) -> Path:
+        """The run's folder."""
+        return self._root
+
+    def asked(self, episode: str, frame: int, task: Mapping[str, Any]) -> None:
+        """Notes that a synthetic setter asked for a task in the step that starts at `frame`."""
+        with self._lock:
+            self._tasks.append({"time": time.time(), "episode": episode, "frame": frame, ASKED: dict(task)})
+
+    def ended(self, episode: str, frame: int, how: str) -> None:
+        """Notes how the setter ended the last task that it had asked for."""
+        with self._lock:
+            self._tasks.append({"time": time.time(), "episode": episode, "frame": frame, ENDED: how})
+
+    def of_item(self, item: str) -> ItemTruth:
+        """The truth about an item. Raises KeyError if the studio has no such item, or the store no such episode."""
+        source = f"file:{self._root / 'studio' / 'studio.db'}?mode=ro"
+        with closing(sqlite3.connect(source, uri=True)) as database:
+            row = database.execute("SELECT episode, kind FROM assignments WHERE id = ?", (item,)).fetchone()
+        if row is None:
+            raise KeyError(item)
+        with EpisodeStore(self._root / "store") as store:
+            episode = store.read(row[0])
+        return ItemTruth(replace(episode, meta=self._with_tasks(episode.meta)), row[1] == "swapped")
+
+    def _with_tasks(self, meta: EpisodeMeta) -> EpisodeMeta:
+        """The metadata with the noted tasks; those that were recorded come first."""
+        if meta.tasks:
+            return meta
+        with self._lock:
+            rows = [row for row in self._tasks.read() if row["episode"] == meta.id and row["frame"] < meta.frames]
+        tasks = tuple((row["frame"], row[ASKED]) for row in rows if ASKED in row)
+        endings = tuple((row["frame"], row[ENDED]) for row in rows if ENDED in row)
+        return replace(meta, tasks=tasks, endings=endings)
