@@ -51,6 +51,9 @@ class ProbesConfig:
     counterfactuals: int | None = None  # probes of each kind also played under other words; None: all, 0: none
     # Further agents of the report, by name: a stage of the run, or the path of a checkpoint, also of another run.
     agents: Mapping[str, str] = field(default_factory=dict)
+    # Processes that play; 0: this one. From 1 on, the results are the same for any number, and drawn with other random
+    # numbers than with 0, where one stream goes through all probes of an agent.
+    workers: int = 0
 
     def __post_init__(self) -> None:
         for name in ("episodes", "steps", "lanes", "chance_draws"):
@@ -67,6 +70,8 @@ class ProbesConfig:
                 f"evaluate.agents names {', '.join(map(repr, wrong_names))}; a name is made of letters, digits, _ and "
                 f"-, and is none of {', '.join(RESERVED_NAMES)}"
             )
+        if self.workers < 0:
+            raise ValueError(f"evaluate.workers is at least 0, got {self.workers}")
         if self.seed < 0:
             raise ValueError(f"evaluate.seed is at least 0, got {self.seed}")
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from interplay.actors.seats import AgentSeat, ScriptedSeat, SolverSeat
 from interplay.agent.agent_runner import AgentRunner
 from interplay.agent.policy import LocalPolicy
-from interplay.env.world import World
+from interplay.env.world import Start, World
 from interplay.evaluation.chance import measure_chance
 from interplay.evaluation.probe_player import Film, ProbePlayer
 from interplay.evaluation.probes import Probe, ProbeResult, ProbesConfig, draw_counterfactuals, draw_probes
+from interplay.evaluation.report_data import ChanceLevel
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
@@ -28,6 +30,7 @@ from interplay.stages.probe_files import (
     write_films,
     write_results,
 )
+from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
 from interplay.stages.shared_parts import checkpoint_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
@@ -70,9 +73,9 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.evaluate, run.stage(STAGE)
     checkpoints = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
     default = ProbesConfig()
-    fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE})
+    fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE}, workers=min(config.workers, 1))
     clock = folder.begin({"evaluate": fixed, "seed": run.seed})
-    worlds = [run.make_world() for _ in range(config.lanes)]
+    worlds = [run.make_world() for _ in range(1 if config.workers else config.lanes)]
     probes = draw_probes(worlds[0], config)
     counterfactuals = draw_counterfactuals(worlds[0], probes, config)
     for stage in agents.values():
@@ -84,9 +87,9 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             others = [each for each in counterfactuals if name != EXPERT or _is_possible(each)]
             if has_results(folder, name, checkpoint, probes, others):
                 continue
-            player = ProbePlayer(worlds=worlds, seat=_seat(run, name, worlds, config))
-            results, films = _play(player, probes, name, stop)
-            under_other_words = _play(player, others, f"{name}, other words", stop)[0] if others else []
+            play = _by_workers(run, name, stop) if config.workers else _here(run, name, worlds, stop)
+            results, films = _play(play, probes, name)
+            under_other_words = _play(play, others, f"{name}, other words")[0] if others else []
             if stop.requested:
                 raise Interrupted(f"stopped while {name} played; the same command plays its probes again")
             clock.claim()
@@ -95,7 +98,7 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
                 folder, name, checkpoint, results, under_other_words
             )  # last: from now on it counts as finished
         if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
-            _measure_chance(folder, worlds, probes, config, stop)
+            _measure_chance(run, folder, worlds, probes, stop)
     rates = {name: _share(read_results(folder, name)) for name in players}
     clock.finish(episodes=len(probes) * len(players), **{f"success_{name}": rate for name, rate in rates.items()})
 
@@ -113,13 +116,21 @@ def stages_of(run: Run) -> dict[str, str]:
     return found | dict(run.config.evaluate.agents)
 
 
-def _seat(run: Run, name: str, worlds: Sequence[World], config: ProbesConfig) -> SolverSeat:
+def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:
+    """A function that makes the player's seat; its arguments are further names of the random stream."""
+    config = run.config.evaluate
     if name == EXPERT:
-        return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(config.seed, STAGE, name))
+        return lambda *names: ScriptedSeat(
+            SolverConfig(skill=1.0), config.lanes, numpy_generator(config.seed, STAGE, name, *names)
+        )
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(config.seed, STAGE, name, run.seed), config.greedy)
-    return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
+
+    def make(*names: str | int) -> SolverSeat:
+        policy = LocalPolicy(agent, torch_generator(config.seed, STAGE, name, run.seed, *names), config.greedy)
+        return AgentSeat(AgentRunner(policy, vocabulary, config.lanes), str(path))
+
+    return make
 
 
 def _is_possible(probe: Probe) -> bool:
@@ -127,17 +138,54 @@ def _is_possible(probe: Probe) -> bool:
     return probe.other_words is None or probe.other_words.possible_here
 
 
-def _play(
-    player: ProbePlayer, probes: Sequence[Probe], name: str, stop: StopRequest
-) -> tuple[list[ProbeResult], list[Film]]:
+Played = tuple[ProbeResult, Film | None]
+Play = Callable[[Sequence[Probe]], Iterable[Played]]
+
+
+def _here(run: Run, name: str, worlds: Sequence[World], stop: StopRequest) -> Play:
+    """Plays probes in this process, with one stream of random numbers for all."""
+    player = ProbePlayer(worlds=worlds, seat=_seats(run, name)())
+    return lambda probes: player.play(probes, filmed=_is_filmed, stopped=lambda: stop.requested)
+
+
+def _by_workers(run: Run, name: str, stop: StopRequest) -> Play:
+    """Plays probes in processes, as many side by side as there are lanes, with a stream of random numbers for each
+    such group. The groups do not depend on the number of processes."""
+    config = run.config.evaluate
+
+    def play(probes: Sequence[Probe]) -> Iterator[Played]:
+        units = [(at, probes[at : at + config.lanes]) for at in range(0, len(probes), config.lanes)]
+        make = partial(_group_player, replace(run, context=None), name)
+        for group in map_in_processes(
+            make, units, workers=config.workers, stopped=lambda: stop.requested, overdue=lambda: stop.requested
+        ):
+            yield from group
+
+    return play
+
+
+def _group_player(
+    run: Run, name: str, stopped: Callable[[], bool]
+) -> Callable[[tuple[int, Sequence[Probe]]], list[Played]]:
+    worlds, seats = [run.make_world() for _ in range(run.config.evaluate.lanes)], _seats(run, name)
+
+    def play(unit: tuple[int, Sequence[Probe]]) -> list[Played]:
+        at, probes = unit
+        words = "own" if probes[0].other_words is None else "other"
+        return list(ProbePlayer(worlds=worlds, seat=seats(words, at)).play(probes, _is_filmed, stopped))
+
+    return play
+
+
+def _is_filmed(probe: Probe) -> bool:
+    return probe.other_words is None and probe.index < FILMED_PROBES_PER_KIND
+
+
+def _play(play: Play, probes: Sequence[Probe], name: str) -> tuple[list[ProbeResult], list[Film]]:
     progress = Progress(len(probes), "episodes", {"success": "success"}, title=f"evaluate {name}")
     results: list[ProbeResult] = []
     films: list[Film] = []
-    for result, film in player.play(
-        probes,
-        filmed=lambda probe: probe.other_words is None and probe.index < FILMED_PROBES_PER_KIND,
-        stopped=lambda: stop.requested,
-    ):
+    for result, film in play(probes):
         results.append(result)
         if film is not None:
             films.append(film)
@@ -147,18 +195,43 @@ def _play(
 
 
 def _measure_chance(
-    folder: StageFolder, worlds: Sequence[World], probes: Sequence[Probe], config: ProbesConfig, stop: StopRequest
+    run: Run, folder: StageFolder, worlds: Sequence[World], probes: Sequence[Probe], stop: StopRequest
 ) -> None:
-    chance = measure_chance(
-        worlds,
-        probes,
-        numpy_generator(config.seed, STAGE, "chance"),
-        draws=config.chance_draws,
-        stopped=lambda: stop.requested,
-    )
+    if run.config.evaluate.workers:
+        chance = _chance_by_workers(run, probes, lambda: stop.requested)
+    else:
+        chance = _chance(run, worlds, probes, lambda: stop.requested)
     if stop.requested:
         raise Interrupted("stopped while chance was measured; the same command measures it again")
     write_chance(folder, chance)
+
+
+def _chance_by_workers(run: Run, probes: Sequence[Probe], stopped: Callable[[], bool]) -> dict[str, ChanceLevel]:
+    """As `_chance`, one kind of probe after another in each process, with a stream of random numbers for each kind."""
+    kinds = [[each for each in probes if each.kind == kind] for kind in dict.fromkeys(each.kind for each in probes)]
+    make, levels = partial(_chance_of_kind, replace(run, context=None)), dict[str, ChanceLevel]()
+    for level in map_in_processes(make, kinds, workers=run.config.evaluate.workers, stopped=stopped, overdue=stopped):
+        levels |= level
+    return levels
+
+
+def _chance_of_kind(run: Run, stopped: Callable[[], bool]) -> Callable[[Sequence[Probe]], dict[str, ChanceLevel]]:
+    worlds = [run.make_world() for _ in range(run.config.evaluate.lanes)]
+
+    def measure(probes: Sequence[Probe]) -> dict[str, ChanceLevel]:
+        worlds[0].reset(Start(seed=probes[0].seed), observers=())  # some worlds know their tasks only then
+        return _chance(run, worlds, probes, stopped, probes[0].kind)
+
+    return measure
+
+
+def _chance(
+    run: Run, worlds: Sequence[World], probes: Sequence[Probe], stopped: Callable[[], bool], *names: str
+) -> dict[str, ChanceLevel]:
+    """The chance level of each kind; `names` are further names of the random stream."""
+    config = run.config.evaluate
+    rng = numpy_generator(config.seed, STAGE, "chance", *names)
+    return measure_chance(worlds, probes, rng, draws=config.chance_draws, stopped=stopped)
 
 
 def _share(results: Sequence[ProbeResult]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,24 @@ def test_probes_are_played_again_where_success_has_to_last_longer(evaluated: Pat
     assert content(root, "chance.json")["go"]["hold"] == 1
     interplay("evaluate", tiny(root, *PROBES, "evaluate.hold_steps=1"))
     assert len(content(root, "bc.json")["counterfactuals"]) == 6
+
+
+def test_workers_find_the_same_results_whatever_their_number(
+    evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fresh = copied(evaluated, tmp_path)
+    shutil.rmtree(fresh / "run" / "evaluate")
+    one, three = (copied(fresh, tmp_path / name) for name in ("one", "three"))
+    for root, workers in ((one, 1), (three, 3)):
+        interplay("evaluate", tiny(root, *PROBES, "evaluate.lanes=2", f"evaluate.workers={workers}"))
+    for name in ("bc.json", "expert.json", "chance.json"):
+        assert content(three, name) == content(one, name)
+    assert (three / "run/evaluate/bc.npz").read_bytes() == (one / "run/evaluate/bc.npz").read_bytes()
+    assert [row["seed"] for row in content(one, "bc.json")["results"]] == [
+        row["seed"] for row in content(evaluated, "bc.json")["results"]
+    ]
+    in_process = tiny(three, *PROBES, "evaluate.lanes=2", "evaluate.workers=0")  # would draw other random numbers
+    assert "workers" in refused("evaluate", in_process, capsys)
 
 
 def test_results_of_an_older_version_are_reported_as_they_are(evaluated: Path, tmp_path: Path) -> None:
