@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array, Image
 
+Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
 ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
 
 
@@ -264,6 +266,7 @@ class ReportData:
     reward_source: str = LEARNED  # what gave the returns of `reward_points`
     kinds: Sequence[KindTraining] = ()
     probes: ProbeResults | None = None
+    measures: Mapping[str, Measures] = field(default_factory=dict)  # printed agent -> what its tasks measure
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     scenarios: ScenarioResults | None = None
     reward_model: RewardModelResults | None = None

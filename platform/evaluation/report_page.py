@@ -19,6 +19,7 @@ from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import SvgFigure
 from interplay.evaluation.headlines import headlines, percent, span, times
 from interplay.evaluation.listening_tables import answer_rows, listening_rows
+from interplay.evaluation.measure_table import measure_table
 from interplay.evaluation.report_data import (
     ChanceLevel,
     KindTraining,
@@ -44,6 +45,7 @@ def render_page(data: ReportData) -> str:
         headlines=headlines(data),
         orderings=[(found.claim, VERDICTS[found.verdict], found.seen) for found in orderings.orderings(data)],
         probes=_probes(probes) if probes is not None and probes.tasks else None,
+        measures=measure_table(data.measures) if data.measures else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
         scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
         reward_curve=_reward_curve(data),

@@ -104,6 +104,7 @@ def report(run: Run) -> Path:
         reward_source=REWARD_SOURCES[run.config.reinforce.reward],
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
+        measures={AGENT_LABELS[name]: measures for name, measures in _measures(run).items()},
         rounds=_rounds(run, spec),
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],

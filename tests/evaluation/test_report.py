@@ -15,6 +15,7 @@ from interplay.evaluation import findings, orderings
 from interplay.evaluation.filmstrip import evenly_spaced_rows, make_filmstrip
 from interplay.evaluation.findings import heldout_change
 from interplay.evaluation.headlines import headlines
+from interplay.evaluation.measure_table import measure_table
 from interplay.evaluation.metric_curves import read_curves, smoothed, tasks_by_kind
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
@@ -92,6 +93,7 @@ def material() -> ReportData:
         ],
         kinds=[KindTraining("count", 1234, (0.25, 0.5), (1.0, 0.75), (-0.1, math.nan))],
         probes=probes(0.4, 0.8),
+        measures={"BC": {"row": {"f1": {"end": 0.25, "best": 0.5}}}},
         scenarios=ScenarioResults(
             {agent: {"go-0": np.array([2.0, np.nan]), "lift-0": np.array([3.0, 4.0])} for agent in ("BC", "BC+RL")},
             kinds={"go-0": "go", "lift-0": "lift"},
@@ -195,6 +197,18 @@ def test_every_section_of_an_empty_report_says_so() -> None:
 def test_a_full_report_has_every_section(whole: str) -> None:
     assert "Not run." not in whole
     assert "not run" not in whole
+
+
+def test_what_tasks_measure_has_a_row_per_kind_and_measure_and_a_cell_per_agent() -> None:
+    row = {"f1": {"end": 0.25, "best": 0.5}, "reward": {"end": -1.0, "best": 2.0}}
+    table = measure_table({"BC": {"row": row}, "BC+RL": {"row": row, "tower": {"f1": {"end": 1.0, "best": 1.0}}}})
+    assert table.head == ("task", "measure", "BC", "BC+RL")
+    assert table.rows == [
+        ("Row", "f1", "0.25 (0.50)", "0.25 (0.50)"),
+        ("Row", "reward", "-1.00 (2.00)", "-1.00 (2.00)"),
+        ("Tower", "f1", "not run", "1.00 (1.00)"),
+    ]
+    assert "What the tasks measure" not in render_page(ReportData())
 
 
 @pytest.mark.parametrize(

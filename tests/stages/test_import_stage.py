@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from env.voxel.corpus_files import iglu_copy, mdc_copy
+from tiny_runs import interplay, opened, tiny
 
 from interplay.env.voxel.tasksets import CorpusTasks
 from interplay.episodes.encoding import iter_readable
+from interplay.launch.cli import main
 from interplay.launch.compose import compose
 from interplay.stages.import_stage import import_corpus
 from interplay.stages.run import Run, open_run
@@ -60,6 +64,28 @@ def test_tasks_alone_can_be_imported(tmp_path: Path) -> None:
     assert "0 episodes written" in told
     assert "1 left out: single turns without a target" in told
     assert len(CorpusTasks(run.root / "corpus" / "iglu.npz")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("corpus", "copy"), [("mdc", mdc_copy), ("iglu", iglu_copy)])
+def test_an_agent_is_cloned_from_imported_sessions(tmp_path: Path, corpus: str, copy: Callable[[Path], Path]) -> None:
+    """From the command line: import, clone, evaluate, report."""
+    source = copy(tmp_path / corpus)
+    splits = source / "data" / "logs" / "splits.json"
+    if splits.exists():  # its one session is to be trained on
+        splits.write_text('{"train": ["C8"]}')
+    world = ("env=voxel", "env.control=fly", "env.image=[16,24]")
+    assert main(["import", corpus, str(source), *tiny(tmp_path, house=world)]) == 0
+    interplay("clone", tiny(tmp_path, house=world))
+    interplay("evaluate", tiny(tmp_path, "evaluate.kinds=[row]", house=world))
+    interplay("report", tiny(tmp_path, "evaluate.kinds=[row]", house=world))
+    cloned = opened(tiny(tmp_path, house=world)).stage("clone").record()
+    assert cloned["episodes"] >= 1
+    assert cloned["vocabulary"] > 5
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "What the tasks measure" in page
+    measured = json.loads((tmp_path / "run" / "summary.json").read_text())["measures"]["bc"]["row"]
+    assert set(measured) == {"f1", "precision", "recall", "reward", "complete"}
 
 
 def test_another_world_is_refused(tmp_path: Path) -> None:

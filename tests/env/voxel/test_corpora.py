@@ -37,6 +37,20 @@ def test_a_session_of_the_minecraft_dialogues(tmp_path: Path) -> None:
     assert counts == {"sessions": 1, "utterances": 3, "additions": 3, "removals": 1, "runs of changes": 2}
 
 
+@pytest.mark.parametrize(
+    "text", ['<DrawBlock type="cwcmod', '<DrawBlock type="cwcmod:cwc_pink_rn" x="95" y="1" z="95"/>']
+)
+def test_a_damaged_gold_structure_is_left_out_and_its_sessions_are_read(tmp_path: Path, text: str) -> None:
+    folder = mdc_copy(tmp_path)
+    (folder / "data" / "gold-configurations" / "C8.xml").write_text(text)
+    corpus = read_minecraft_dialogues(folder)
+    (session,) = corpus.sessions
+    assert (session.gold, session.complete) == (None, False)
+    (reason,) = [reason for reason in corpus.left_out if reason.startswith("damaged gold structures")]
+    assert "C8.xml" in reason
+    assert corpus.left_out[reason] == 1
+
+
 def test_a_run_of_changes_is_a_task(tmp_path: Path) -> None:
     first, second = read_minecraft_dialogues(mdc_copy(tmp_path)).sessions[0].tasks()
     assert first["instruction"] == "<Architect> a red block"

@@ -33,7 +33,8 @@ _NAME = re.compile(r"B\d+-A\d+-(C\d+)-\d+")
 def read_minecraft_dialogues(path: Path) -> ReadCorpus:
     """Reads all sessions of a local copy.
 
-    A session whose file is damaged is left out and counted.
+    A session whose file is damaged is left out and counted; so is a damaged gold structure, whose sessions are read
+    without one.
 
     Raises:
         ValueError: no copy of the corpus at `path`, or its splits are malformed.
@@ -45,11 +46,13 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
             "github.com/prashant-jayan21/minecraft-dialogue-models and type: interplay import mdc FOLDER"
         )
     splits, corpus = _splits(path / LOGS / "splits.json"), ReadCorpus()
+    golds: dict[str, Grid | None] = {}
     for file in files:
         name = _NAME.fullmatch(file.parent.name)
         structure = name[1] if name else "unknown"
-        gold_file = path / FOLDER / f"{structure}.xml"
-        gold = read_structure(gold_file) if gold_file.exists() else None
+        if structure not in golds:
+            golds[structure] = _gold(path / FOLDER / f"{structure}.xml", corpus.left_out)
+        gold = golds[structure]
         try:
             states = json.loads(file.read_text())["WorldStates"]
             events, grid = _events(states, corpus.left_out)
@@ -61,6 +64,17 @@ def read_minecraft_dialogues(path: Path) -> ReadCorpus:
         split = splits.get(structure, "train")
         corpus.sessions.append(BuildSession(source, structure, split, empty_grid(), events, gold, complete))
     return corpus
+
+
+def _gold(file: Path, left_out: Counter[str]) -> Grid | None:
+    """The gold structure of a file; None without one. A damaged file is left out and counted."""
+    if not file.exists():
+        return None
+    try:
+        return read_structure(file)
+    except ValueError as error:
+        left_out[f"damaged gold structures ({error})"] += 1
+        return None
 
 
 def _splits(file: Path) -> Mapping[str, str]:
