@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow renderer lint types docs bench typing clean
+.PHONY: help setup demo studio-demo test test-slow renderer lint types docs bench typing clean
 
 help: ## what can be typed here
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -36,6 +36,10 @@ $(STAMP): | .venv/bin/python
 
 demo: setup ## the whole pipeline, small: record, clone, mark, reward, reinforce, evaluate
 	$(BIN)/interplay demo
+
+studio-demo: setup renderer ## people's pages on a small run, with synthetic people at work; prints an address to join
+	$(BIN)/interplay studio-demo run.name=studio-demo collect.episodes=12 collect.heldout=2 collect.setter.sample_by=cues \
+		studio.live.seconds=120 crowd.players=3 crowd.raters=2 crowd.seconds=36000 tracking.wandb=disabled
 
 # Three processes for two cores: one of them mostly waits for Ray.
 test: setup renderer ## the tests, on both cores (minutes); leaves out those marked slow

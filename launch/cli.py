@@ -29,6 +29,7 @@ from interplay.launch.memory_need import refuse_too_large
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, complete_round, stages_of_round
 from interplay.launch.safe_stdio import outlive_readers
+from interplay.launch.studio_demo import studio_demo
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
 from interplay.learner.checkpoint import CheckpointError
@@ -261,6 +262,23 @@ def _serve_reward(config: Config) -> int:
 
 
 def _studio(config: Config) -> int:
+    served = _served(config)
+    sys.stdout.flush()
+    os.execv(sys.executable, server.command(served))
+
+
+def _studio_demo(config: Config) -> int:
+    def say(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    run = _open(config)
+    say(studio_demo(run, _served(config), say))
+    return 0
+
+
+def _served(config: Config) -> ServedRun:
+    """The run as its studio serves it."""
     root = Path(config.run.dir) / config.run.name
     env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
     if env is None:
@@ -269,8 +287,7 @@ def _studio(config: Config) -> int:
     _draw_once(world, config)
     served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
     world.close()
-    sys.stdout.flush()
-    os.execv(sys.executable, server.command(served))
+    return served
 
 
 def _draw_once(world: World, config: Config) -> None:
@@ -344,6 +361,7 @@ VERBS: Mapping[str, Verb] = {
     "look": Verb("draw a world as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "studio": Verb("serve the pages on which people take part in a run", _studio),
+    "studio-demo": Verb("serve a small recorded run with synthetic people at work, for a person to join", _studio_demo),
     "crowd": Verb("let synthetic people play and mark at the studio that serves the run", _crowd),
     "import": Verb("read a corpus of the voxel world: interplay import mdc|iglu FOLDER", _import, takes="corpus"),
     "serve-reward": Verb("score unrolls of other programs with the reward model over HTTP", _serve_reward),

@@ -18,6 +18,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -262,13 +263,18 @@ class EpisodeStore:
         self._catalog.undo_mark(mark)
 
     def erase_marks(self, rater: str) -> list[str]:
-        """Deletes every mark of a rater for good, from the catalog and its journal.
+        """Deletes every mark and rating of a rater for good, from the catalog and its journal.
 
-        Returns the names of the snapshots that still hold some: snapshots never change.
+        Returns the names of the snapshots that still hold the rater: snapshots never change.
         """
         self._catalog.erase_marks(rater)
-        paths = sorted((self.root / "snapshots").glob("*.db"))
-        return [path.stem for path in paths if Snapshot(path).marks(rater=rater)]
+        holding = []
+        for path in sorted((self.root / "snapshots").glob("*.db")):
+            with closing(Snapshot(path)) as snapshot:
+                rated = any(rater in names for names in snapshot.raters().values())
+                if rated or snapshot.marks(rater=rater):
+                    holding.append(path.stem)
+        return holding
 
     def snapshot(
         self,

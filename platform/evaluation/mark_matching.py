@@ -68,9 +68,30 @@ def matched(ours: Float64Array, theirs: Float64Array, within: float) -> list[tup
     return pairs[::-1]
 
 
+def pair_counts(ours: Float64Array, theirs: Float64Array, within: float) -> NDArray[np.int64]:
+    """The number of pairs that `matched` finds for each of many tracks, [tracks].
+
+    ours: [tracks, n], theirs: [m], both ascending. Pairing the earliest free marks that are close enough gives the most
+    pairs on a line, in O(n + m) for all tracks at once.
+    """
+    tracks, n = ours.shape
+    i, j, pairs = (np.zeros(tracks, np.int64) for _ in range(3))
+    if not n or not len(theirs):
+        return pairs
+    lanes = np.arange(tracks)
+    while (active := (i < n) & (j < len(theirs))).any():
+        later = ours[lanes, np.minimum(i, n - 1)] - theirs[np.minimum(j, len(theirs) - 1)]
+        close = active & (np.abs(later) <= within)
+        pairs += close
+        i += close | (active & (later < -within))
+        j += close | (active & (later > within))
+    return pairs
+
+
 def matched_of_same_sign(ours: MarkTrack, theirs: MarkTrack, within: float) -> int:
     """The number of pairs of equal sign."""
-    return sum(len(matched(ours.of_sign(s).seconds, theirs.of_sign(s).seconds, within)) for s in (1, -1))
+    signs = ((ours.of_sign(sign).seconds[None], theirs.of_sign(sign).seconds) for sign in (1, -1))
+    return sum(int(pair_counts(first, second, within)[0]) for first, second in signs)
 
 
 def f1(ours: MarkTrack, theirs: MarkTrack, within: float) -> float:

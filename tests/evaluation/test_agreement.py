@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interplay.evaluation.agreement import RatedEpisode, agreement, bins, chance_f1, nominal_alpha, ordered_pairs
-from interplay.evaluation.mark_matching import MarkTrack, f1, matched
+from interplay.evaluation.agreement import (
+    CHANCE_SHIFTS,
+    RatedEpisode,
+    agreement,
+    bins,
+    chance_f1,
+    nominal_alpha,
+    ordered_pairs,
+)
+from interplay.evaluation.mark_matching import MarkTrack, f1, matched, pair_counts
 
 TIMES = st.lists(st.integers(0, 40), max_size=5).map(lambda times: np.sort(np.array(times, np.float64)) / 4)
 
@@ -129,3 +137,25 @@ def test_raters_that_marked_nothing_agree() -> None:
     assert found.f1.value == 1.0 and math.isnan(found.lateness.value)
     with pytest.raises(ValueError, match="at least one episode"):
         agreement([], np.random.default_rng(0))
+
+
+def test_the_fast_count_of_pairs_is_that_of_the_matching() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        theirs = np.sort(rng.uniform(0, 20, int(rng.integers(0, 12))))
+        ours = np.sort(rng.uniform(0, 20, (5, int(rng.integers(0, 12)))), axis=1)
+        within = float(rng.choice([0.25, 1.0, 3.0]))
+        slow = [len(matched(track, theirs, within)) for track in ours]
+        assert pair_counts(ours, theirs, within).tolist() == slow
+
+
+def test_chance_is_the_mean_over_shifted_tracks() -> None:
+    ours, theirs = MarkTrack.of([(1.0, 1), (4.0, -1), (9.5, 1)]), MarkTrack.of([(1.5, 1), (5.0, -1), (6.0, -1)])
+    episode = RatedEpisode(ours, theirs, 12.0, 0.25)
+    shifts = np.random.default_rng(3).uniform(0, 12.0, CHANCE_SHIFTS)
+    slow = []
+    for shift in shifts:
+        moved = ours.shifted(float(shift), 12.0)
+        pairs = [matched(moved.of_sign(s).seconds, theirs.of_sign(s).seconds, 1.0) for s in (1, -1)]
+        slow.append(2 * sum(map(len, pairs)) / 6)
+    assert chance_f1(episode, 1.0, np.random.default_rng(3)) == pytest.approx(np.mean(slow))

@@ -34,7 +34,7 @@ FRAMES = 48
 JUNK: list[Any] = [
     {"kind": 7}, {"kind": "say"}, {"kind": "say", "text": ""}, {"kind": "say", "text": 3}, {"say": "say"},
     {"kind": "say", "text": "x" * 300}, {"kind": "say", "text": "a\0b"}, {"kind": "verdict", "verdict": "perhaps"},
-    {"kind": "leave", "why": 1}, {"kind": "void"},
+    {"kind": "verdict", "verdict": "done", "why": 1}, {"kind": "leave", "why": 1}, {"kind": "void"},
 ]  # fmt: skip
 
 

@@ -56,6 +56,32 @@ def test_the_marks_of_others_survive_a_deletion_and_a_rebuilt_catalog(tmp_path: 
     assert "p-bbbbbb" in journal and "p-aaaaaa" not in journal
 
 
+def test_adjudications_are_downloaded_and_deleted_too(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path / "store") as store:
+        store.append(record_episode(LineWorld(), 0, 6)[0])
+        (episode,) = store.ids()
+    with open_studio(tmp_path) as studio:
+        client = logged_in(studio, "adjudicate")
+        person = client.get("/api/me").json()["person"]
+        agreed = {"marks": [{"id": uuid.uuid4().hex, "frame": 3, "sign": 1}]}
+        assert client.post(f"/api/quality/episodes/{episode}/agreed", json=agreed).status_code == 200
+        assert studio.choice.golds() == {episode}
+        assert client.post(f"/api/quality/episodes/{episode}/agreed", json={"marks": []}).status_code == 200
+        assert studio.choice.golds() == {episode}, "that nothing is to be marked is an answer"
+        client.post(f"/api/quality/episodes/{episode}/agreed", json={"marks": [{**agreed["marks"][0], "id": "1" * 32}]})
+        assert [mark["frame"] for mark in client.get("/api/data/download").json()["marks"]] == [3]
+        assert client.post("/api/data/delete", json={"person": person}).status_code == 200
+        assert not studio.store.marks() and not studio.choice.golds()
+
+
+def test_a_snapshot_that_holds_a_rater_without_marks_is_named(tmp_path: Path) -> None:
+    with EpisodeStore(tmp_path / "store") as store:
+        store.append(record_episode(LineWorld(), 0, 6)[0])
+        store.add_ratings([(store.ids()[0], "p-aaaaaa")])
+        store.snapshot("reward")
+        assert store.erase_marks("p-bbbbbb") == [] and store.erase_marks("p-aaaaaa") == ["reward"]
+
+
 def test_the_researcher_cannot_be_deleted(tmp_path: Path) -> None:
     with open_studio(tmp_path) as studio:
         client = visitor(studio)

@@ -39,7 +39,9 @@ class FrameClock:
 class PictureLadder:
     """Chooses rate and size of the pictures: a rung down where ticks or a viewer are slow, up after a while of ease."""
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, every: int = 1) -> None:
+        """`every`: frames a picture at least."""
+        self._every = every
         self._ticks: deque[float] = deque(maxlen=TICKS)
         self._changed = self._eased = now
         self.rung = 0
@@ -59,7 +61,7 @@ class PictureLadder:
 
     def shows(self, frame: int) -> bool:
         """Whether this frame is drawn."""
-        return frame % RUNGS[self.rung][0] == 0
+        return frame % max(RUNGS[self.rung][0], self._every) == 0
 
     def size(self, size: tuple[int, int]) -> tuple[int, int]:
         """Height and width of the pictures, where `size` is the full one."""

@@ -195,7 +195,7 @@ class SeatReader:
         match kind, message:
             case "say", {"text": str(text)} if self._plays and len(message) == 1:
                 self._say(text)
-            case "verdict", {"verdict": "done" | "failed" as verdict} if seat == SETTER and self._plays:
+            case "verdict", {"verdict": "done" | "failed" as verdict} if self._judges(message):
                 self._hosted.send(kind="verdict", verdict={"done": DONE, "failed": FAILED}[verdict])
             case "leave", {} if self._plays and not message:
                 self._hosted.end("setter" if seat == SETTER else "left")
@@ -203,6 +203,9 @@ class SeatReader:
                 self._hosted.send(kind="release", seat=seat)
             case _:
                 raise BadMessage("a message that this seat does not have")
+
+    def _judges(self, message: dict[str, Any]) -> bool:
+        return self._viewer.seat == SETTER and self._plays and len(message) == 1
 
     def _say(self, text: str) -> None:
         text = " ".join(text.split())

@@ -43,9 +43,9 @@ class SessionHost:
         self._settings = settings
         self._session = LiveSession(make_world(settings), settings, scripted_players(settings))
         self._stepped = settings.live.clock == "stepped"
-        now = time.monotonic()
-        self._clock = FrameClock(self._session.world.spec.frames_per_second, now)
-        self._ladder = PictureLadder(now)
+        now, rate = time.monotonic(), self._session.world.spec.frames_per_second
+        self._clock = FrameClock(rate, now)
+        self._ladder = PictureLadder(now, every=max(1, round(rate / settings.live.pictures)))
         self._viewed: dict[str, float] = {}  # by seat, by how many seconds its slowest viewer lags
         self._inputs: dict[str, deque[dict[str, Any]]] = {seat: deque() for seat in self._session.inputs}
         self._playing = False

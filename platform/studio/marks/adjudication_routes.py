@@ -98,6 +98,7 @@ def agree(episode: str, verdict: Verdict, request: Request, person: Adjudicator)
             raise HTTPException(409, f"the id {mark.id} belongs to another mark")
     for earlier in agreed.keys() - {mark.id for mark in verdict.marks}:
         studio.store.undo(earlier)
+    studio.store.add_ratings([(episode, rater)])  # a gold without a mark is one, too
     studio.audit.note("gold", person.id, episode=episode, marks=len(verdict.marks))
     return {"marks": len(verdict.marks)}
 

@@ -59,8 +59,9 @@ class MarkChoice:
         )
 
     def golds(self) -> set[str]:
-        """The episodes with adjudicated marks."""
-        return {mark.episode for mark in self._store.marks() if mark.rater.startswith(AGREED)}
+        """The episodes that were adjudicated, with or without a mark."""
+        raters = self._store.raters()
+        return {episode for episode, names in raters.items() if any(name.startswith(AGREED) for name in names)}
 
     def _ordered(self, study: Study, wanted: Sequence[CatalogEntry], taken: Counter[str]) -> Choice:
         """One of the episodes by the study's order; those that others have begun come first."""

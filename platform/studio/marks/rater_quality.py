@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from interplay.episodes.episode import EpisodeMeta, Mark
-from interplay.evaluation.agreement import RatedEpisode, RaterAgreement, agreement
+from interplay.evaluation.agreement import WITHIN_SECONDS, RatedEpisode, RaterAgreement, agreement
 from interplay.evaluation.estimates import Estimate
+from interplay.evaluation.mark_matching import f1
 from interplay.studio.marks.check_results import stored_track
 from interplay.studio.marks.mark_choice import AGREED
 
@@ -61,11 +62,10 @@ def disputed(
 ) -> list[tuple[str, float]]:
     """The episodes of several raters with their mean F1, the least agreed first."""
     found = []
-    rng = np.random.default_rng(0)
     for episode, each in marks.items():
         pairs = pairs_of_raters({episode: each})
         rated = [rated_episodes({episode: each}, *pair, metas, rate) for pair in pairs]
-        shares = [agreement(episodes, rng).f1.value for episodes in rated]
+        shares = [f1(one.ours, one.theirs, WITHIN_SECONDS) for episodes in rated for one in episodes]
         if shares:
             found.append((episode, float(np.mean(shares))))
     return sorted(found, key=lambda pair: pair[1])

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Someone, cookie_name, studio_of
@@ -33,7 +34,7 @@ def summary(request: Request, person: Someone) -> dict[str, Any]:
     return {
         "person": person.id,
         "consents": [dict(row) for row in consents],
-        "marks": len(studio.store.marks(rater=person.id)),
+        "marks": sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person.id)),
         "episodes": sum(row["state"] == "finished" for row in given),
         "played": len(played(studio, person.id)),
         "minutes": round(sum((row["ended"] or row["created"]) - row["created"] for row in given) / 60, 1),
@@ -48,7 +49,7 @@ def download(request: Request, person: Someone) -> Response:
     shown = studio.database.rows(
         "SELECT shown.* FROM shown JOIN assignments ON shown.assignment = assignments.id WHERE person = ?", person.id
     )
-    marks = [vars(mark) for mark in studio.store.marks(rater=person.id)]
+    marks = [vars(mark) for rater in raters_of(person.id) for mark in studio.store.marks(rater=rater)]
     everything = {"person": person.id, **tables, "shown": [dict(row) for row in shown], "marks": marks}
     everything["sessions"] = played(studio, person.id)
     name = f'attachment; filename="{person.id}.json"'
@@ -77,7 +78,7 @@ def delete(deletion: Deletion, request: Request, response: Response, person: Som
 
 def erase(studio: StudioContext, person: str) -> list[str]:
     """Deletes a person for good. Returns the snapshots that keep marks of it."""
-    kept_in = studio.store.erase_marks(person)
+    kept_in = sorted({name for rater in raters_of(person) for name in studio.store.erase_marks(rater)})
     erase_episodes(studio, person)
     own = "SELECT id FROM assignments WHERE person = ?"
     studio.database.erase(
@@ -90,6 +91,11 @@ def erase(studio: StudioContext, person: str) -> list[str]:
     studio.audit.forget(person)
     studio.audit.note("deletion", "", at=time.strftime("%Y-%m-%d"), snapshots=kept_in)
     return kept_in
+
+
+def raters_of(person: str) -> tuple[str, str]:
+    """The names under which a person's marks are stored: its own, and those of its adjudications."""
+    return person, f"{AGREED}{person}"
 
 
 def played(studio: StudioContext, person: str) -> list[dict[str, Any]]:

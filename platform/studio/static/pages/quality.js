@@ -103,15 +103,15 @@ function remove() {
 /** Copies each moment that most raters marked alike: the median of the marks of a sign within a second. */
 function copyClusters() {
   const within = CLUSTER_SECONDS * film.plan.rate;
-  const raters = work.lanes.length;
+  const lanes = work.lanes.filter((/** @type {any} */ lane) => !lane.rater.startsWith('agreed:'));
   for (const sign of [1, -1]) {
-    const all = work.lanes.flatMap((/** @type {any} */ lane, /** @type {number} */ n) => lane.marks.filter((/** @type {any} */ each) => each.sign === sign).map((/** @type {any} */ each) => ({ frame: each.frame, n })));
+    const all = lanes.flatMap((/** @type {any} */ lane, /** @type {number} */ n) => lane.marks.filter((/** @type {any} */ each) => each.sign === sign).map((/** @type {any} */ each) => ({ frame: each.frame, n })));
     all.sort((/** @type {any} */ a, /** @type {any} */ b) => a.frame - b.frame);
     for (let start = 0; start < all.length;) {
       let end = start;
       while (end < all.length && all[end].frame - all[start].frame <= within) end += 1;
       const cluster = all.slice(start, end);
-      if (new Set(cluster.map((/** @type {any} */ each) => each.n)).size * 2 > raters) {
+      if (new Set(cluster.map((/** @type {any} */ each) => each.n)).size * 2 > lanes.length) {
         mine.push({ id: newId(), frame: cluster[Math.floor(cluster.length / 2)].frame, sign });
       }
       start = end;
