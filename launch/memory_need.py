@@ -83,10 +83,10 @@ def _training_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
         actor = config.reinforce.actor
         unrolls = [(actor, allocate_rollout), *(unrolls if learner.objective.weights.needs_demonstrations else [])]
         yield f"{actor.lanes:,} worlds", float(actor.lanes * WORLD_BYTES)
-    rows = 0
+    rows = 0  # with activations at a time
     for block, allocate in unrolls:
         row_bytes = sum(array.nbytes for array in allocate(layout, 0, 1).values())
-        rows += block.lanes * (block.steps + 1)
+        rows += block.lanes * (block.steps + 1) // learner.accumulate
         yield (
             f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
             float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
@@ -129,6 +129,6 @@ def _remedy(stage: str) -> str:
         lanes = f"{stage}.dataset.lanes" + (" or reinforce.actor.lanes" if stage == "reinforce" else "")
         return (
             f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), choose a smaller agent, as agent=nano, "
-            f"or keep fewer activations, as with {stage}.learner.recompute=10"
+            f"or keep fewer activations, as with {stage}.learner.accumulate=2 or {stage}.learner.recompute=10"
         )
     return f"lower {stage}.lanes or {stage}.episodes"

@@ -192,12 +192,18 @@ class LineWorld(World):
 
 
 def tiny_agent(
-    world: LineWorld, *, seed: int = 0, utility: bool = False, config: AgentConfig = TINY, role: str = ""
+    world: LineWorld,
+    *,
+    seed: int = 0,
+    utility: bool = False,
+    marks: bool = False,
+    config: AgentConfig = TINY,
+    role: str = "",
 ) -> Agent:
     """An untrained agent without zero weights that speaks in about every third step."""
     torch.manual_seed(seed)
     layout = Layout(world.spec, config.utterance_length, config.actions_per_step, role)
-    agent = Agent(config, layout, len(WORDS), utility=utility)
+    agent = Agent(config, layout, len(WORDS), utility=utility, marks=marks)
     with torch.no_grad():
         for parameter in agent.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape))

@@ -184,6 +184,11 @@ class Agent(nn.Module):
             features_in = torch.cat([features_in, self.previous(observations["previous"])], dim=-1)
         return StepFeatures(self.aggregate(features_in), encoded.vision, encoded.language)
 
+    def read_texts(self, texts: Tensor) -> Tensor:
+        """Tokens heard and said [N, 2 L] -> their features alone, as `StepFeatures.language`, [N, W]."""
+        assert self.encoder.words is not None
+        return cast(Tensor, self.encoder.words(texts.long())[2])
+
     def match(self, vision: Tensor, language: Tensor) -> Tensor:
         """The logits that images and texts match, [N], for the CSS loss.
 

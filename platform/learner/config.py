@@ -15,6 +15,8 @@ class LearnerConfig(ForwardConfig):
     """Settings of the objective, the optimizer and the forward pass. The defaults are the paper's."""
 
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    # Parts of the lanes, learned from one after another: exact, without further arithmetic, with memory for one part.
+    accumulate: int = 1
     learning_rate: float = 1e-4
     adam_betas: tuple[float, float] = (0.0, 0.999)
     gradient_clip: float | None = None  # maximum norm of the whole gradient; null: none
@@ -25,6 +27,8 @@ class LearnerConfig(ForwardConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.accumulate < 1:
+            raise ValueError(f"accumulate is at least 1 part, got {self.accumulate}")
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is above 0, got {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.adam_betas):

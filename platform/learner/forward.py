@@ -75,6 +75,13 @@ class Forward:
             ]
             return torch.cat(logits).float()
 
+    def read_texts(self, texts: Tensor) -> Tensor:
+        """Tokens heard and said [N, 2 L] -> what `match` gets of them, in the precision of the forward pass."""
+        if self.agent.config.css_input == "transformer":
+            return texts
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._config.precision == "bf16"):
+            return self.agent.read_texts(texts).float()
+
     def _recomputed(self, observations: dict[str, Tensor]) -> StepFeatures:
         """`Agent.encode` with recomputed activations: a third more arithmetic, memory for one chunk of steps."""
         keys = list(observations)

@@ -3,12 +3,14 @@
 It is independent of processes and files.
 
     update = load (unrolls to the device) -> learn (forward, terms, backward, sum over ranks, step, metrics)
+
+With `LearnerConfig.accumulate` forward, terms and backward run part by part (`interplay.learner.batch_parts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +22,8 @@ from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.unroll import Unroll
 from interplay.learner.averages import Mean
-from interplay.learner.batch import LearnerBatch, Tensors, UnrollTensors, to_tensors
+from interplay.learner.batch import LearnerBatch, Tensors, to_tensors
+from interplay.learner.batch_parts import BatchPart, counts_of, empty_like, split_batch
 from interplay.learner.config import LearnerConfig
 from interplay.learner.forward import Forward
 from interplay.learner.losses import shuffled_lanes
@@ -92,15 +95,11 @@ class Learner:
     def learn(self, batch: LearnerBatch) -> dict[str, float]:
         """As `update`, from the result of `load`."""
         self._check_ranks()
-        terms = [term for term in self._terms(self._forward(batch), batch) if term.weight > 0]
-        if not terms:
-            raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.rollout is not None))
-        loss, scalars = self._merge_terms(terms)
         self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
+        names, scalars = self._backward(batch)
         self.group.sum_gradients(self.agent.parameters())
         metrics = _fetch({**scalars, "gradient_norm": self._clip()})
-        self._check_finite(metrics, terms)
+        self._check_finite(metrics, names)
         for parameters in self._optimizer.param_groups:
             parameters["lr"] = self.config.rate_at(self.updates)
         self._optimizer.step()
@@ -159,73 +158,115 @@ class Learner:
             self.group.check_same("agent", self.agent.state_dict().values())
             self._ranks_checked = True
 
-    def _forward(self, batch: LearnerBatch) -> AgentOutput:
-        """One forward over the rollout lanes, then the dataset's."""
+    def _backward(self, batch: LearnerBatch) -> tuple[list[str], dict[str, Tensor]]:
+        """Adds this rank's gradients, part by part; returns the names of the terms, and the metrics over all lanes."""
+        parts = self._split(batch)
+        shares: list[Tensor] = []
+        scalars: list[dict[str, Tensor]] = []
+        after: list[RecurrentState[Tensor]] = []
+        marks_after: list[MarkState] = []
+        for part in parts:
+            output, state = self._forward(part)
+            logits, mark_state = self._mark_logits(output, part)
+            terms = self._terms(output, part, logits, self.forward.match)
+            if not terms:
+                raise ValueError(_nothing_to_learn(self.config.objective.weights, batch.rollout is not None))
+            shares = shares or self._shares(parts, terms, output, logits)
+            loss, found = _weigh(terms, shares[len(scalars)])
+            loss.backward()  # type: ignore[no-untyped-call]  # torch does not annotate it
+            scalars.append(found)
+            after += [] if state is None else [state]
+            marks_after += [] if mark_state is None else [mark_state]
+        if after:
+            self._dataset_state = RecurrentState(*map(torch.cat, zip(*after, strict=True)))
+        if marks_after:
+            self._mark_state = MarkState(*map(torch.cat, zip(*marks_after, strict=True)))
+        summed = self.group.sum(torch.stack([_stacked(found) for found in scalars]).sum(0))
+        return [term.name for term in terms], dict(zip(scalars[0], summed.unbind(), strict=True))
+
+    def _split(self, batch: LearnerBatch) -> list[BatchPart]:
+        permutation = None
+        if batch.demonstrated is not None:
+            own = batch.demonstrated.lanes
+            # Every rank draws the same permutation of all lanes, so that the number of ranks changes nothing.
+            permutation = shuffled_lanes(own * self.group.size, self._generator)[self.group.rank * own :][:own]
+        read = None if self.agent.css is None else self.forward.read_texts
+        return split_batch(batch, self.config.accumulate, permutation, self.group.gather, read)
+
+    def _shares(
+        self, parts: list[BatchPart], terms: list[Term], output: AgentOutput, logits: Tensor | None
+    ) -> list[Tensor]:
+        """The share of each part in every mean over the lanes of all parts and ranks; float32 [means] of each part."""
+        if len(parts) == 1:
+            return [self.group.shares(counts_of(terms))]
+        with torch.no_grad():
+            empty, marks = empty_like(output), None if logits is None else torch.zeros_like(logits)
+            counts = [counts_of(self._terms(empty, part, marks, _no_match)) for part in parts]
+        total = torch.stack(counts).sum(0)
+        rank = self.group.shares(total).double()
+        return [(rank * count / total.clamp(min=1)).float() for count in counts]
+
+    def _forward(self, part: BatchPart) -> tuple[AgentOutput, RecurrentState[Tensor] | None]:
+        """One forward over the rollout lanes, then the dataset's; also returns the state after the latter."""
+        batch = part.batch
         inputs: list[tuple[dict[str, Tensor], RecurrentState[Tensor]]] = []
         if batch.rollout is not None and batch.rollout.state is not None:
             inputs.append((self._observations(batch.rollout.device), batch.rollout.state))
         if batch.demonstrated is not None:
-            inputs.append((self._observations(batch.demonstrated.device), self._dataset_state))
+            state = RecurrentState(*(each[part.lanes] for each in self._dataset_state))
+            inputs.append((self._observations(batch.demonstrated.device), state))
         output, after = self.forward(*(inputs[0] if len(inputs) == 1 else _concatenate(inputs)))
-        if batch.demonstrated is not None:
-            self._dataset_state = RecurrentState(*(part[batch.rollout_lanes :].detach() for part in after))
-        return output
+        if batch.demonstrated is None:
+            return output, None
+        return output, RecurrentState(*(each[batch.rollout_lanes :].detach() for each in after))
 
     def _observations(self, arrays: Tensors) -> dict[str, Tensor]:
         return {key: arrays[key] for key in self.agent.layout.observations(0, 0)}
 
-    def _terms(self, output: AgentOutput, batch: LearnerBatch) -> list[Term]:
-        objective, lanes = self.config.objective, batch.rollout_lanes
+    def _terms(
+        self,
+        output: AgentOutput,
+        part: BatchPart,
+        mark_logits: Tensor | None,
+        match: Callable[[Tensor, Tensor], Tensor],
+    ) -> list[Term]:
+        """The terms with a weight."""
+        objective, batch, lanes = self.config.objective, part.batch, part.batch.rollout_lanes
         terms: list[Term] = []
         if batch.rollout is not None:
             terms += rollout_terms(self.agent, _select_lanes(output, slice(0, lanes)), batch.rollout, objective)
-        if batch.demonstrated is None:
-            return terms
-        own = batch.demonstrated.lanes
-        # Every rank draws the same permutation of all lanes, so that the number of ranks changes nothing.
-        permutation = shuffled_lanes(own * self.group.size, self._generator)[self.group.rank * own :][:own]
-        terms += demonstration_terms(
-            self.agent,
-            _select_lanes(output, slice(lanes, None)),
-            batch.demonstrated,
-            permutation,
-            objective,
-            self.group.gather,
-            self._mark_logits(output.core[:, lanes:], batch.demonstrated),
-            self.forward.match,
-        )
-        return terms
+        if batch.demonstrated is not None and part.permutation is not None:
+            terms += demonstration_terms(
+                self.agent,
+                _select_lanes(output, slice(lanes, None)),
+                batch.demonstrated,
+                part.permutation,
+                objective,
+                self.group.gather,
+                mark_logits,
+                match,
+                part.others,
+            )
+        return [term for term in terms if term.weight > 0]
 
-    def _mark_logits(self, core: Tensor, rows: UnrollTensors) -> Tensor | None:
-        """The logits of the marks, given the true ones before them; None unless the agent predicts marks."""
-        if self.agent.marks is None or self._mark_state is None:
-            return None
+    def _mark_logits(self, output: AgentOutput, part: BatchPart) -> tuple[Tensor | None, MarkState | None]:
+        """The logits of the marks, given the true ones before them, and the state after them; None unless the agent
+        predicts marks."""
+        rows = part.batch.demonstrated
+        if self.agent.marks is None or self._mark_state is None or rows is None:
+            return None, None
+        core = output.core[:, part.batch.rollout_lanes :]
         marks = mark_classes(rows.host["positive"], rows.host["negative"]).to(core.device, non_blocking=True)
-        logits, after = self.agent.marks(core, marks, rows.device["first"], self._mark_state)
-        self._mark_state = MarkState(*(part.detach() for part in after))
-        return cast(Tensor, logits)
-
-    def _merge_terms(self, terms: list[Term]) -> tuple[Tensor, dict[str, Tensor]]:
-        """This rank's share of the loss over all lanes, and the metrics over all lanes: scalars by name."""
-        means = [mean for term in terms for parts in (term.loss, *term.metrics.values()) for mean in parts]
-        shares = iter(self.group.shares(torch.stack([mean.over for mean in means])).unbind())
-        losses: dict[str, Tensor] = {}
-        scalars: dict[str, Tensor] = {}
-        for term in terms:
-            losses[term.name] = _rank_share(term.loss, shares)
-            scalars |= {name: _rank_share(parts, shares).detach() for name, parts in term.metrics.items()}
-            scalars |= term.totals
-        loss = torch.stack([term.weight * losses[term.name] for term in terms]).sum()
-        scalars |= {"loss": loss.detach(), **{name: each.detach() for name, each in losses.items()}}
-        summed = self.group.sum(torch.stack([each.double() for each in scalars.values()]))
-        return loss, dict(zip(scalars, summed.unbind(), strict=True))
+        state = MarkState(*(each[part.lanes] for each in self._mark_state))
+        logits, after = self.agent.marks(core, marks, rows.device["first"], state)
+        return logits, MarkState(*(each.detach() for each in after))
 
     def _clip(self) -> Tensor:
         limit = self.config.gradient_clip
         return torch.nn.utils.clip_grad_norm_(self.agent.parameters(), float("inf") if limit is None else limit)
 
-    def _check_finite(self, metrics: Mapping[str, float], terms: list[Term]) -> None:
-        listed = ", ".join(f"{term.name}={metrics[term.name]:.4g}" for term in terms)
+    def _check_finite(self, metrics: Mapping[str, float], names: list[str]) -> None:
+        listed = ", ".join(f"{name}={metrics[name]:.4g}" for name in names)
         if not np.isfinite(metrics["loss"]):
             raise FloatingPointError(f"the loss of update {self.updates} is {metrics['loss']}: {listed}")
         norm = metrics["gradient_norm"]
@@ -242,15 +283,37 @@ def _concatenate(
     return joined, RecurrentState(*(torch.cat(each) for each in zip(*states, strict=True)))
 
 
-def _rank_share(means: tuple[Mean, ...], shares: Iterator[Tensor]) -> Tensor:
-    """This rank's share of a sum of means over all lanes; consumes one share for each mean."""
+def _weigh(terms: list[Term], shares: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    """The share of some lanes in the loss over all lanes, and in the metrics over all lanes: scalars by name."""
+    left = iter(shares.unbind())
+    losses: dict[str, Tensor] = {}
+    scalars: dict[str, Tensor] = {}
+    for term in terms:
+        losses[term.name] = _share_of(term.loss, left)
+        scalars |= {name: _share_of(parts, left).detach() for name, parts in term.metrics.items()}
+        scalars |= term.totals
+    loss = torch.stack([term.weight * losses[term.name] for term in terms]).sum()
+    return loss, scalars | {"loss": loss.detach(), **{name: each.detach() for name, each in losses.items()}}
+
+
+def _share_of(means: tuple[Mean, ...], shares: Iterator[Tensor]) -> Tensor:
+    """The share of some lanes in a sum of means over all lanes; consumes one share for each mean."""
     parts = [mean.value * next(shares) for mean in means]
     return parts[0] if len(parts) == 1 else torch.stack(parts).sum()
 
 
+def _stacked(scalars: Mapping[str, Tensor]) -> Tensor:
+    return torch.stack([each.double() for each in scalars.values()])
+
+
+def _no_match(vision: Tensor, language: Tensor) -> Tensor:
+    """Takes the place of `Agent.match` where only the number of pairs counts."""
+    return vision.new_zeros(len(vision))
+
+
 def _fetch(values: Mapping[str, Tensor]) -> dict[str, float]:
     """Scalars by name as floats, in one copy: the only point of an update that waits for the device."""
-    numbers = torch.stack([value.double() for value in values.values()]).tolist()
+    numbers = _stacked(values).tolist()
     return dict(zip(values, numbers, strict=True))
 
 

@@ -38,6 +38,14 @@ class TokenCloning(NamedTuple):
     utterances: Tensor  # the number of utterances
 
 
+class OtherTexts(NamedTuple):
+    """The lane whose language is paired with each lane's vision, where it belongs to another part of the batch."""
+
+    text: Tensor  # int [T, B, L]
+    mask: Tensor  # bool [T, B]
+    read: Callable[[Tensor], Tensor]  # tokens [N, L] -> what the discriminator gets of them, [N, F] or the tokens
+
+
 class CSS(NamedTuple):
     """The loss of discriminating matching from mismatching pairs of vision and language."""
 
@@ -125,6 +133,7 @@ def css(
     mask: Tensor,
     permutation: Tensor,
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
+    others: OtherTexts | None = None,
     pad: int = 0,
 ) -> CSS:
     """Contrastive self-supervision: a discriminator predicts whether vision and language match.
@@ -141,6 +150,7 @@ def css(
         permutation: int64 [B], the lane whose language is paired with each lane's vision: see `shuffled_lanes`.
         gather: concatenates the lanes of all ranks, [T, B, ...] -> [T, G, ...], which `permutation` indexes.
             Propagates gradients.
+        others: the texts of the other lanes, in place of `gather` and `permutation`, if those lanes are not here.
     """
     check_shapes(
         vision=(vision, "float [T, B, E]"),
@@ -149,7 +159,10 @@ def css(
         mask=(mask, "bool [T, B]"),
         permutation=(permutation, "int64 [B]"),
     )
-    mask_other, text_other = gather(mask)[:, permutation], gather(text)[:, permutation]
+    if others is None:
+        mask_other, text_other = gather(mask)[:, permutation], gather(text)[:, permutation]
+    else:
+        mask_other, text_other = others.mask, others.text
     matching = _indices(mask & (text != pad).any(-1), vision)
     mismatching = _indices(
         mask & mask_other & (text_other != pad).any(-1) & (text_other != text).any(-1),
@@ -157,9 +170,12 @@ def css(
     )
 
     read = text.to(vision.device) if language is None else language
-    other = gather(read)[:, permutation.to(read.device)]
     pairs_vision = torch.cat([vision[matching], vision[mismatching]])  # [N, E]
-    pairs_language = torch.cat([read[matching], other[mismatching]])
+    if others is None:
+        other = gather(read)[:, permutation.to(read.device)][mismatching]
+    else:
+        other = others.read(text_other.to(vision.device)[mismatching])
+    pairs_language = torch.cat([read[matching], other])
     logits = discriminator(pairs_vision, pairs_language)
     count = len(matching[0])
     same, different = logits[:count], logits[count:]

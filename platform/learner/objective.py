@@ -124,6 +124,7 @@ def demonstration_terms(
     gather: Callable[[Tensor], Tensor] = lambda lanes: lanes,
     mark_logits: Tensor | None = None,
     match: Callable[[Tensor, Tensor], Tensor] | None = None,
+    others: losses.OtherTexts | None = None,
 ) -> Iterator[Term]:
     """Yields the cloning and CSS terms, and the term of the marks if the agent is a reward model.
 
@@ -135,6 +136,7 @@ def demonstration_terms(
         permutation: int64 [b], index of the lane whose language is paired with each lane's vision.
         gather: see `interplay.learner.losses.css`.
         match: as `Agent.match`, which is the default.
+        others: see `interplay.learner.losses.css`.
     """
     host, arrays, weights = rows.host, rows.device, config.weights
     mask = arrays["cloned"] & ~arrays["last"]
@@ -150,10 +152,11 @@ def demonstration_terms(
             discriminator=agent.match if match is None else match,
             vision=output.vision,
             language=output.language if agent.config.css_input == "tower" else None,
-            text=torch.cat([host["heard"], host["said"]], dim=-1),
-            mask=host.get("untouched", torch.ones_like(host["last"])),
+            text=texts_of(rows),
+            mask=pairable_rows(rows),
             permutation=permutation,
             gather=gather,
+            others=others,
         )
         parts = tuple(map(Mean, contrast.losses, contrast.pairs.unbind()))
         extra = {"css_accuracy": tuple(map(Mean, contrast.accuracies, contrast.pairs.unbind()))}
@@ -174,6 +177,16 @@ def demonstration_terms(
         averages = {"marks_predicted": (Mean(found.predicted, found.rows),)}
         averages["marks_sign_accuracy"] = (Mean(found.sign_accuracy, found.marked),)
         yield Term("marks", (Mean(found.loss, found.rows),), weights.marks, averages, {"marks_seen": found.marked})
+
+
+def texts_of(rows: UnrollTensors) -> Tensor:
+    """The words heard and said, int16 [T, B, 2 L], on the host."""
+    return torch.cat([rows.host["heard"], rows.host["said"]], dim=-1)
+
+
+def pairable_rows(rows: UnrollTensors) -> Tensor:
+    """The rows that CSS may pair, bool [T, B], on the host."""
+    return rows.host.get("untouched", torch.ones_like(rows.host["last"]))
 
 
 def _language_cloning(

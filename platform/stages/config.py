@@ -297,16 +297,24 @@ class Config:
         ]
 
     def _indivisible(self) -> list[str]:
-        """Numbers of lanes that the learner's ranks can't share."""
-        ranks = self.runtime.learners
-        lanes = {f"{name}.dataset.lanes": stage.dataset.lanes for name, stage in self.training_stages.items()}
-        lanes["reinforce.actor.lanes"] = self.reinforce.actor.lanes
-        return [
-            f"runtime.learners={ranks} ranks can't share {name}={count}: each learns from as many; give a multiple of "
-            f"{ranks} as lanes, or another number of ranks"
-            for name, count in lanes.items()
-            if count % ranks
-        ]
+        """Numbers of lanes that the learner's ranks, or the parts of an update, can't share."""
+        ranks, stages = self.runtime.learners, self.training_stages
+        lanes = {f"{name}.dataset.lanes": (name, stage.dataset.lanes) for name, stage in stages.items()}
+        lanes["reinforce.actor.lanes"] = ("reinforce", self.reinforce.actor.lanes)
+        problems = []
+        for setting, (name, count) in lanes.items():
+            parts = stages[name].learner.accumulate
+            if count % ranks:
+                problems.append(
+                    f"runtime.learners={ranks} ranks can't share {setting}={count}: each learns from as many; give a "
+                    f"multiple of {ranks} as lanes, or another number of ranks"
+                )
+            elif count // ranks % parts:
+                problems.append(
+                    f"{name}.learner.accumulate={parts} can't divide {setting}={count}: the parts of an update have as "
+                    f"many lanes each; give a multiple of {parts * ranks} as lanes, or fewer parts"
+                )
+        return problems
 
     def _unreadable(self) -> list[str]:
         """Numbers of lanes that the dataset actors can't share."""

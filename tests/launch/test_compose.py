@@ -180,6 +180,8 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
         ),
         ("runtime=ray runtime.datasets=2 reward.dataset.lanes=2", "can't share reward.dataset.lanes=2"),
         ("runtime=ray runtime.datasets=2 reinforce.dataset.lanes=5", "can't share reinforce.dataset.lanes=5"),
+        ("clone.learner.accumulate=5", "clone.learner.accumulate=5 can't divide clone.dataset.lanes=16: the parts of"),
+        ("runtime=ray runtime.learners=2 reinforce.actor.lanes=6 reinforce.learner.accumulate=4", "multiple of 8"),
     ],
 )
 def test_unreadable_or_overwriting_values_are_refused(typed: str, told: str) -> None:
