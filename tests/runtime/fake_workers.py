@@ -1,4 +1,8 @@
-"""Workers without a network, for tests of the runtime that hosts them."""
+"""Workers without a network, for tests of the runtime that hosts them.
+
+Most of them import no torch, which would take each of their processes seconds: so they send messages and scores of
+their own, with the fields that the runtime reads.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +22,27 @@ import torch
 
 from interplay.agent.recurrent import RecurrentState
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.runtime.inference_model import VersionGone
-from interplay.runtime.messages import UnrollMessage
+
+
+@dataclass(frozen=True)
+class FakeMessage:
+    """The fields of `UnrollMessage` that the runtime reads."""
+
+    number: int
+    arrays: dict[str, Any]
+    version: int = 0
+    episodes: list[str] = field(default_factory=list)
+    after: bytes = b""
+
+
+@dataclass(frozen=True)
+class FakeScore:
+    """The fields of `ScoredUnroll` that the runtime reads; the state of the lanes is a count."""
+
+    reward: Any
+    lane_state: int
+    version: int
 
 
 class CountingActor:
@@ -29,11 +51,11 @@ class CountingActor:
     def __init__(self, after: bytes | None) -> None:
         self._made = 0 if after is None else int(after) + 1
 
-    def unroll(self, number: int) -> UnrollMessage:
+    def unroll(self, number: int) -> FakeMessage:
         assert number == self._made, (number, self._made)
         self._made += 1
-        return UnrollMessage(
-            number, {"row": np.full((2, 3), number)}, {}, 0, [f"episode-{number}"], str(number).encode()
+        return FakeMessage(
+            number, {"row": np.full((2, 3), number)}, episodes=[f"episode-{number}"], after=str(number).encode()
         )
 
 
@@ -44,7 +66,7 @@ class FailsOnceActor(CountingActor):
         super().__init__(after)
         self._failed_once = failed_once
 
-    def unroll(self, number: int) -> UnrollMessage:
+    def unroll(self, number: int) -> FakeMessage:
         if number == 2 and not self._failed_once.exists():
             self._failed_once.touch()
             raise ArithmeticError("failed at unroll 2")
@@ -58,7 +80,7 @@ class SleepsOnceActor(CountingActor):
         super().__init__(after)
         self._failed_once = failed_once
 
-    def unroll(self, number: int) -> UnrollMessage:
+    def unroll(self, number: int) -> FakeMessage:
         if number == 1 and not self._failed_once.exists():
             self._failed_once.touch()
             self.sleep_in_unroll()
@@ -82,7 +104,7 @@ class AllocatingWorker:
 class PrintingActor(CountingActor):
     """An actor that prints to stdout and to file descriptor 2."""
 
-    def unroll(self, number: int) -> UnrollMessage:
+    def unroll(self, number: int) -> FakeMessage:
         sys.stdout.write(f"unroll {number}: the arm moves\n")
         os.write(2, f"unroll {number}: from below Python\n".encode())
         return super().unroll(number)
@@ -104,7 +126,7 @@ class ObjectOwner:
     """Puts an unroll into the object store, where it is lost when this process ends."""
 
     def put(self) -> list[Any]:
-        return [ray.put(UnrollMessage(1, {"row": np.ones((200, 300))}, None, 0, [], b""))]
+        return [ray.put(FakeMessage(1, {"row": np.ones((200, 300))}))]
 
 
 def exit_at_start(*_: object) -> None:
@@ -114,18 +136,16 @@ def exit_at_start(*_: object) -> None:
 
 
 class DoublingReward:
-    """A reward replica that pays each row twice its number and counts the lanes' unrolls in their state. It raises for
-    unroll numbers and versions below 0."""
+    """A reward replica that pays each row twice its number and counts the lanes' unrolls in their state, from 0. It
+    raises for unroll numbers and versions below 0."""
 
     def __init__(self, *version: object) -> None:
         self.load_version(None, int(str(version[1])) if version else 0)
 
-    def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
+    def score(self, message: FakeMessage, lane_state: int) -> FakeScore:
         if message.number < 0:
             raise ArithmeticError("the number is below 0")
-        count = np.float32(1) if lane_state.reward is None else lane_state.reward.hidden + 1
-        new_state = LaneState(RecurrentState(np.array(count), np.array(count)))
-        return ScoredUnroll(2 * message.arrays["row"].astype(np.float32), new_state, self._version)
+        return FakeScore(2 * message.arrays["row"].astype(np.float32), lane_state + 1, self._version)
 
     def load_version(self, weights: object, version: int) -> None:
         if version < 0:
@@ -143,7 +163,7 @@ class UnpicklableError(Exception):
 class FailingReward:
     """A reward replica that raises for every unroll."""
 
-    def score(self, message: UnrollMessage, lane_state: LaneState) -> ScoredUnroll:
+    def score(self, message: FakeMessage, lane_state: int) -> FakeScore:
         raise UnpicklableError("speaker", "no")
 
 
@@ -202,7 +222,7 @@ class RequestingActor(CountingActor):
         super().__init__(after)
         self._ask = ask
 
-    def unroll(self, number: int, version: int) -> UnrollMessage:
+    def unroll(self, number: int, version: int) -> FakeMessage:
         completed, nothing = super().unroll(number), np.zeros((1, 4), np.float32)
         answer = self._ask(DecisionRequest({}, RecurrentState(nothing, nothing), np.zeros(1, np.uint8), version, False))
         return replace(completed, arrays={"row": answer.decided["row"]}, version=version)

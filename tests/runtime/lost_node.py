@@ -14,6 +14,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import fake_workers
 import numpy as np
@@ -22,10 +23,8 @@ from actor_pipelines import TIMEOUT_SECONDS, await_pid, receive_calls, start_pip
 from clusters import START_LIMIT
 from ray.cluster_utils import Cluster
 
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
-from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources, start_with_retries
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.replicas import Replicas, ScoreRequest
@@ -38,15 +37,15 @@ ROOM = {"num_cpus": 4, **STORE}  # for both workers, which do not fit on the fir
 class LargeUnrollActor(fake_workers.CountingActor):
     """An actor whose unrolls are too large to be sent with a reply: they stay on the node that made them."""
 
-    def unroll(self, number: int) -> UnrollMessage:
+    def unroll(self, number: int) -> fake_workers.FakeMessage:
         message = super().unroll(number)
         message.arrays["ballast"] = np.zeros(100_000)
         return message
 
 
-def scored(replicas: Replicas, call: PendingUnroll, states: LaneState) -> ScoredUnroll:
-    """Scores an unroll."""
-    answer: ScoredUnroll | ScoreRequest = replicas.ask(call.reference, states)
+def scored(replicas: Replicas, call: PendingUnroll, unrolls: int) -> fake_workers.FakeScore:
+    """Scores an unroll, after `unrolls` of the same lanes."""
+    answer: Any = replicas.ask(call.reference, unrolls)
     while isinstance(answer, ScoreRequest):
         assert ray.wait([answer.reference], timeout=TIMEOUT_SECONDS)[0], "no answer"
         answer = replicas.answer(answer)
@@ -78,7 +77,7 @@ def main(folder: Path) -> None:
     replicas = Replicas([context.add_worker("reward-0", fake_workers.DoublingReward)], retries=1)
     replicas.start()
 
-    numbers, paid, states = [], [], LaneState()
+    numbers, paid, scored_unrolls = [], [], 0
     arrived = receive_calls(pipeline, 3)
     nodes = {pipeline.worker.name: await_pid(pipeline.worker), "reward-0": await_pid(replicas.workers[0])}
     for call in [*arrived[:2], None, *arrived[2:], *([None] * 3)]:
@@ -90,12 +89,10 @@ def main(folder: Path) -> None:
             continue
         if call is None:
             (call,) = receive_calls(pipeline, 1)
-        answer = scored(replicas, call, states)
-        assert answer.reward is not None and answer.lane_state.reward is not None
+        answer = scored(replicas, call, scored_unrolls)
         numbers.append(call.number)
         paid.append(float(answer.reward.max()))
-        states = answer.lane_state
-    scored_unrolls = int(answer.lane_state.reward.hidden)
+        scored_unrolls = answer.lane_state
     restarts = {worker.name: worker.restarts for worker in (pipeline.worker, *replicas.workers)}
     results = {"numbers": numbers, "paid": paid, "scored_unrolls": scored_unrolls, "restarts": restarts}
     (folder / "found.json").write_text(json.dumps(results))  # Ray also writes to stdout

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fake_workers
 import numpy as np
 import pytest
 import ray
 from actor_pipelines import TIMEOUT_SECONDS, await_pid, receive_numbers, start_pipeline
+from ray import ObjectRef
 from ray.core.generated.common_pb2 import ActorDiedErrorContext
 from ray.exceptions import (
     ActorDiedError,
@@ -27,12 +29,11 @@ from ray.exceptions import (
 
 from interplay.agent.weights import Weights
 from interplay.learner.distributed import RankLost
-from interplay.reward.reward_functions import LaneState, ScoredUnroll
+from interplay.reward.reward_functions import LaneState
 from interplay.reward.reward_server import ServiceEnded
 from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.interruption import Interrupted
-from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import ClusterError, ResourceRequest, check_reachable, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
@@ -184,7 +185,7 @@ def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
     workers = [context.add_worker(f"actor-{index}", fake_workers.DoublingReward) for index in (1, 2)]
     replicas = Replicas(workers, retries=3)
     replicas.start()
-    states = LaneState()
+    scored = 0
     for number in range(6):
         if number == 2:
             os.kill(await_pid(workers[0]), signal.SIGKILL)
@@ -193,21 +194,25 @@ def test_a_killed_replica_loses_no_unroll(context: LearnerContext) -> None:
         call = pipeline.request(0, "makes")
         assert ray.wait([call.reference], timeout=TIMEOUT_SECONDS)[0]
         assert pipeline.receive() is call
-        reply = wait_for_score(replicas, replicas.ask(call.reference, states))
-        assert reply.reward is not None and (reply.reward == 2 * number).all()
+        reply = wait_for_score(replicas, replicas.ask(call.reference, scored))
+        assert (reply.reward == 2 * number).all()
         assert reply.version == (9 if number >= 4 else 0)
-        states = reply.lane_state
-        assert states.reward is not None and (states.reward.hidden == number + 1).all()
+        scored = reply.lane_state
+        assert scored == number + 1
     assert [worker.restarts for worker in workers] == [1, 0]
 
 
-def score(replicas: Replicas, number: int) -> ScoredUnroll:
+def put_unroll(number: int) -> ObjectRef[Any]:
+    """An unroll that holds this number."""
+    return ray.put(fake_workers.FakeMessage(number, {"row": np.full((2, 3), number)}))
+
+
+def score(replicas: Replicas, number: int) -> fake_workers.FakeScore:
     """Scores an unroll that holds this number."""
-    unroll = ray.put(UnrollMessage(number, {"row": np.full((2, 3), number)}, {}, 0, [], b""))
-    return wait_for_score(replicas, replicas.ask(unroll, LaneState()))
+    return wait_for_score(replicas, replicas.ask(put_unroll(number), 0))
 
 
-def wait_for_score(replicas: Replicas, reply: ScoredUnroll | ScoreRequest) -> ScoredUnroll:
+def wait_for_score(replicas: Replicas, reply: Any) -> fake_workers.FakeScore:
     while isinstance(reply, ScoreRequest):
         assert ray.wait([reply.reference], timeout=TIMEOUT_SECONDS)[0]
         reply = replicas.answer(reply)
@@ -234,7 +239,7 @@ def test_other_replicas_serve_external_clients_after_one_is_given_up(
     replicas = Replicas(workers, retries=9, external_clients=True)
     replicas.start()
     for number in range(3):
-        assert (score(replicas, number).reward == 2 * number).all()  # type: ignore[attr-defined]
+        assert (score(replicas, number).reward == 2 * number).all()
     assert [worker.restarts for worker in workers] == [3, 0]
     assert "actor-0 is given up; 1 others go on" in caplog.text
     assert "no room for the reward model" in caplog.text
@@ -281,7 +286,7 @@ def test_a_lost_unroll_is_reported_and_does_not_kill_the_replica(context: Learne
     deadline = time.monotonic() + TIMEOUT_SECONDS
     with pytest.raises(WorkerFailed, match=r"an unroll was lost before actor-1 (.|\n)*the same command continues"):
         while time.monotonic() < deadline:  # Ray detects the loss a while after its owner has ended
-            wait_for_score(replicas, replicas.ask(unroll, LaneState()))
+            wait_for_score(replicas, replicas.ask(unroll, 0))
     assert worker.restarts == 0 and score(replicas, 2).reward is not None
 
 
@@ -305,8 +310,8 @@ def test_a_version_that_a_restarted_replica_cannot_load_is_an_error(
     replicas.start()
     score(replicas, 1)
     os.kill(await_pid(worker), signal.SIGKILL)
-    unroll = ray.put(UnrollMessage(2, {"row": np.full((2, 3), 2)}, {}, 0, [], b""))
-    one, other = (replicas.ask(unroll, LaneState()) for _ in range(2))
+    unroll = put_unroll(2)
+    one, other = (replicas.ask(unroll, 0) for _ in range(2))
     for each in (one, other):
         assert ray.wait([each.reference], timeout=TIMEOUT_SECONDS)[0]
     again = replicas.answer(one)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 import ray
-import torch
 
 from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
@@ -25,6 +25,16 @@ def hide_unassigned_gpus() -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
+def limit_torch_threads(threads: int) -> None:
+    """Limits the threads of torch in this process, whether it has been imported, comes later or never does.
+
+    Only what a process hosts imports torch, which takes seconds.
+    """
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
+
+
 class WorkerProcess:
     """Setup of a process: working directory, captured output, visible GPUs, torch's threads, stack file, watchdog."""
 
@@ -33,7 +43,7 @@ class WorkerProcess:
         self._log = crashes.worker_log(name)
         self._log.capture_output()
         hide_unassigned_gpus()
-        torch.set_num_threads(threads)
+        limit_torch_threads(threads)
         self._config = config
         crashes.stacks.mkdir(parents=True, exist_ok=True)
         # Never closed: the watchdog writes to it from C, even if the interpreter hangs.
