@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures import TimeoutError as NotDone
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
@@ -43,7 +44,9 @@ def map_in_processes(
     Raises:
         Exception: what a unit raised, or `BrokenProcessPool` if a process died.
     """
-    context = get_context("spawn")  # a fork would copy locks that other threads hold
+    context = get_context("forkserver")  # a fork of this process would copy locks that its threads hold
+    made: Any = make.func if isinstance(make, partial) else make
+    context.set_forkserver_preload([made.__module__])  # imported once, and its memory shared by the processes
     give_up = context.Event()
     waiting: deque[Future[_Result]] = deque()
     left = iter(units)
