@@ -8,12 +8,14 @@ stage that passes may still run out of memory, but one that is refused would hav
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import torch
 
 from interplay.agent.network import Agent, fold_time
 from interplay.agent.observation import Layout
+from interplay.agent.sizes import AgentConfig
 from interplay.agent.unroll import allocate_demonstration, allocate_rollout
 from interplay.core.settings_group import settings_group
 from interplay.core.settings_validation import SettingsError
@@ -91,14 +93,15 @@ def _training_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
             f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
             float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
         )
-    weights, activations = _network_bytes(config, layout, utility=stage == "reward")
+    weights, activations = _network_bytes(config.agent, layout, utility=stage == "reward")
     yield "the network and its optimizer", float(COPIES_OF_WEIGHTS * weights)
     if find_device(learner.device).type == "cpu":
         share = CERTAIN / max(1, learner.recompute) / (2 if learner.precision == "bf16" or learner.compile else 1)
         yield f"activations ({rows:,} rows x {share * activations:,.0f} bytes)", rows * share * activations
 
 
-def _network_bytes(config: Config, layout: Layout, *, utility: bool) -> tuple[int, int]:
+@lru_cache  # a pipeline asks for each of its stages
+def _network_bytes(sizes: AgentConfig, layout: Layout, *, utility: bool) -> tuple[int, int]:
     """Bytes of the weights, and of what autograd keeps of one row; counted on a device that holds no data.
 
     Raises:
@@ -106,7 +109,7 @@ def _network_bytes(config: Config, layout: Layout, *, utility: bool) -> tuple[in
     """
     try:
         with torch.device("meta"):
-            agent = Agent(config.agent, layout, WORDS, utility=utility)
+            agent = Agent(sizes, layout, WORDS, utility=utility)
             row = {name: torch.from_numpy(array).to("meta") for name, array in layout.observations(1, 1).items()}
     except (RuntimeError, OverflowError) as error:
         raise SettingsError([f"agent: a network of these sizes fits into no memory ({error}); lower them"]) from error
