@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import signal
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 NO_BROWSER = "no chromium here (apt-get install chromium)"
+
+gc.disable()  # until all tests are collected: torch and the tests make no garbage while they are imported
 
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
@@ -19,6 +24,19 @@ settings.load_profile("busy")
 def _default_sighup() -> None:
     """Restores SIGHUP for tests that run under nohup, which makes every child process ignore it."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _composed_once() -> Iterator[None]:
+    """Keeps what Hydra composes: a test types the same settings with several verbs, each of which takes a tenth of a
+    second. They are still translated, checked and validated each time."""
+    from interplay.launch import compose
+
+    made = compose.hydra_compose
+    kept = lru_cache(64)(lambda name, overrides: made(name, overrides=list(overrides)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "hydra_compose", lambda name, overrides: kept(name, tuple(overrides)))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +59,12 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for verb in ("collect-agent", "mark", "reward"):
         interplay(verb, tiny(root))
     return root
+
+
+def pytest_collection_finish() -> None:
+    """Takes all that was imported out of the reach of the garbage collector, which would visit it again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_report_header() -> str:

@@ -221,6 +221,7 @@ def test_a_service_that_never_starts_ends_the_run(context: LearnerContext) -> No
     assert pair.actor.restarts == 0
 
 
+@pytest.mark.slow
 def test_a_request_for_dropped_weights_is_refused(context: LearnerContext) -> None:
     pair = ActorWithService(context, fake_workers.DroppedVersionInference)
     with pytest.raises(VersionGone):

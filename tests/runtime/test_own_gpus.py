@@ -59,7 +59,9 @@ def test_workers_see_the_gpus_reserved_for_them(placement: WorkerPlacement, tmp_
         context.close()
 
 
-@pytest.mark.parametrize(("name", "devices"), [("actor-0", {""}), (LEARNER, {"4", "7"})])
+@pytest.mark.parametrize(
+    ("name", "devices"), [("actor-0", {""}), pytest.param(LEARNER, {"4", "7"}, marks=pytest.mark.slow)]
+)
 def test_the_learner_sees_the_gpus_reserved_for_it(
     placement: WorkerPlacement, tmp_path: Path, name: str, devices: set[str]
 ) -> None:

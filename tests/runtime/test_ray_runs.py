@@ -189,6 +189,7 @@ def test_a_stop_request_reaches_the_learner(rewarded: Path, tmp_path: Path) -> N
     assert_each_unroll_once(folder, found.step + 2)
 
 
+@pytest.mark.slow
 def test_a_worker_that_keeps_failing_ends_the_run_with_its_traceback(
     rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,7 @@ def test_a_hanging_learner_that_responds_writes_its_stacks(tmp_path: Path) -> No
     assert "learner says: learns, for " in (stacks / "blocked.txt").read_text()
 
 
+@pytest.mark.slow
 def test_the_watchdog_writes_the_stack_of_an_unresponsive_learner(tmp_path: Path) -> None:
     message = error_of_hanging_learner(tmp_path, hold_the_gil)
     file = tmp_path / "crashes" / "stacks" / "learner.txt"

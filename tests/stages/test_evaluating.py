@@ -86,16 +86,16 @@ def test_workers_find_the_same_results_whatever_their_number(
 ) -> None:
     fresh = copied(evaluated, tmp_path)
     shutil.rmtree(fresh / "run" / "evaluate")
-    one, three = (copied(fresh, tmp_path / name) for name in ("one", "three"))
-    for root, workers in ((one, 1), (three, 3)):
+    one, two = (copied(fresh, tmp_path / name) for name in ("one", "two"))
+    for root, workers in ((one, 1), (two, 2)):
         interplay("evaluate", tiny(root, *PROBES, "evaluate.lanes=2", f"evaluate.workers={workers}"))
     for name in ("bc.json", "expert.json", "chance.json"):
-        assert content(three, name) == content(one, name)
-    assert (three / "run/evaluate/bc.npz").read_bytes() == (one / "run/evaluate/bc.npz").read_bytes()
+        assert content(two, name) == content(one, name)
+    assert (two / "run/evaluate/bc.npz").read_bytes() == (one / "run/evaluate/bc.npz").read_bytes()
     assert [row["seed"] for row in content(one, "bc.json")["results"]] == [
         row["seed"] for row in content(evaluated, "bc.json")["results"]
     ]
-    in_process = tiny(three, *PROBES, "evaluate.lanes=2", "evaluate.workers=0")  # would draw other random numbers
+    in_process = tiny(two, *PROBES, "evaluate.lanes=2", "evaluate.workers=0")  # would draw other random numbers
     assert "workers" in refused("evaluate", in_process, capsys)
 
 

@@ -108,7 +108,7 @@ def test_an_agent_is_recorded_with_a_learned_setter(with_setter: Path, tmp_path:
         assert meta.tasks == ()
 
 
-@pytest.mark.parametrize("overlap", ["true", "false"])
+@pytest.mark.parametrize("overlap", ["true", pytest.param("false", marks=pytest.mark.slow)])
 def test_reinforcement_with_learned_setters_resumes_bit_for_bit(
     with_setter: Path, tmp_path: Path, overlap: str
 ) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from signalled_run import AfterCall, run_and_signal
 from test_pipeline import METRICS, PAGE
-from test_resume import LOGGED, same_runs, twenty
+from test_resume import LOGGED, same_runs, twelve
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.episodes.snapshot import Snapshot
@@ -78,9 +78,9 @@ def test_a_killed_run_resumes_bit_for_bit(marked: Path, tmp_path: Path, stage: s
         for root in (straight, killed):
             for file in (root / "run" / "reward").rglob("*"):
                 file.unlink() if file.is_file() else None
-    settings = [[*twenty(root, stage, True), *AR] for root in (straight, killed)]
+    settings = [[*twelve(root, stage, True), *AR] for root in (straight, killed)]
     interplay(stage, settings[0])
-    result = run_and_signal([stage, *settings[1]], signal.SIGKILL, AfterCall(LOGGED, 13), tmp_path / "log")
+    result = run_and_signal([stage, *settings[1]], signal.SIGKILL, AfterCall(LOGGED, 8), tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
     interplay(stage, settings[1])
     same_runs(straight, killed, stage)

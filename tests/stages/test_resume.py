@@ -1,11 +1,13 @@
-"""Twenty updates equal ten, a kill, a resume and ten more, bit for bit; Ctrl-C loses no progress."""
+"""Twelve updates equal six, a kill, a resume and six more, bit for bit; Ctrl-C loses no progress."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import signal
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,19 +32,32 @@ def without(stage: str, rewarded: Path, to: Path) -> Path:
     return to
 
 
-def twenty(root: Path, stage: str, overlap: bool) -> list[str]:
+def twelve(root: Path, stage: str, overlap: bool) -> list[str]:
     return tiny(
         root,
-        f"{stage}.training.updates=20",
-        f"{stage}.training.checkpoint_every=10",
+        f"{stage}.training.updates=12",
+        f"{stage}.training.checkpoint_every=6",
         f"runtime.overlap={str(overlap).lower()}",
         "reinforce.heldout_every=4",  # so that a checkpoint falls between two rows of the returns
     )
 
 
+@pytest.fixture(scope="module")
+def unbroken(rewarded: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bool], Path]:
+    """Returns the root of a run whose stage made its twelve updates without a break; one for each stage and overlap."""
+
+    @cache
+    def root_of(stage: str, overlap: bool) -> Path:
+        root = without(stage, rewarded, tmp_path_factory.mktemp("unbroken"))
+        interplay(stage, twelve(root, stage, overlap))
+        return root
+
+    return root_of
+
+
 def same_runs(straight: Path, resumed: Path, stage: str) -> None:
     mine, theirs = (checkpoint.read(root / "run" / stage / "checkpoints") for root in (straight, resumed))
-    assert mine.step == theirs.step == 20
+    assert mine.step == theirs.step == 12
     assert_equal_nested(mine.weights(), theirs.weights(), "agent.pt")
     assert_equal_nested(mine.training(), theirs.training(), "training.pt")
     for name in ("metrics.jsonl", *(["returns.jsonl"] if stage == "reinforce" else [])):
@@ -59,34 +74,35 @@ def same_runs(straight: Path, resumed: Path, stage: str) -> None:
         *(pytest.param(stage, False, marks=pytest.mark.slow) for stage in ("clone", "reward")),
     ],
 )
-def test_a_killed_run_resumes_bit_for_bit(rewarded: Path, tmp_path: Path, stage: str, overlap: bool) -> None:
-    straight, killed = (without(stage, rewarded, tmp_path / name) for name in ("straight", "killed"))
-    interplay(stage, twenty(straight, stage, overlap))
-    # Three updates after its checkpoint, so that the files have rows of lost updates.
+def test_a_killed_run_resumes_bit_for_bit(
+    rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path, stage: str, overlap: bool
+) -> None:
+    killed = without(stage, rewarded, tmp_path)
+    # Two updates after its checkpoint, so that the files have rows of lost updates.
     result = run_and_signal(
-        [stage, *twenty(killed, stage, overlap)], signal.SIGKILL, AfterCall(LOGGED, 13), tmp_path / "log"
+        [stage, *twelve(killed, stage, overlap)], signal.SIGKILL, AfterCall(LOGGED, 8), tmp_path / "log"
     )
     assert result.code == -signal.SIGKILL, result.output
     found = checkpoint.latest(killed / "run" / stage / "checkpoints")
     assert found is not None
-    assert found.step == 10
-    assert rows(killed / "run" / stage / "metrics.jsonl")[-1]["step"] == 13
-    interplay(stage, twenty(killed, stage, overlap))
-    same_runs(straight, killed, stage)
+    assert found.step == 6
+    assert rows(killed / "run" / stage / "metrics.jsonl")[-1]["step"] == 8
+    interplay(stage, twelve(killed, stage, overlap))
+    same_runs(unbroken(stage, overlap), killed, stage)
 
 
 def test_a_kill_in_the_middle_of_saving_leaves_the_checkpoint_before(rewarded: Path, tmp_path: Path) -> None:
     straight, killed = (without("clone", rewarded, tmp_path / name) for name in ("straight", "killed"))
     # Nothing is measured: the snapshot of held-out episodes would be synced, too.
-    settings = [[*twenty(root, "clone", True), "clone.listening_episodes=0"] for root in (straight, killed)]
+    settings = [[*twelve(root, "clone", True), "clone.listening_episodes=0"] for root in (straight, killed)]
     interplay("clone", settings[0])
     # Six syncs at the start, then two of records and five of the checkpoint per save: the seventeenth is of a file of
     # the second checkpoint, which is not yet renamed.
     result = run_and_signal(["clone", *settings[1]], signal.SIGKILL, AfterCall(SYNCED, 17), tmp_path / "log")
     assert result.code == -signal.SIGKILL, result.output
     assert [path.name for path in sorted((killed / "run/clone/checkpoints").iterdir())] == [
-        ".tmp-000000020",
-        "000000010",
+        ".tmp-000000012",
+        "000000006",
     ]
     interplay("clone", settings[1])
     same_runs(straight, killed, "clone")
@@ -131,17 +147,16 @@ def test_a_stopped_stage_saves_and_continues(
 
 @pytest.mark.parametrize("stage", ["clone", "reinforce"])
 def test_more_updates_go_on_as_if_they_had_been_wanted_from_the_start(
-    rewarded: Path, tmp_path: Path, stage: str
+    rewarded: Path, unbroken: Callable[[str, bool], Path], tmp_path: Path, stage: str
 ) -> None:
-    straight, raised = (without(stage, rewarded, tmp_path / name) for name in ("straight", "raised"))
-    interplay(stage, twenty(straight, stage, True))
-    interplay(stage, [*twenty(raised, stage, True), f"{stage}.training.updates=10"])
-    interplay(stage, twenty(raised, stage, True))
-    same_runs(straight, raised, stage)
-    folder = opened(twenty(raised, stage, True)).stage(stage)
-    assert folder.finished_at(20) and not folder.finished_at(21)
-    interplay(stage, [*twenty(raised, stage, True), f"{stage}.training.updates=5"])  # which it has had already
-    assert folder.record()["updates"] == 20
+    raised = without(stage, rewarded, tmp_path)
+    interplay(stage, [*twelve(raised, stage, True), f"{stage}.training.updates=6"])
+    interplay(stage, twelve(raised, stage, True))
+    same_runs(unbroken(stage, True), raised, stage)
+    folder = opened(twelve(raised, stage, True)).stage(stage)
+    assert folder.finished_at(12) and not folder.finished_at(13)
+    interplay(stage, [*twelve(raised, stage, True), f"{stage}.training.updates=3"])  # which it has had already
+    assert folder.record()["updates"] == 12
 
 
 def test_a_stage_stopped_on_its_way_to_more_updates_is_not_finished(rewarded: Path, tmp_path: Path) -> None:
@@ -172,13 +187,13 @@ def test_reinforcement_without_demonstrations_reads_none_and_resumes(rewarded: P
     shown = ("movement_cloning", "language_cloning", "css")
     unshown = [f"reinforce.learner.objective.weights.{name}=0" for name in shown]
     straight, resumed = (without("reinforce", rewarded, tmp_path / name) for name in ("straight", "resumed"))
-    interplay("reinforce", [*twenty(straight, "reinforce", False), *unshown])
-    half = [*twenty(resumed, "reinforce", False), *unshown]
-    interplay("reinforce", [*half, "reinforce.training.updates=10"])
+    interplay("reinforce", [*twelve(straight, "reinforce", False), *unshown])
+    half = [*twelve(resumed, "reinforce", False), *unshown]
+    interplay("reinforce", [*half, "reinforce.training.updates=6"])
     interplay("reinforce", half)
     same_runs(straight, resumed, "reinforce")
     ledger = rows(resumed / "run" / "reinforce" / "ledger.jsonl")
-    assert len(ledger) == 20
+    assert len(ledger) == 12
     assert all(row["played"] and not row["demonstrated"] for row in ledger)
 
 
