@@ -61,7 +61,7 @@ VOXEL_LAYERS = (
     {"gaze", "matching", "structures", "gold_structures"},
     {"body", "plans", "tasksets"},
     {"building", "controls", "corpora", "picture", "tasks"},
-    {"config", "experts"},
+    {"config", "experts", "playing_controls"},
     {"scenes", "observe_site", "site_state", "building_tasks", "builder_sites", "gymnasium_actions"},
     {"world", "gymnasium_env"},
 )

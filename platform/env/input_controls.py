@@ -15,16 +15,17 @@ DEFAULT_KEYS = tuple([f"Digit{n}" for n in (*range(1, 10), 0)] + [f"Key{c}" for 
 MAX_CONTROLS = 32  # of a role: the held ones are the bits of one number
 SWITCH_BINS, SIGNED_BINS = 2, 3
 
-ControlMode = Literal["hold", "toggle", "pulse", "axis"]
+ControlMode = Literal["hold", "press", "toggle", "pulse", "axis"]
 
 
 @dataclass(frozen=True)
 class InputControl:
     """One control of a role.
 
-    `mode`: "hold" chooses its bin while the key is down, "toggle" from one press to the next, "pulse" for one step of
-    the world after a press. "axis" follows the pointer: the first axis of a role its way to the right, the second its
-    way up; `degrees` is what each of its bins turns in a frame, and its two keys turn down and up that scale.
+    `mode`: "hold" chooses its bin while the key is down, "press" for one frame after a press, "toggle" from one press
+    to the next, "pulse" for one step of the world after a press. "axis" follows the pointer: the first axis of a role
+    its way to the right, the second its way up; `degrees` is what each of its bins turns in a frame, and its two keys
+    turn down and up that scale.
     """
 
     name: str

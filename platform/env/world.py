@@ -228,14 +228,26 @@ class World(ABC):
             raise ValueError(f"{self.spec.name} shows no pictures; it is played by its words alone")
         return fit_picture(image, (height, width))
 
+    def film(self, height: int, width: int) -> Image:
+        """The current picture of a film of a recording: by default what the solver sees.
+
+        Raises:
+            ValueError: as `picture` does.
+        """
+        return self.picture(self.spec.solver, height, width)
+
     def controls(self, role: str) -> tuple[InputControl, ...]:
-        """The controls by which a person moves a role. Empty: the role has no body, and people see the solver's view.
+        """The controls by which a person moves a role. Empty: the role has no body.
 
         By default the bins of the solver's movement, on keys in their order."""
         if role != self.spec.solver:
             return ()
         movement = [(component.name, component.bins, component.rest) for component in self.spec.movement]
         return default_controls(movement, turn_based=self.spec.frames_per_step == 1)
+
+    def seen_by(self, role: str) -> str:
+        """The role whose picture a person in this seat sees: by default its own with controls, else the solver's."""
+        return role if role in self.spec.roles and self.controls(role) else self.spec.solver
 
     def reflection(self) -> Reflection | None:
         """How movements and words change with mirrored pictures; None if a mirrored episode is none of this world.

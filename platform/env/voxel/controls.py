@@ -14,7 +14,7 @@ from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Float64Array
 from interplay.env.voxel.body import Way
 from interplay.env.voxel.commands import LENGTH, Command
-from interplay.env.world import Component, Movement
+from interplay.env.world import Component, Movement, MovementRow
 
 Control = Literal["human", "discrete", "fly"]
 MU = 20.0  # curvature of the mu-law
@@ -122,18 +122,28 @@ class ControlScheme:
         Raises:
             ValueError: another shape, or a bin out of range.
         """
-        movement = np.asarray(movement)
-        expected = (self.frames, len(self._parts))
+        return self._decode(np.asarray(movement), self.frames)
+
+    def _decode(self, movement: Movement, frames: int) -> Float64Array:
+        expected = (frames, len(self._parts))
         if movement.shape != expected:
             names = ", ".join(part.name for part in self._parts)
             raise ValueError(f"the movement has shape {movement.shape}, expected {expected}: bins of {names}")
         if (movement < 0).any() or (movement >= self._bins).any():
             raise ValueError(f"the movement is {movement.tolist()}; bins go from 0 to {(self._bins - 1).tolist()}")
-        commands = np.zeros((self.frames, LENGTH))
+        commands = np.zeros((frames, LENGTH))
         commands[:, self._columns] = self._values[self._rows, movement]
         if self.select_and_place:
             commands[:, _COLUMNS["use"]] = commands[:, _COLUMNS["select"]] > 0
         return commands
+
+    def decode_frame(self, row: MovementRow) -> Float64Array:
+        """The command float64 [1, 9] of one frame's bins [components].
+
+        Raises:
+            ValueError: another shape, or a bin out of range.
+        """
+        return self._decode(np.asarray(row)[None], 1)
 
     def frame(self, command: Command) -> Movement:
         """Bins int8 [components] whose values are nearest to a command; fields without a component are dropped."""
@@ -149,6 +159,10 @@ class ControlScheme:
             raise ValueError(f"{len(commands)} commands for a step of {self.frames} frames (control={self.control})")
         padded = [*commands, *[Command()] * (self.frames - len(commands))]
         return np.stack([self.frame(command) for command in padded])
+
+    def values(self, name: str) -> tuple[float, ...]:
+        """What each bin of a component means; empty if there is no such component."""
+        return next((part.values for part in self._parts if part.name == name), ())
 
     def angles(self, field: str = "yaw") -> tuple[float, ...]:
         """Degrees by which one frame can turn the yaw, or the pitch; empty if no component does."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.arrays import Float64Array, Image
+from interplay.env.input_controls import InputControl
 from interplay.env.task import TaskSource
 from interplay.env.voxel.building import BuildState, apply_all
 from interplay.env.voxel.building_tasks import BuildingTasks
@@ -18,6 +19,7 @@ from interplay.env.voxel.config import VoxelConfig
 from interplay.env.voxel.dynamics import FRAME_SECONDS
 from interplay.env.voxel.observe_site import VoxelFacts, observe, vector, vector_length
 from interplay.env.voxel.picture import corner_view, eye_of, picture, setter_view
+from interplay.env.voxel.playing_controls import playing_controls
 from interplay.env.voxel.scenes import make_scene
 from interplay.env.voxel.site_state import (
     POSES_LENGTH,
@@ -30,9 +32,10 @@ from interplay.env.voxel.site_state import (
 )
 from interplay.env.voxel.space import color_id
 from interplay.env.voxel.tasksets import TaskCollection, load_targets
-from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, MovementRow, Outcome, Start, View, World, WorldSpec
 
 SETTER, SOLVER = ROLES = ("setter", "solver")
+EYES_SHARE = 0.6  # of the width of a film, for what the builder sees
 MakeTasks: TypeAlias = Callable[["Voxel"], TaskSource]
 
 
@@ -80,16 +83,23 @@ class Voxel(World):
         return self._views(observers)
 
     def step(self, actions: Mapping[str, Action], observers: Collection[str] | None = None) -> Outcome:
-        site = self._current()
-        if not self._steppable:
-            raise ValueError("this world shows a recorded moment; reset it before it steps")
-        apply_all(site.state, self._commands(actions), self.scheme.way, self.config.auto_jump)
-        site.frame += self.scheme.frames
-        for role, action in actions.items():
-            if action.utterance is not None:
-                site.said[role] = action.utterance
-        self._facts = None
-        return Outcome(self._views(observers))
+        said = {role: action.utterance for role, action in actions.items() if action.utterance is not None}
+        movements = {role: action.movement for role, action in actions.items()}
+        return self._run(movements, self.scheme.decode, self.scheme.frames, said, observers)
+
+    def frame(
+        self,
+        rows: Mapping[str, MovementRow],
+        utterances: Mapping[str, str] | None = None,
+        observers: Collection[str] | None = None,
+    ) -> Outcome:
+        return self._run(rows, self.scheme.decode_frame, 1, utterances or {}, observers)
+
+    def controls(self, role: str) -> tuple[InputControl, ...]:
+        return playing_controls(self.scheme) if role == SOLVER else ()
+
+    def seen_by(self, role: str) -> str:
+        return role
 
     def state(self) -> bytes:
         return to_bytes(self._current(), self.config)
@@ -129,6 +139,16 @@ class Voxel(World):
             return setter_view(grid, site.target, body, height, width)
         return picture(grid, eye_of(body, self.config.field_of_view, height), height, width, body.gaze(grid).block)
 
+    def film(self, height: int, width: int) -> Image:
+        """The builder's eyes; with a target also, next to them, what is built above the target."""
+        site = self._current()
+        if site.target is None:
+            return self.picture(SOLVER, height, width)
+        left, upper = round(EYES_SHARE * width), height // 2
+        built = corner_view(site.state.grid, upper, width - left, site.state.body)
+        target = corner_view(site.target, height - upper, width - left)
+        return np.hstack([self.picture(SOLVER, height, left), np.vstack([built, target])])
+
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         site = self._current()
         pictures = {
@@ -139,19 +159,28 @@ class Voxel(World):
             pictures["target"] = corner_view(site.target, height, width)
         return pictures
 
-    def _commands(self, actions: Mapping[str, Action]) -> Float64Array:
-        """The solver's commands of one step, [frames, 9].
-
-        Raises:
-            ValueError: an unknown role, or a movement outside the action space.
-        """
-        commands = np.zeros((self.scheme.frames, LENGTH))
-        for role, action in actions.items():
+    def _run(
+        self,
+        movements: Mapping[str, NDArray[np.int8]],
+        decode: Callable[[NDArray[np.int8]], Float64Array],
+        frames: int,
+        said: Mapping[str, str],
+        observers: Collection[str] | None,
+    ) -> Outcome:
+        """Runs the frames of these movements, after all of them have been checked."""
+        site = self._current()
+        if not self._steppable:
+            raise ValueError("this world shows a recorded moment; reset it before it steps")
+        for role in (*movements, *said):
             if role not in ROLES:
                 raise ValueError(f"no role is called {role!r}.{did_you_mean(role, ROLES)}")
-            decoded = self.scheme.decode(action.movement)
-            commands = decoded if role == SOLVER else commands
-        return commands
+        commands = {role: decode(movement) for role, movement in movements.items()}
+        resting = np.zeros((frames, LENGTH))
+        apply_all(site.state, commands.get(SOLVER, resting), self.scheme.way, self.config.auto_jump)
+        site.frame += frames
+        site.said |= said
+        self._facts = None
+        return Outcome(self._views(observers))
 
     def _views(self, observers: Collection[str] | None) -> dict[str, View]:
         return {role: self.view(role) for role in (ROLES if observers is None else observers)}

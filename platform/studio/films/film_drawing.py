@@ -152,7 +152,7 @@ class FilmDrawer:
         pictures = []
         for index in indices:
             self._world.show(moments.poses[index])
-            pictures.append(self._encoded(self._world.picture(self._world.spec.solver, *size)))
+            pictures.append(self._encoded(self._world.film(*size)))
         return pictures
 
     def _encoded(self, picture: Image) -> bytes:

@@ -138,9 +138,8 @@ class LiveSession:
         return self._recorder.finish(why)
 
     def picture(self, role: str, size: tuple[int, int]) -> NDArray[np.uint8]:
-        """What a seat sees; a role without a body sees what the solver sees."""
-        seen = role if role in self._roles and self.world.controls(role) else self.world.spec.solver
-        return self.world.picture(seen, *size)
+        """What a seat sees."""
+        return self.world.picture(self.world.seen_by(role), *size)
 
     def _start(self, views: Mapping[str, View], episode: str | None = None, created: float | None = None) -> None:
         self._recorder.begin(seed=self.settings.seed, views=views, id=episode, created=created)

@@ -15,8 +15,8 @@ from interplay.env.world import WorldSpec
 class SeatInput:
     """Held controls and pointer of a person. Bit i of `held` is the i-th control.
 
-    A toggle changes with each press, a pulse lasts one step of the world and ends with all toggles off (what was held
-    has been thrown), an axis follows the pointer with a carry.
+    A press lasts one frame, a toggle changes with each press, a pulse lasts one step of the world and ends with all
+    toggles off (what was held has been thrown), an axis follows the pointer with a carry.
     """
 
     def __init__(self, controls: Sequence[InputControl], spec: WorldSpec) -> None:
@@ -28,6 +28,7 @@ class SeatInput:
         self._moved = [0.0, 0.0]  # degrees to the right and up since the last row
         self._on: set[int] = set()  # toggles that are on
         self._pulses: dict[int, int] = {}  # frames left of each pulse
+        self._presses: set[int] = set()  # since the last row
         self._carries = {i: AxisCarry(each.degrees) for i, each in enumerate(controls) if each.mode == "axis"}
         self.seq = 0  # of the last input
 
@@ -42,6 +43,8 @@ class SeatInput:
                     self._on ^= {i}
                 elif control.mode == "pulse":
                     self._pulses[i] = self._pulse_frames
+                elif control.mode == "press":
+                    self._presses.add(i)
 
     def release(self) -> None:
         """Releases every key and drops the pointer's way, as where a browser loses the focus; toggles stay."""
@@ -53,11 +56,12 @@ class SeatInput:
         """What the next row depends on, for JSON."""
         carries = {str(i): carry.carry for i, carry in self._carries.items()}
         pulses = {str(i): left for i, left in self._pulses.items()}
-        return {"held": self._held, "on": sorted(self._on), "pulses": pulses, "carries": carries}
+        presses = {"presses": sorted(self._presses)} if self._presses else {}
+        return {"held": self._held, "on": sorted(self._on), "pulses": pulses, "carries": carries} | presses
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`."""
-        self._held, self._on = state["held"], set(state["on"])
+        self._held, self._on, self._presses = state["held"], set(state["on"]), set(state.get("presses", ()))
         self._pulses = {int(i): left for i, left in state["pulses"].items()}
         for i, carry in state["carries"].items():
             self._carries[int(i)].carry = carry
@@ -72,6 +76,7 @@ class SeatInput:
             elif self._is_active(i, control):
                 row[column] = control.bins[0]
         self._moved = [0.0, 0.0]
+        self._presses.clear()
         if 1 in self._pulses.values():
             self._on.clear()
         self._pulses = {i: left - 1 for i, left in self._pulses.items() if left > 1}
@@ -82,4 +87,6 @@ class SeatInput:
             return i in self._on
         if control.mode == "pulse":
             return i in self._pulses
+        if control.mode == "press":
+            return i in self._presses
         return bool(self._held >> i & 1)

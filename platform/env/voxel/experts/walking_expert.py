@@ -56,8 +56,7 @@ class WalkingExpert(Expert):
         rows = []
         for _ in range(self._scheme.frames):
             rows.append(self._scheme.frame(self._command(state)))
-            commands = self._scheme.decode(np.tile(rows[-1], (self._scheme.frames, 1)))
-            apply_all(state, commands[:1], self._scheme.way)
+            apply_all(state, self._scheme.decode_frame(rows[-1]), self._scheme.way)
         return np.stack(rows)
 
     def _command(self, state: BuildState) -> Command:
