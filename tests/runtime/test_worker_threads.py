@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys
 from interplay.runtime.ray.worker import limit_torch_threads
-limit_torch_threads(3)
+limit_torch_threads(1)
 assert "torch" not in sys.modules
 import torch
 print(torch.get_num_threads())
@@ -21,5 +22,7 @@ print(torch.get_num_threads())
 
 @pytest.mark.slow
 def test_threads_are_limited_before_and_after_the_import_of_torch() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.split() == ["3", "2"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == ["1", "2"]

@@ -30,7 +30,7 @@ def limit_torch_threads(threads: int) -> None:
 
     Only what a process hosts imports torch, which takes seconds.
     """
-    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ.update({name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")})  # read at the import
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
 
