@@ -14,8 +14,6 @@ from hypothesis import HealthCheck, settings
 
 NO_BROWSER = "no chromium here (apt-get install chromium)"
 
-gc.disable()  # until all tests are collected: torch and the tests make no garbage while they are imported
-
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
@@ -61,10 +59,16 @@ def rewarded(cloned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def pytest_collection_finish() -> None:
-    """Takes all that was imported out of the reach of the garbage collector, which would visit it again and again."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collects no garbage while the tests are imported, and takes all that was imported out of the reach of the garbage
+    collector, which would visit it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_report_header() -> str:
