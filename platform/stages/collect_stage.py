@@ -58,10 +58,8 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         return
     with run.store() as store, StopRequest() as stop:
         store.reindex()  # adds episodes that a killed writer had finished, before counting
-        recorded = {(episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids())}
-        everything = interleaved({"train": config.episodes, "heldout": config.heldout})
-        seeds = {(split, index): derive_seed(run.seed, stage, split, index) for split, index in everything}
-        waiting = [each for each in everything if (each[0], seeds[each]) not in recorded]
+        recorded = Counter((episode.meta.split, episode.meta.seed) for episode in iter_readable(store, store.ids()))
+        waiting = _waiting(run, config, stage, recorded)
         total = config.episodes + config.heldout
         progress = Progress(total, "episodes", {"steps": "steps"}, title=stage, start=total - len(waiting))
         missing, steps, texts = len(waiting), 0, Counter[str]()
@@ -84,6 +82,28 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
                 clock.save(**facts)
             raise Interrupted(f"stopped with {total - missing} of {total} episodes stored; the same command continues")
         clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
+
+
+def _waiting(
+    run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]
+) -> list[tuple[str, int]]:
+    """The episodes that are not in the store, whose episodes of each split and seed are counted in `recorded`.
+
+    Houses recur in turn, so the episodes of a house were recorded in order, whatever stopped the collection.
+    """
+    waiting, left = [], recorded.copy()
+    for split, index in interleaved({"train": config.episodes, "heldout": config.heldout}):
+        key = split, house_seed(run, config, stage, (split, index))
+        left[key] -= 1
+        if left[key] < 0:
+            waiting.append((split, index))
+    return waiting
+
+
+def house_seed(run: Run, config: CollectConfig, stage: str, episode: tuple[str, int]) -> int:
+    """The seed of the house in which an episode (split, index) starts."""
+    split, index = episode
+    return derive_seed(run.seed, stage, split, index % config.houses if config.houses else index)
 
 
 def _warn_of_long_utterances(run: Run, texts: Counter[str]) -> None:
@@ -160,7 +180,7 @@ class _Recorder:
 
     def seed(self, episode: EpisodeNumber) -> int:
         """The seed of an episode's start."""
-        return derive_seed(self._run.seed, self._stage, *episode)
+        return house_seed(self._run, self._config, self._stage, episode)
 
     def _request(self, episode: EpisodeNumber) -> EpisodeRequest:
         rng = numpy_generator(self._run.seed, self._stage, *episode, "setter")

@@ -52,6 +52,9 @@ class CollectConfig:
 
     episodes: int = 600  # for training
     heldout: int = 100  # from other houses, never trained on
+    # Different houses of each split, in which its episodes start in turn, each with another request; 0: one for each
+    # episode. Design choice: small agents learn houses by heart unless several requests begin with the same picture.
+    houses: int = 0
     steps: int = 40  # upper limit of an episode
     lanes: int = 16  # worlds stepped side by side
     # Processes that record; 0: this one. From 1 on, the episodes are the same for any number, and scripted solvers draw
@@ -65,7 +68,7 @@ class CollectConfig:
 
     def __post_init__(self) -> None:
         _at_least(1, self, "steps", "lanes", group="collect.")
-        _at_least(0, self, "episodes", "heldout", "grace_steps", "workers", group="collect.")
+        _at_least(0, self, "episodes", "heldout", "houses", "grace_steps", "workers", group="collect.")
         if self.setter_agent and self.solver == "scripted":
             raise ValueError(
                 f"collect.setter_agent={self.setter_agent} and collect.solver=scripted: a scripted solver works on the "

@@ -34,6 +34,13 @@ def starts(settings: list[str]) -> list[tuple[str, int]]:
     return sorted((meta.split, meta.seed) for meta in metas)
 
 
+def requests(settings: list[str]) -> list[tuple[str, int, str]]:
+    """(split, seed, first words of the setter) of every stored episode."""
+    with opened(settings).store() as store:
+        metas = [store.read(identifier).meta for identifier in store.ids()]
+    return sorted((meta.split, meta.seed, meta.utterances[0].text) for meta in metas)
+
+
 def marks(settings: list[str]) -> list[tuple[int, str, int, int]]:
     """Every mark by its episode's seed, its rater, frame and sign."""
     with opened(settings).store() as store:
@@ -60,6 +67,19 @@ def test_a_killed_recording_continues(straight: list[str], tmp_path: Path, momen
     interplay("collect", settings)
     assert starts(settings) == starts(straight)
     assert {path.name for path in tmp_path.glob("run/store/episodes/*/*.npz")} >= set(files)
+
+
+def test_a_killed_recording_of_recurring_houses_continues_with_the_requests_it_lacks(tmp_path: Path) -> None:
+    recurring = ["collect.episodes=5", "collect.houses=2", "collect.heldout=1", "collect.lanes=1"]
+    whole = tiny(tmp_path / "whole", *recurring)
+    interplay("collect", whole)
+    seeds = [seed for split, seed in starts(whole) if split == "train"]
+    assert sorted(seeds.count(seed) for seed in set(seeds)) == [2, 3]
+    assert len(set(requests(whole))) > 3  # other requests in the same house
+    killed = tiny(tmp_path / "killed", *recurring)
+    assert run_and_signal(["collect", *killed], signal.SIGKILL, AfterCall(APPENDED, 3), tmp_path / "log").code
+    interplay("collect", killed)
+    assert requests(killed) == requests(whole)
 
 
 def test_a_stopped_recording_keeps_every_episode_that_had_begun(straight: list[str], tmp_path: Path) -> None:
