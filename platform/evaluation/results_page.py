@@ -32,6 +32,7 @@ class SeedResults:
     chance: Mapping[str, float]  # best share without understanding the words
     heldout_returns: Sequence[tuple[int, float]]  # (update, mean modeled return) through reinforcement
     answers: Mapping[str, float]  # mean reward: correct, plausible wrong, incoherent
+    budget: Mapping[str, int]  # what was recorded and trained
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def render_results(seeds: Sequence[SeedResults]) -> str:
         f"Seeds of training: {numbers}. Probes of a seed: {probes}, the same for every agent. Values are means over "
         "seeds with 95% intervals (Student's t) where there are several seeds. The report of each seed's run has its "
         "figures.\n",
+        f"Budget of a seed: {_budget(seeds[0])}.\n",
         "## The paper's findings\n",
         _table(("finding (arXiv 2211.11602)", "measured here", "value", "verdict"), [_row(f, seeds) for f in FINDINGS]),
         "## Success by agent\n",
@@ -166,6 +168,10 @@ def render_results(seeds: Sequence[SeedResults]) -> str:
         _shares(seeds, lambda seed: seed.listening, chance=False),
     ]
     return "\n".join(parts)
+
+
+def _budget(seed: SeedResults) -> str:
+    return ", ".join(f"{what} {count:,}" for what, count in seed.budget.items())
 
 
 def _row(finding: Finding, seeds: Sequence[SeedResults]) -> tuple[str, ...]:

@@ -84,9 +84,7 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
         clock.finish(**facts, episodes=config.episodes, heldout_episodes=config.heldout)
 
 
-def _waiting(
-    run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]
-) -> list[tuple[str, int]]:
+def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:
     """The episodes that are not in the store, whose episodes of each split and seed are counted in `recorded`.
 
     Houses recur in turn, so the episodes of a house were recorded in order, whatever stopped the collection.

@@ -9,6 +9,7 @@ import numpy as np
 from interplay.evaluation.probes import ProbeResult
 from interplay.evaluation.results_page import SeedResults
 from interplay.stages import evaluate_stage
+from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import CORRECT, INCOHERENT, PLAUSIBLE, answer_rewards, heldout_of
@@ -32,7 +33,22 @@ def seed_results(run: Run) -> SeedResults:
         chance={kind: level.best_guess for kind, level in read_chance(folder).items()},
         heldout_returns=[(point.update, float(point.heldout.mean())) for point in points],
         answers={kind: float(np.mean(answers[kind])) for kind in (CORRECT, PLAUSIBLE, INCOHERENT) if answers.get(kind)},
+        budget=_budget(run.config),
     )
+
+
+def _budget(config: Config) -> Mapping[str, int]:
+    return {
+        "demonstrations": config.collect.episodes,
+        "episodes of the clone to mark": config.collect_agent.episodes,
+        "updates of cloning": config.clone.training.updates,
+        "updates of the reward model": config.reward.training.updates,
+        "updates of reinforcement": config.reinforce.training.updates * config.reinforce.updates_per_batch,
+        "unrolls of reinforcement": config.reinforce.training.updates,
+        "environment steps of reinforcement": config.reinforce.training.updates
+        * config.reinforce.actor.lanes
+        * config.reinforce.actor.steps,
+    }
 
 
 def _by_kind(results: Sequence[ProbeResult]) -> dict[str, list[ProbeResult]]:

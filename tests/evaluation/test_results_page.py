@@ -23,6 +23,7 @@ SEED = SeedResults(
     chance={"go": 0.1, "position": 0.05},
     heldout_returns=[(0, 1.0), (10, 0.5), (20, 2.5)],
     answers={"correct": 0.5, "plausible but wrong": -0.1, "incoherent": -0.4},
+    budget={"demonstrations": 8000, "updates of cloning": 60},
 )  # fmt: skip
 
 
@@ -68,3 +69,4 @@ def test_seeds_are_averaged_by_agent_and_kind() -> None:
     assert line(page, "bc_rl").startswith("| bc_rl | 0.80 (-0.47 to 2.07) |")
     assert line(page, "chance").startswith("| chance | 0.10 ")
     assert "Seeds of training: 1, 2." in page and "50 go, 50 position" in page
+    assert "Budget of a seed: demonstrations 8,000, updates of cloning 60." in page
