@@ -11,9 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
-
-from torch import Tensor
+from typing import Any
 
 from interplay.core import files
 from interplay.core.settings_group import settings_group
@@ -26,6 +24,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import TrainingConfig
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageClock, StageFolder
+from interplay.stages.trainees import Trainee
 from interplay.tracking.metrics import Tracker
 from interplay.tracking.progress import Progress
 from interplay.tracking.trackers import TrackingConfig, open_trackers
@@ -38,38 +37,6 @@ TASKS = "tasks/"  # metrics `tasks/KIND` count; other metrics `NAME/KIND` are me
 
 class Diverged(ArithmeticError):
     """A loss or a gradient is not finite. The message says how to continue."""
-
-
-class Trainee(Protocol):
-    """An agent with its learner and its data, as the training loop uses it."""
-
-    steps: int  # agent steps trained on so far
-
-    def step(self, ahead: bool) -> Mapping[str, float]:
-        """Performs one update; returns metrics by name.
-
-        Args:
-            ahead: if True, the trainee may already start work on the next update. False for the update before a
-                checkpoint, which must hold the state between two updates.
-        """
-
-    def identity(self) -> Mapping[str, Any]:
-        """Description of the agent: see `interplay.learner.agents.identity`."""
-
-    def weights(self) -> Mapping[str, Tensor]:
-        """The agent's weights."""
-
-    def state(self) -> Mapping[str, Any]:
-        """All other state needed to resume."""
-
-    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
-        """Resumes from a checkpoint."""
-
-    def discard_after(self, update: int) -> None:
-        """Drops the records of later updates: the resumed run repeats those updates."""
-
-    def close(self) -> None:
-        """Stops background work."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.heartbeat import Heartbeat, IdleFraction
 from interplay.runtime.inline import InlineDemonstrations, InlineRollouts
 from interplay.runtime.lane_records import LaneRecord, load_records, save_records
-from interplay.stages.reinforcement_trainee import _means_by_kind
+from interplay.stages.trainees import _means_by_kind
 from interplay.stages.training_loop import _Averages
 
 

@@ -1,4 +1,6 @@
-"""The trainee of the reinforce stage.
+"""Trainees: an agent with its learner and its data, as the training loop uses them.
+
+Imitation learns from recorded episodes alone; reinforcement from rollouts, too:
 
     setter-replay actor --> unroll --> reward function --+--> learner --> weights --> actor
                                '-----> reference gate ---'       ^
@@ -10,6 +12,7 @@ Everything upstream of the learner runs ahead of it as far as the runtime permit
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,9 +20,104 @@ import numpy as np
 from torch import Tensor
 
 from interplay.actors.episode_returns import FinishedEpisodes, TaskReturn
+from interplay.agent.network import Agent
 from interplay.agent.weights import Weights
-from interplay.runtime.batch_sources import ConsumedUnroll, FlowMetrics, RolloutSource
-from interplay.stages.base_trainee import LEARNS, BaseTrainee
+from interplay.episodes.vocabulary import Vocabulary
+from interplay.learner.agents import describe_agent
+from interplay.learner.learner import Learner
+from interplay.runtime.batch_sources import ConsumedUnroll, DemonstrationSource, FlowMetrics, Ledger, RolloutSource
+from interplay.stages.run import ReportActivity
+
+LEARNS, SAVES = "learns", "saves"  # activities that the learner reports; it learns once a batch has been taken
+
+
+class Trainee(ABC):
+    """An agent, its learner, demonstrations and the ledger of consumed unrolls."""
+
+    def __init__(
+        self,
+        *,
+        agent: Agent,
+        vocabulary: Vocabulary,
+        learner: Learner,
+        demonstrated: DemonstrationSource,
+        ledger: Ledger,
+        beat: ReportActivity,
+    ) -> None:
+        self.agent = agent
+        self.vocabulary = vocabulary
+        self.learner = learner
+        self.demonstrated = demonstrated
+        self.ledger = ledger
+        self.steps = 0  # agent steps trained on so far
+        self._beat = beat
+
+    @abstractmethod
+    def step(self, ahead: bool) -> Mapping[str, float]:
+        """Performs one update; returns metrics by name.
+
+        Args:
+            ahead: if True, the trainee may already start work on the next update. False for the update before a
+                checkpoint, which must hold the state between two updates.
+        """
+
+    def identity(self) -> Mapping[str, Any]:
+        """Description of the agent."""
+        return describe_agent(self.agent, self.vocabulary)
+
+    def weights(self) -> Mapping[str, Tensor]:
+        """The agent's weights."""
+        self._beat(SAVES)
+        return self.agent.state_dict()
+
+    def state(self) -> Mapping[str, Any]:
+        """All other state needed to resume."""
+        self._beat(SAVES)
+        return {"learner": self.learner.state(), "dataset": self.demonstrated.state()}
+
+    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
+        """Resumes from a checkpoint."""
+        self.agent.load_state_dict(weights)
+        self.learner.load_state(state["learner"])
+        self.demonstrated.load_state(state["dataset"])
+        self.steps = state["steps"]
+
+    def discard_after(self, update: int) -> None:
+        """Drops the records of later updates: the resumed run repeats those updates."""
+        self.ledger.truncate_after(update)
+
+    def close(self) -> None:
+        """Stops background work."""
+        self.demonstrated.close()
+
+
+Measure = Callable[[], Mapping[str, float]]
+
+
+class ImitationTrainee(Trainee):
+    """Learns from demonstrations; calls `measure`, if there is one, every `measure_every` updates, and at the update
+    `measure_at`."""
+
+    def __init__(
+        self, *, measure: Measure | None = None, measure_every: int = 1, measure_at: int | None = None, **base: Any
+    ) -> None:
+        super().__init__(**base)
+        self._flow = FlowMetrics(demonstrated=self.demonstrated.stats)
+        self._measure = measure
+        self._measure_every = measure_every
+        self._measure_at = measure_at
+
+    def step(self, ahead: bool) -> Mapping[str, float]:
+        unroll, taken = self.demonstrated.take(ahead=ahead)
+        assert unroll is not None, "imitation learns from demonstrations alone"
+        metrics = self.learner.update(demonstrated=unroll)
+        self.ledger.write(self.learner.updates, demonstrated=taken)
+        metrics |= self._flow.metrics()
+        self.steps += unroll.lanes * (unroll.steps + 1)
+        update = self.learner.updates
+        if self._measure is not None and (update % self._measure_every == 0 or update == self._measure_at):
+            metrics |= self._measure()
+        return metrics
 
 
 class Watcher(Protocol):
@@ -32,7 +130,7 @@ class Watcher(Protocol):
     def load_state(self, state: Mapping[str, Any]) -> None: ...
 
 
-class ReinforcementTrainee(BaseTrainee):
+class ReinforcementTrainee(Trainee):
     """Learns from rollouts and, if their losses have weights, from demonstrations."""
 
     def __init__(self, *, rollouts: RolloutSource, watcher: Watcher, updates_per_batch: int, **base: Any) -> None:
