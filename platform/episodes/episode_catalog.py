@@ -21,16 +21,11 @@ from interplay.episodes.catalog_index import (
     DELETED_TABLE,
     FLAG_TABLE,
     INDEX_TABLES,
-    JOURNAL,
     MARK_TABLE,
     RATING_TABLE,
     CatalogEntry,
-    CatalogJournal,
-    Change,
     DamagedCatalog,
     EpisodeFilter,
-    apply_change,
-    changes_of,
     check_integrity,
     damage_reported,
     insert_entry,
@@ -39,6 +34,7 @@ from interplay.episodes.catalog_index import (
     read_raters,
     sql_condition,
 )
+from interplay.episodes.catalog_journal import JOURNAL, CatalogJournal, Change, apply_change, changes_of
 from interplay.episodes.episode import Mark
 
 CATALOG_VERSION = 2

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interplay.episodes.catalog_index import (
+from interplay.episodes.catalog_index import DamagedCatalog
+from interplay.episodes.catalog_journal import (
     JOURNAL,
     CatalogJournal,
     Change,
-    DamagedCatalog,
     deletion_changes,
     flag_changes,
     mark_changes,
