@@ -11,17 +11,25 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interplay.env.conformance_checks import (
+    assert_refused,
+    check_array,
+    check_same,
+    check_same_array,
+    check_views,
+    first_feasible,
+    last,
+    play,
+    random_actions,
+)
 from interplay.env.input_controls import MAX_CONTROLS
 from interplay.env.task import Expert, InfeasibleTask, Task
-from interplay.env.world import Action, Movement, Outcome, Start, View, World, WorldSpec
+from interplay.env.world import Action, Start, World
 
 
 class WorldConformance(ABC):
@@ -53,16 +61,16 @@ class WorldConformance(ABC):
     def test_views_have_the_parts_that_the_spec_declares(self) -> None:
         with closing(self.make_world()) as world:
             views = world.reset(Start(seed=self.seeds[0]))
-            _check_views(world.spec, views, world.spec.roles)
-            for outcome in _play(world, self.steps, rng=np.random.default_rng(0)):
-                _check_views(world.spec, outcome.views, world.spec.roles)
+            check_views(world.spec, views, world.spec.roles)
+            for outcome in play(world, self.steps, rng=np.random.default_rng(0)):
+                check_views(world.spec, outcome.views, world.spec.roles)
                 assert np.isfinite(outcome.env_reward), f"a reward is a number: {outcome.env_reward}"
 
     def test_a_seed_decides_everything(self) -> None:
         with closing(self.make_world()) as one, closing(self.make_world()) as other:
             for seed in self.seeds:
                 other.reset(Start(seed=seed + 1))  # what came before must leave no trace
-                _check_same(one.reset(Start(seed=seed)), other.reset(Start(seed=seed)), f"after reset to seed {seed}")
+                check_same(one.reset(Start(seed=seed)), other.reset(Start(seed=seed)), f"after reset to seed {seed}")
                 assert one.state() == other.state(), f"seed {seed} leads to two different states"
 
     def test_a_saved_state_goes_on_bit_identically(self) -> None:
@@ -72,11 +80,11 @@ class WorldConformance(ABC):
                 state = lived.state()
                 assert isinstance(state, bytes), "a state is bytes"
                 views = restored.reset(Start(state=state))
-                _check_same({role: lived.view(role) for role in lived.spec.roles}, views, "after a restore")
+                check_same({role: lived.view(role) for role in lived.spec.roles}, views, "after a restore")
                 assert restored.state() == lived.state(), "the restored world and the live one save different states"
-                ways = [_play(world, self.steps, np.random.default_rng(seed + 1)) for world in (lived, restored)]
+                ways = [play(world, self.steps, np.random.default_rng(seed + 1)) for world in (lived, restored)]
                 for step, (was, now) in enumerate(zip(*ways, strict=True)):
-                    _check_same(was.views, now.views, f"{step + 1} steps after a restore")
+                    check_same(was.views, now.views, f"{step + 1} steps after a restore")
                     assert was.done == now.done, f"{step + 1} steps after a restore one episode is over"
                     assert was.env_reward == now.env_reward, f"{step + 1} steps after a restore rewards differ"
                 assert lived.state() == restored.state(), "after a restore, states part"
@@ -85,10 +93,10 @@ class WorldConformance(ABC):
         with closing(self.make_world()) as world:
             world.reset(Start(seed=self.seeds[0]))
             state = world.state()
-            first = _last(_play(world, self.steps, np.random.default_rng(3)))
+            first = last(play(world, self.steps, np.random.default_rng(3)))
             world.reset(Start(state=state))
-            again = _last(_play(world, self.steps, np.random.default_rng(3)))
-            _check_same(first.views, again.views, "played twice from one state")
+            again = last(play(world, self.steps, np.random.default_rng(3)))
+            check_same(first.views, again.views, "played twice from one state")
 
     def test_a_recorded_moment_is_redrawn(self) -> None:
         with closing(self.make_world()) as lived, closing(self.make_world()) as shown:
@@ -96,13 +104,13 @@ class WorldConformance(ABC):
                 return
             lived.reset(Start(seed=self.seeds[0]))
             shown.reset(Start(state=lived.state()))
-            for outcome in _play(lived, self.steps, np.random.default_rng(0)):
+            for outcome in play(lived, self.steps, np.random.default_rng(0)):
                 poses = lived.poses()
                 assert poses.shape == (lived.spec.poses,), f"poses are [{lived.spec.poses}], got {poses.shape}"
                 assert poses.dtype == np.float32, f"poses are float32, got {poses.dtype}"
                 shown.show(poses)
                 for role in lived.spec.roles:
-                    _check_same_array(outcome.views[role].image, shown.view(role).image, f"{role}'s redrawn picture")
+                    check_same_array(outcome.views[role].image, shown.view(role).image, f"{role}'s redrawn picture")
 
     def test_an_utterance_is_heard_in_the_same_step(self) -> None:
         with closing(self.make_world()) as world:
@@ -135,15 +143,15 @@ class WorldConformance(ABC):
             world.reset(Start(seed=self.seeds[0]))
             before = world.state()
             rest = spec.rest()
-            _refused(partial(world.step, {"nobody": Action(rest)}), "an unknown role")
-            _refused(partial(world.step, {spec.solver: Action(np.vstack([rest, rest]))}), "too many frames")
+            assert_refused(partial(world.step, {"nobody": Action(rest)}), "an unknown role")
+            assert_refused(partial(world.step, {spec.solver: Action(np.vstack([rest, rest]))}), "too many frames")
             if spec.movement:
-                _refused(partial(world.step, {spec.solver: Action(rest[:, :-1])}), "a component too few")
+                assert_refused(partial(world.step, {spec.solver: Action(rest[:, :-1])}), "a component too few")
             for i, component in enumerate(spec.movement):
                 for bin_ in (-1, component.bins):
                     wrong = rest.copy()
                     wrong[-1, i] = bin_
-                    _refused(partial(world.step, {spec.solver: Action(wrong)}), f"bin {bin_} of {component}")
+                    assert_refused(partial(world.step, {spec.solver: Action(wrong)}), f"bin {bin_} of {component}")
             assert world.state() == before, "a refused action changes nothing"
 
     def test_a_missing_action_is_a_rest(self) -> None:
@@ -151,7 +159,7 @@ class WorldConformance(ABC):
             for one in (world, other):
                 one.reset(Start(seed=self.seeds[0]))
             explicit = world.step({role: Action(world.spec.rest()) for role in world.spec.roles})
-            _check_same(explicit.views, other.step({}).views, "resting in silence")
+            check_same(explicit.views, other.step({}).views, "resting in silence")
 
     def test_only_wanted_views_are_made(self) -> None:
         with closing(self.make_world()) as world:
@@ -167,7 +175,7 @@ class WorldConformance(ABC):
             rngs = np.random.default_rng(4), np.random.default_rng(4)
             for world, observers, rng in ((seen, None, rngs[0]), (unseen, (), rngs[1])):
                 world.reset(Start(seed=self.seeds[0]), observers=observers)
-                _last(_play(world, self.steps, rng, observers))
+                last(play(world, self.steps, rng, observers))
             assert seen.state() == unseen.state(), "a world goes the same way whether it is looked at or not"
 
     def test_frames_lead_where_steps_lead(self) -> None:
@@ -178,7 +186,7 @@ class WorldConformance(ABC):
             for world in (whole, framed):
                 world.reset(Start(seed=self.seeds[0]))
             for step in range(self.steps):
-                actions = _random_actions(spec, rng)
+                actions = random_actions(spec, rng)
                 outcome = whole.step(actions)
                 reward, after = 0.0, outcome
                 for frame in range(spec.frames_per_step):
@@ -186,7 +194,7 @@ class WorldConformance(ABC):
                     said = {role: action.utterance for role, action in actions.items() if action.utterance is not None}
                     after = framed.frame(rows, said if frame == 0 else None)
                     reward += after.env_reward
-                _check_same(outcome.views, after.views, f"after step {step + 1}, whole and frame by frame")
+                check_same(outcome.views, after.views, f"after step {step + 1}, whole and frame by frame")
                 assert outcome.done == after.done, f"step {step + 1} ends the episode once, whole or frame by frame"
                 assert np.isclose(outcome.env_reward, reward), f"rewards of step {step + 1} and its frames differ"
                 if outcome.done:
@@ -200,11 +208,11 @@ class WorldConformance(ABC):
                 return
             world.reset(Start(seed=self.seeds[0]))
             before = world.state()
-            _refused(partial(world.frame, {"nobody": spec.rest()[0]}), "an unknown role")
+            assert_refused(partial(world.frame, {"nobody": spec.rest()[0]}), "an unknown role")
             for i, component in enumerate(spec.movement):
                 wrong = spec.rest()[0]
                 wrong[i] = component.bins
-                _refused(partial(world.frame, {spec.solver: wrong}), f"bin {component.bins} of {component}")
+                assert_refused(partial(world.frame, {spec.solver: wrong}), f"bin {component.bins} of {component}")
             assert world.state() == before, "a refused frame changes nothing"
 
     def test_controls_choose_bins_that_exist(self) -> None:
@@ -227,12 +235,12 @@ class WorldConformance(ABC):
             world.reset(Start(seed=self.seeds[0]))
             for role in world.spec.roles:
                 for height, width in ((48, 64), world.spec.image[:2]):
-                    _check_array(world.picture(role, height, width), (height, width, 3), np.uint8, f"{role}'s picture")
+                    check_array(world.picture(role, height, width), (height, width, 3), np.uint8, f"{role}'s picture")
 
     def test_a_foreign_state_is_refused(self) -> None:
         with closing(self.make_world()) as world:
             for state in (b"", b"not a state of this world", b"{}", bytes(64)):
-                _refused(partial(world.reset, Start(state=state)), f"the state {state!r}")
+                assert_refused(partial(world.reset, Start(state=state)), f"the state {state!r}")
 
     def test_every_task_can_be_asked_stored_and_begun(self) -> None:
         with closing(self.make_world()) as world:
@@ -258,8 +266,10 @@ class WorldConformance(ABC):
         with closing(self.make_world()) as world:
             world.reset(Start(seed=self.seeds[0]))
             source = world.tasks()
-            _refused(partial(source.sample_by_cue, "no such cue", None, np.random.default_rng(0)), "an unknown cue")
-            tasks = [_first_feasible(world, 5, partial(world.tasks().sample_by_cue, cue, None)) for cue in source.cues]
+            assert_refused(
+                partial(source.sample_by_cue, "no such cue", None, np.random.default_rng(0)), "an unknown cue"
+            )
+            tasks = [first_feasible(world, 5, partial(world.tasks().sample_by_cue, cue, None)) for cue in source.cues]
             assert any(tasks) or not source.cues, "no cue leads to anything"
             for cue, task in zip(source.cues, tasks, strict=True):
                 if task is None:
@@ -283,15 +293,15 @@ class WorldConformance(ABC):
             world.reset(Start(seed=self.seeds[0]))
             source = world.tasks()
             assert set(source.probes) <= {*source.kinds, *source.probes}
-            _refused(partial(source.sample, "no such kind", np.random.default_rng(0)), "an unknown kind")
+            assert_refused(partial(source.sample, "no such kind", np.random.default_rng(0)), "an unknown kind")
 
     def _play_to_middle(self, world: World, seed: int) -> None:
         """Plays to the middle of an episode, which may be shorter than `steps`."""
         world.reset(Start(seed=seed))
-        outcomes = list(_play(world, self.steps, np.random.default_rng(seed)))
+        outcomes = list(play(world, self.steps, np.random.default_rng(seed)))
         if outcomes[-1].done:
             world.reset(Start(seed=seed))
-            for _ in _play(world, len(outcomes) // 2, np.random.default_rng(seed)):
+            for _ in play(world, len(outcomes) // 2, np.random.default_rng(seed)):
                 pass
 
     def _kinds(self, world: World) -> tuple[str, ...]:
@@ -303,7 +313,7 @@ class WorldConformance(ABC):
 
     def _sample(self, world: World, kind: str, tries: int = 100) -> Task:
         """A task of this kind from the first seed in which it is feasible."""
-        task = _first_feasible(world, tries, lambda rng: world.tasks().sample(kind, rng))
+        task = first_feasible(world, tries, lambda rng: world.tasks().sample(kind, rng))
         assert task is not None, f"{kind}: not feasible in any of {tries} episodes"
         return task
 
@@ -323,88 +333,3 @@ class WorldConformance(ABC):
             assert action.utterance is None or world.spec.utterances, f"{what}: the expert speaks in a mute world"
             if world.step({world.spec.solver: action}, observers=()).done or expert.finished:
                 return
-
-
-def _first_feasible(world: World, tries: int, sample: Callable[[np.random.Generator], Task]) -> Task | None:
-    """The sample from the first of `tries` seeds in which it is feasible, or None."""
-    for seed in range(tries):
-        world.reset(Start(seed=seed))
-        with suppress(InfeasibleTask):
-            return sample(np.random.default_rng(seed))
-    return None
-
-
-def _play(
-    world: World, steps: int, rng: np.random.Generator, observers: Collection[str] | None = None
-) -> Iterator[Outcome]:
-    """Plays every role at random for at most `steps`, until the episode ends; half of the movements are no-ops."""
-    for _ in range(steps):
-        outcome = world.step(_random_actions(world.spec, rng), observers)
-        yield outcome
-        if outcome.done:
-            return
-
-
-def _random_actions(spec: WorldSpec, rng: np.random.Generator) -> dict[str, Action]:
-    return {role: Action(_random_movement(spec, rng), _random_utterance(spec, rng)) for role in spec.roles}
-
-
-def _random_movement(spec: WorldSpec, rng: np.random.Generator) -> Movement:
-    bins = [component.bins for component in spec.movement]
-    movement = rng.integers(0, bins, (spec.frames_per_step, len(bins))).astype(np.int8)
-    return spec.rest() if rng.random() < 0.5 else movement
-
-
-def _random_utterance(spec: WorldSpec, rng: np.random.Generator) -> str | None:
-    return f"number {rng.integers(100)}" if spec.utterances and rng.random() < 0.3 else None
-
-
-def _last(outcomes: Iterator[Outcome]) -> Outcome:
-    *_, last = outcomes
-    return last
-
-
-def _check_views(spec: WorldSpec, views: Mapping[str, View], roles: Collection[str]) -> None:
-    assert set(views) == set(roles), f"views of {set(views)}, wanted {set(roles)}"
-    for role, view in views.items():
-        _check_array(view.image, spec.image, np.uint8, f"the image of {role}")
-        _check_array(view.vector, (spec.vector,) if spec.vector else None, np.float32, f"the vector of {role}")
-        if view.vector is not None:
-            assert np.isfinite(view.vector).all(), f"the vector of {role} holds {view.vector}"
-        if not spec.utterances:
-            assert view.heard == view.said == "", f"{role} talks in a mute world"
-
-
-def _check_array(array: NDArray[Any] | None, shape: tuple[int, ...] | None, dtype: type, what: str) -> None:
-    if shape is None:
-        assert array is None, f"{what} is none of the spec's parts"
-        return
-    assert array is not None, f"{what} is missing"
-    assert array.shape == shape, f"{what} has shape {array.shape}, the spec says {shape}"
-    assert array.dtype == dtype, f"{what} is {array.dtype}, expected {np.dtype(dtype)}"
-
-
-def _check_same(one: Mapping[str, View], other: Mapping[str, View], when: str) -> None:
-    assert set(one) == set(other), f"{when}: views of {set(one)} and of {set(other)}"
-    for role in one:
-        _check_same_array(one[role].image, other[role].image, f"{when}: {role}'s image")
-        _check_same_array(one[role].vector, other[role].vector, f"{when}: {role}'s vector")
-        assert one[role].heard == other[role].heard, f"{when}: {role} hears something else"
-        assert one[role].said == other[role].said, f"{when}: {role} has said something else"
-
-
-def _check_same_array(one: NDArray[Any] | None, other: NDArray[Any] | None, what: str) -> None:
-    assert (one is None) == (other is None), f"{what} is missing once"
-    if one is not None and other is not None:
-        different = int((one != other).sum()) if one.shape == other.shape else max(one.size, other.size)
-        assert different == 0, f"{what} differs in {different} of {one.size} numbers"
-
-
-def _refused(attempt: Callable[[], Any], what: str) -> None:
-    """Asserts that `attempt` raises ValueError with a message."""
-    try:
-        attempt()
-    except ValueError as refusal:
-        assert str(refusal), f"{what} is refused without a word"
-        return
-    raise AssertionError(f"{what} must be refused with a ValueError")
