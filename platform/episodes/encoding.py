@@ -51,7 +51,8 @@ def encode(episode: Episode) -> bytes:
             with archive.open(f"{name}.npy", "w") as member:
                 laid_out = np.asfortranarray(array) if array.ndim == 2 else np.ascontiguousarray(array)
                 np.lib.format.write_array(member, laid_out, allow_pickle=False)
-        archive.writestr(META_MEMBER, json.dumps(meta_to_json(episode.meta) | {"streams": _streams(arrays)}))
+        streams = {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()}
+        archive.writestr(META_MEMBER, json.dumps(meta_to_json(episode.meta) | {"streams": streams}))
     return buffer.getvalue()
 
 
@@ -138,10 +139,6 @@ def _members(episode: Episode) -> Iterator[tuple[str, NDArray[Any]]]:
 def _windows(name: str, array: NDArray[Any] | StoredRows, rows: int) -> Iterator[tuple[str, NDArray[Any]]]:
     for number, start in enumerate(range(0, len(array), rows)):
         yield f"{name}/{number:04d}", array[start : start + rows]
-
-
-def _streams(arrays: EpisodeArrays) -> dict[str, dict[str, Any]]:
-    return {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in arrays.items()}
 
 
 def _array_names(archive: zipfile.ZipFile) -> list[str]:

@@ -58,7 +58,8 @@ class EpisodeFiles:
             ValueError: the arrays and the metadata of the episode disagree.
         """
         data = encode(episode)
-        path = self._root / "episodes" / _day(episode.meta.created) / f"{episode.meta.id}{EPISODE_SUFFIX}"
+        day = datetime.fromtimestamp(episode.meta.created, UTC).strftime("%Y%m%d")
+        path = self._root / "episodes" / day / f"{episode.meta.id}{EPISODE_SUFFIX}"
         if path.exists():
             raise FileExistsError(f"{path} exists already; episodes are immutable, give the new one its own id")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,10 +79,6 @@ class EpisodeFiles:
                 path.unlink()
                 swept += 1
         return swept
-
-
-def _day(created: float) -> str:
-    return datetime.fromtimestamp(created, UTC).strftime("%Y%m%d")
 
 
 log = logging.getLogger(__name__)

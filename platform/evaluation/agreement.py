@@ -72,7 +72,9 @@ def agreement(
         corrected=mean(_corrected(observed, by_chance), rng),
         curve=tuple(_point(episodes, tolerance, rng) for tolerance in CURVE_SECONDS),
         same_sign=pooled_share(np.array(alike), np.array([len(pairs) for pairs in loose]), rng),
-        lateness=mean([float(delays.mean()) for delays in late], rng) if late else _nothing(),
+        lateness=mean([float(delays.mean()) for delays in late], rng)
+        if late
+        else Estimate(math.nan, math.nan, math.nan, 0),
         alpha=nominal_alpha([bins(each) for each in episodes]),
         ordered_alike=pooled_share(ordered[:, 0], ordered[:, 1], rng),
     )
@@ -154,7 +156,3 @@ def _point(episodes: Sequence[RatedEpisode], within: float, rng: np.random.Gener
     observed = [f1(each.ours, each.theirs, within) for each in episodes]
     by_chance = [chance_f1(each, within, rng) for each in episodes]
     return within, float(np.mean(observed)), float(np.mean(by_chance))
-
-
-def _nothing() -> Estimate:
-    return Estimate(math.nan, math.nan, math.nan, 0)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interplay.actors.seats import CurrentTask, SolverSeat
 from interplay.env.task import Task
-from interplay.env.world import Action, Movement, View, World
+from interplay.env.world import Action, View, World
 from interplay.evaluation.estimates import repeated_share
 from interplay.evaluation.probe_player import ProbePlayer
 from interplay.evaluation.probes import Probe
@@ -49,11 +49,9 @@ class RandomSeat(RestingSeat):
         self._rng = rng
 
     def decide(self, worlds: Sequence[World]) -> list[Action]:
-        return [Action(self._movement(world)) for world in worlds]
-
-    def _movement(self, world: World) -> Movement:
-        row = self._rng.integers([component.bins for component in world.spec.movement]).astype(np.int8)
-        return np.tile(row, (world.spec.frames_per_step, 1))
+        specs = [world.spec for world in worlds]
+        rows = [self._rng.integers([component.bins for component in spec.movement]).astype(np.int8) for spec in specs]
+        return [Action(np.tile(row, (spec.frames_per_step, 1))) for spec, row in zip(specs, rows, strict=True)]
 
 
 def measure_chance(

@@ -7,14 +7,10 @@ from interplay.env.playhouse.house.category import XYZ, BodyPart, Category, box,
 BIN_WALL_M = 0.02  # half thickness of a bin's walls; thinner ones let fast objects through
 
 
-def _proxy(shape: str, half: XYZ) -> BodyPart:
-    primitive = "ellipsoid" if shape == "sphere" else shape
-    return BodyPart(primitive, (0.0, 0.0, 0.0), half)
-
-
 def _object(name: str, shape: str, half: XYZ, attributes: str, *parts: BodyPart) -> Category:
     """An object with a single collision proxy that fills its bounding box."""
-    return Category(name, False, half, shape, parts, (_proxy(shape, half),), frozenset(attributes.split()))
+    proxy = BodyPart("ellipsoid" if shape == "sphere" else shape, (0.0, 0.0, 0.0), half)
+    return Category(name, False, half, shape, parts, (proxy,), frozenset(attributes.split()))
 
 
 def _open_box(half: XYZ) -> tuple[BodyPart, ...]:

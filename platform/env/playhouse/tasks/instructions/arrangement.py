@@ -99,7 +99,7 @@ class Arrangement(PlayhouseTask):
         """Another shape of the same objects, or the same shape with an object that was not meant."""
         loose = [t.index for t in facts.things if not t.furniture and t.held_by is None]
         others = [i for i in loose if i not in self.candidates]
-        shapes = [shape for shape in CONFUSABLE_SHAPES[self.shape] if self._has_enough_for(shape)]
+        shapes = [s for s in CONFUSABLE_SHAPES[self.shape] if self.count >= 3 or s in ("tower", "group")]
         readings = [replace(self, shape=shape, furniture=None) for shape in shapes]
         if others:
             wrong = others[int(rng.integers(len(others)))]
@@ -110,9 +110,6 @@ class Arrangement(PlayhouseTask):
             if other.plan(facts) is not None and not other.is_done(facts):
                 return other
         return None
-
-    def _has_enough_for(self, shape: str) -> bool:
-        return self.count >= 3 or shape in ("tower", "group")
 
 
 def sample_arrangement(

@@ -28,7 +28,7 @@ from interplay.env.playhouse.tasks.instructions.object_instruction import (
 )
 from interplay.env.playhouse.tasks.playhouse_task import PlayhouseTask, task_kind
 from interplay.env.playhouse.truth import predicates
-from interplay.env.playhouse.truth.facts import XY, HouseFacts, Room, Thing
+from interplay.env.playhouse.truth.facts import HouseFacts, Room, Thing
 from interplay.env.task import InfeasibleTask
 
 BRING_WORDINGS = (
@@ -74,10 +74,8 @@ class Bring(BringToSetter):
         """Tests whether an object is within the setter's reach, and the setter has not walked up to it."""
         body = facts.bodies[self.setter]
         in_reach = predicates.same_room(body.room, thing.room) and predicates.distance(body, thing) <= REACH_M
-        return in_reach and math.dist(body.position, self._origin(thing)) > REACH_M
-
-    def _origin(self, thing: Thing) -> XY:
-        return self.baseline[f"x_{thing.index}"], self.baseline[f"y_{thing.index}"]
+        origin = self.baseline[f"x_{thing.index}"], self.baseline[f"y_{thing.index}"]
+        return in_reach and math.dist(body.position, origin) > REACH_M
 
     def is_plausible_target(self, thing: Thing, facts: HouseFacts) -> bool:
         near = math.dist(facts.bodies[self.setter].position, thing.xy) <= MIN_DISTANCE_M
