@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.time:
         session.total_time_updated.register(lambda now: session.stop() if now >= options.time else None)
     try:
-        view.initialize()
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), _stoppable():
+            view.initialize()
             session.run()
     except BaseException:
         logging.getLogger("interplay.env.commai").exception("the session ended with an error")
@@ -47,27 +48,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         view.finalize()
         if hasattr(learner, "close"):
             learner.close()
-        results.write(Path(options.output))
+        results.write(Path(options.output), session.get_total_time())
     return 0
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Context in which the signals that end a program end the session, too, as Ctrl-C does."""
+    known = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number in known:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in known.items():
+            signal.signal(number, handler)
 
 
 class Results:
     """Counts the rewards of a session, in all and by task."""
 
-    def __init__(self, env: Any, session: Any) -> None:
-        self._session = session
+    def __init__(self, env: Any) -> None:
         self._start = time.perf_counter()
         self._sums: Counter[str] = Counter()
         self._trials: Counter[str] = Counter()
         env.reward_given.register(self._add)
 
-    def write(self, path: Path) -> None:
-        """Writes the results as text."""
+    def write(self, path: Path, time_passed: int) -> None:
+        """Writes the results after `time_passed` tokens as text; on standard error if the file cannot be written."""
         trials, total = sum(self._trials.values()), sum(self._sums.values())
         lines = [
             f"total reward: {total:g}",
             f"mean reward: {total / trials if trials else 0:.4f}",
-            f"total time: {self._session.get_total_time()}",
+            f"total time: {time_passed}",
             f"seconds: {time.perf_counter() - self._start:.1f}",
             f"trials: {trials}",
             "",
@@ -76,7 +89,12 @@ class Results:
         for name in sorted(self._trials):
             reward, count = self._sums[name], self._trials[name]
             lines.append(f"{name}\t{reward:g}\t{reward / count:.4f}\t{count}")
-        path.write_text("\n".join(lines) + "\n")
+        text = "\n".join(lines) + "\n"
+        try:
+            path.write_text(text)
+        except OSError:
+            sys.stderr.write(text)
+            raise
 
     def _add(self, task: Any, reward: float) -> None:
         self._sums[task.get_name()] += reward  # type: ignore[assignment]
@@ -87,28 +105,59 @@ def _prepare(options: argparse.Namespace) -> tuple[Session, Any, Any, Results]:
     randomness.seed(options.seed)
     scheduler = load_scheduler(options.config)
     serializer = _serializer(options.serializer)
+    made = load_class(options.learner)
+    human = issubclass(made, HumanLearner)
+    chosen = _chosen_view(options, human)
+    output = Path(options.output)
+    if output.is_dir() or not output.absolute().parent.is_dir():
+        raise ValueError(f"results cannot be written to {output}: choose a file in a folder that exists with -o")
     environment = Environment(serializer, scheduler, options.scramble, options.max_reward_per_task, options.seed)
-    learner = _learner(options, serializer)
+    results = Results(environment)
+    try:
+        learner = _learner(made, options, serializer)
+    except (ValueError, TimeoutError):
+        results.write(output, 0)
+        raise
     session = Session(environment, learner, default_sleep=options.time_delay)
-    view = _view(options, environment, session, serializer, isinstance(learner, HumanLearner))
-    if isinstance(learner, HumanLearner):
+    view = _view(chosen, options, environment, session, serializer, human)
+    if human:
         learner.set_view(view)
-    return session, learner, view, Results(environment, session)
+    return session, learner, view, results
 
 
 def _serializer(name: str) -> Any:
-    return load_class(name if "." in name else f"interplay.env.commai.serializer.{name}")()
+    made = load_class(name if "." in name else f"interplay.env.commai.serializer.{name}")
+    return _constructed(made, {}, "-s")
 
 
-def _learner(options: argparse.Namespace, serializer: Any) -> Any:
-    made = load_class(options.learner)
+def _learner(made: type[Any], options: argparse.Namespace, serializer: Any) -> Any:
     offered = {"serializer": serializer, "cmd": options.learner_cmd, "port": options.learner_port}
+    return _constructed(made, offered, "-l")
+
+
+def _constructed(made: type[Any], offered: Mapping[str, Any], option: str) -> Any:
+    """An object of a class, with those of the offered arguments that its constructor takes."""
     known = signature(made).parameters
-    return made(**{name: value for name, value in offered.items() if name in known})
+    given = {name: value for name, value in offered.items() if name in known}
+    try:
+        signature(made).bind(**given)
+    except TypeError as missing:
+        raise ValueError(f"{option} {made.__name__}: {missing}; write a subclass that knows its arguments") from missing
+    return made(**given)
 
 
-def _view(options: argparse.Namespace, environment: Any, session: Any, serializer: Any, human: bool) -> Any:
-    chosen = options.view or ("ConsoleView" if human and sys.stdin.isatty() else "PlainView")
+def _chosen_view(options: argparse.Namespace, human: bool) -> str:
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if options.view in ("BaseView", "ConsoleView") and not on_terminal:
+        raise ValueError(f"{options.view} needs a terminal; use -v PlainView")
+    if human and options.view == "BaseView":
+        raise ValueError("BaseView has no input line for a person; use -v ConsoleView or PlainView")
+    return options.view or ("ConsoleView" if human and on_terminal else "PlainView")
+
+
+def _view(
+    chosen: str, options: argparse.Namespace, environment: Any, session: Any, serializer: Any, human: bool
+) -> Any:
     if chosen == "ConsoleView":
         return ConsoleView(environment, session, serializer, options.show_world)
     if chosen == "BaseView":
@@ -133,6 +182,18 @@ def _log_to(folder: str | None) -> None:
         root.addHandler(handler)
 
 
+def _at_least_zero(of: type[Any]) -> Any:
+    """A converter of arguments that refuses negative numbers."""
+
+    def number(text: str) -> Any:
+        value = of(text)
+        if value < 0:
+            raise argparse.ArgumentTypeError(f"{text} is below 0")
+        return value
+
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m interplay.env.commai", description="Runs a CommAI session.")
     add = parser.add_argument
@@ -140,8 +201,8 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--output", default="results.out", help="where the results are written (results.out)")
     add("--scramble", "--scrambled", action="store_true", help="words become pseudo-words")
     add("-w", "--show-world", action="store_true", help="show the map of the world")
-    add("-d", "--time-delay", type=float, default=0.0, help="seconds between two tokens (0)")
-    add("-t", "--time", type=int, default=0, help="tokens after which the session ends (0: never)")
+    add("-d", "--time-delay", type=_at_least_zero(float), default=0.0, help="seconds between two tokens (0)")
+    add("-t", "--time", type=_at_least_zero(int), default=0, help="tokens after which the session ends (0: never)")
     add("-l", "--learner", default="learners.human_learner.HumanLearner", help="class of the learner (a person)")
     add("-v", "--view", choices=VIEWS, help="how the session is shown")
     add("-s", "--serializer", default="StandardSerializer", help="class of the serializer (StandardSerializer)")

@@ -20,6 +20,7 @@ from typing import Any
 
 from interplay.core.settings_validation import did_you_mean
 from interplay.env.commai import compat
+from interplay.env.commai.task import Task, World
 
 
 class JSONConfigLoader:
@@ -33,25 +34,24 @@ class JSONConfigLoader:
         """
         compat.install()
         config, where = _content(source)
-        worlds = {
-            name: _made(entry, {}, f"{where}: world {name!r}") for name, entry in config.get("worlds", {}).items()
-        }
+        entries = _part(config, "worlds", where) if "worlds" in config else {}
+        worlds = {name: _made(entry, {}, f"{where}: world {name!r}", World) for name, entry in entries.items()}
         tasks = {name: self._task(name, entry, worlds, where) for name, entry in _part(config, "tasks", where).items()}
-        scheduler = _part(config, "scheduler", where)
+        entry = _part(config, "scheduler", where)
         args = {
             key: _with_tasks(value, tasks, f"{where}: scheduler.args.{key}") if key.startswith("tasks") else value
-            for key, value in scheduler.get("args", {}).items()
+            for key, value in _arguments(entry, f"{where}: scheduler").items()
         }
-        return _made(scheduler, args, f"{where}: scheduler")
+        return _scheduler(_made(entry, args, f"{where}: scheduler", object), f"{where}: {entry.get('type')}")
 
-    def _task(self, name: str, entry: Mapping[str, Any], worlds: Mapping[str, Any], where: str) -> Any:
-        args = dict(entry.get("args", {}))
-        if "world" in entry:
-            world = entry["world"]
+    def _task(self, name: str, entry: Any, worlds: Mapping[str, Any], where: str) -> Any:
+        where_in, args = f"{where}: task {name!r}", {}
+        if isinstance(entry, Mapping) and "world" in entry:
+            world = str(entry["world"])
             if world not in worlds:
-                raise ValueError(f"{where}: task {name!r} is in world {world!r}.{did_you_mean(world, worlds)}")
+                raise ValueError(f"{where_in} is in world {world!r}.{did_you_mean(world, worlds)}")
             args["world"] = worlds[world]
-        return _made(entry, args, f"{where}: task {name!r}")
+        return _made(entry, args, where_in, Task)
 
 
 class PythonConfigLoader:
@@ -73,7 +73,7 @@ class PythonConfigLoader:
             spec.loader.exec_module(module)
             if not hasattr(module, "create_tasks"):
                 raise ValueError(f"{source} has no function create_tasks(), which returns the scheduler")
-            return module.create_tasks()
+            return _scheduler(module.create_tasks(), f"{source}: what create_tasks() returns")
 
 
 def load_scheduler(path: str | Path) -> Any:
@@ -106,12 +106,22 @@ def load_class(dotted: str) -> type[Any]:
         if missing.name and not (module_name == missing.name or module_name.startswith(f"{missing.name}.")):
             raise
         raise ValueError(f"{dotted}: no module {module_name!r} ({missing})") from missing
-    found = getattr(module, name, None)
-    if found is None:
-        classes = [other for other, value in vars(module).items() if isinstance(value, type)]
-        raise ValueError(f"{dotted}: {module_name} has no class {name!r}.{did_you_mean(name, classes)}")
-    made: type[Any] = found
-    return made
+    try:
+        found = getattr(module, name)
+    except AttributeError as missing:
+        if hasattr(module, "__getattr__"):  # which makes classes by name, and says what a name consists of
+            raise ValueError(f"{dotted}: {missing}") from missing
+        classes = [other for other, value in vars(module).items() if _is_offered(module, other, value)]
+        raise ValueError(f"{dotted}: {module_name} has no class {name!r}.{did_you_mean(name, classes)}") from missing
+    if not isinstance(found, type):
+        raise ValueError(f"{dotted} is no class; write module.Class, such as tasks.micro.nano.Task0")
+    return found
+
+
+def _is_offered(module: Any, name: str, value: Any) -> bool:
+    """Whether a name of a module is one of its public classes."""
+    own = getattr(value, "__module__", None) == module.__name__ or name in getattr(module, "__all__", ())
+    return isinstance(value, type) and own and not name.startswith("_")
 
 
 def _content(source: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
@@ -119,7 +129,7 @@ def _content(source: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any],
         return source, "the configuration"
     try:
         content = json.loads(Path(source).read_text())
-    except OSError as missing:
+    except (OSError, UnicodeDecodeError) as missing:
         raise ValueError(f"{source} cannot be read: {missing}") from missing
     except json.JSONDecodeError as broken:
         raise ValueError(f"{source} is no valid JSON: {broken}") from broken
@@ -130,19 +140,37 @@ def _content(source: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any],
 
 def _part(config: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
     if not isinstance(config.get(name), Mapping):
-        raise ValueError(f"{where} has no {name!r}; its parts are worlds, tasks and scheduler")
+        seen = f"{name!r}: {config[name]!r}" if name in config else f"no {name!r}"
+        raise ValueError(f'{where} has {seen}; its parts worlds, tasks and scheduler are each {{"name": ...}}')
     part: Mapping[str, Any] = config[name]
     return part
 
 
-def _made(entry: Any, args: Mapping[str, Any], where: str) -> Any:
-    """The object of an entry {"type": ..., "args": ...}; `args` replace those of the entry."""
+def _arguments(entry: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    args: Mapping[str, Any] = entry.get("args", {})
+    if not isinstance(args, Mapping):
+        raise ValueError(f'{where}: "args" is {args!r}; write {{"argument": value}}')
+    return args
+
+
+def _made(entry: Any, args: Mapping[str, Any], where: str, base: type[Any]) -> Any:
+    """The object of an entry {"type": ..., "args": ...}, an instance of `base`; `args` replace those of the entry."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("type"), str):
         raise ValueError(f'{where}: {entry!r} has no type; write {{"type": "module.Class", "args": {{}}}}')
+    given = {**_arguments(entry, where), **args}
     try:
-        return load_class(entry["type"])(**({**entry.get("args", {}), **args}))
+        found = load_class(entry["type"])
+        if not issubclass(found, base):
+            raise ValueError(f"{entry['type']} is no {base.__name__}: its class does not inherit from it")
+        return found(**given)
     except (ValueError, TypeError) as wrong:
         raise ValueError(f"{where}: {wrong}") from wrong
+
+
+def _scheduler(found: Any, where: str) -> Any:
+    if not hasattr(found, "get_next_task"):
+        raise ValueError(f"{where} is no scheduler: {found!r} has no get_next_task(), see core.scheduler")
+    return found
 
 
 def _with_tasks(value: Any, tasks: Mapping[str, Any], where: str) -> Any:
@@ -151,8 +179,10 @@ def _with_tasks(value: Any, tasks: Mapping[str, Any], where: str) -> Any:
         return [_with_tasks(item, tasks, where) for item in value]
     if isinstance(value, Mapping):
         return {key: _with_tasks(item, tasks, where) for key, item in value.items()}
+    if value is None:
+        return None
     if not isinstance(value, str):
-        return value
+        raise ValueError(f"{where}: {value!r} is no id of a task; the ids are {', '.join(tasks)}")
     if value not in tasks:
         raise ValueError(f"{where}: no task has the id {value!r}.{did_you_mean(value, tasks)}")
     return tasks[value]

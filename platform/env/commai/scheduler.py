@@ -7,7 +7,7 @@ task that has just ended. `rng` is set by the environment before the first task 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from interplay.core.settings_validation import did_you_mean
@@ -17,9 +17,9 @@ class TaskScheduler:
     """Base class: a list of tasks."""
 
     def __init__(self, tasks: Sequence[Any]) -> None:
-        if not tasks:
-            raise ValueError(f"{type(self).__name__} needs at least one task, got none")
-        self.tasks = list(tasks)
+        self.tasks = list(tasks) if isinstance(tasks, Iterable) else []
+        if not self.tasks:
+            raise ValueError(f"{type(self).__name__} needs a list of at least one task, got {tasks!s}")
         self.rng: random.Random | None = None
 
     def get_next_task(self, train_mode: bool = True) -> Any:
@@ -66,7 +66,7 @@ class IncrementalTaskScheduler(TaskScheduler):
 
     def __init__(self, tasks: Sequence[Any], success_threshold: float = 2) -> None:
         super().__init__(tasks)
-        self.success_threshold = success_threshold
+        self.success_threshold = _number("success_threshold", success_threshold)
         self._at = 0
         self._sum = 0.0
 
@@ -88,9 +88,9 @@ class DependenciesTaskScheduler(TaskScheduler):
         self, tasks: Sequence[Any], tasks_dependencies: Sequence[Sequence[Any]], unlock_threshold: float = 10
     ) -> None:
         super().__init__(tasks)
-        self.unlock_threshold = unlock_threshold
+        self.unlock_threshold = _number("unlock_threshold", unlock_threshold)
         self._needs: dict[int, list[int]] = {index: [] for index in range(len(self.tasks))}
-        for first, then in tasks_dependencies:
+        for first, then in _pairs("tasks_dependencies", tasks_dependencies):
             self._needs[self._index(then)].append(self._index(first))
         self._sums = [0.0] * len(self.tasks)
         self._under_way = 0
@@ -130,19 +130,43 @@ class IntervalTaskScheduler(TaskScheduler):
         self, tasks: Sequence[Any], intervals: Sequence[Sequence[int]], tasks_test: Sequence[Any] | None = None
     ) -> None:
         super().__init__(tasks)
-        self.intervals = [(first, last) for first, last in intervals]
+        self.intervals = [
+            (int(_number("intervals", first)), int(_number("intervals", last)))
+            for first, last in _pairs("intervals", intervals)
+        ]
         self.tasks_test = list(self.tasks if tasks_test is None else tasks_test)
         if len(self.intervals) != len(self.tasks):
             raise ValueError(f"{len(self.intervals)} intervals for {len(self.tasks)} tasks: give one pair for each")
         self._end = max(last for _, last in self.intervals)
         self._drawn = 0
+        empty = [draw for draw in self._edges() if not self._open(draw)]
+        if empty:
+            raise ValueError(f"no task has an interval that contains draw {empty[0]}: intervals={self.intervals}")
 
     def get_next_task(self, train_mode: bool = True) -> Any:
         if not train_mode:
             return self._draw(self.tasks_test)
         now = min(self._drawn, self._end)
-        open_now = [t for t, (first, last) in zip(self.tasks, self.intervals, strict=True) if first <= now <= last]
-        if not open_now:
-            raise ValueError(f"no task has an interval that contains draw {now}: intervals={self.intervals}")
         self._drawn += 1
-        return self._draw(open_now)
+        return self._draw(self._open(now))
+
+    def _open(self, draw: int) -> list[Any]:
+        """The tasks whose interval contains the number of a draw."""
+        return [t for t, (first, last) in zip(self.tasks, self.intervals, strict=True) if first <= draw <= last]
+
+    def _edges(self) -> list[int]:
+        """The first draw, and those after each interval: where one has an open task, all have."""
+        return [0, *(last + 1 for _, last in self.intervals if last < self._end)]
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} is made of numbers, got {value!r}")
+    return value
+
+
+def _pairs(name: str, value: Any) -> Sequence[Sequence[Any]]:
+    pairs: Sequence[Sequence[Any]] = value
+    if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        raise ValueError(f"{name} is a list of pairs, got {value!r}")
+    return pairs

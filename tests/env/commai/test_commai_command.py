@@ -75,10 +75,50 @@ def test_an_error_of_the_learner_leaves_results_and_a_log(config: Path, tmp_path
     assert "Traceback" in (tmp_path / "log" / "errors.log").read_text()
 
 
+HEAR = "socket.recv(); socket.recv()"
+SAY_X = "[socket.send(b'x') for _ in range(9) if socket.recv() and socket.recv()]; socket.recv()"
+BAD_LEARNERS = {
+    "nothing": ("pass", 2, "has exited with 0 before its 'hello'"),
+    "wrong": ("socket.send(b'good day'); socket.recv()", 2, "began with 'good day'"),
+    "dying": (f"socket.send(b'hello'); {HEAR}; sys.exit(3)", 1, "exited with 3 before its answer"),
+    "nonsense": (f"socket.send(b'hello'); {SAY_X}", 1, "got 'x'"),
+    "bytes": (f"socket.send(b'hello'); {HEAR}; socket.send(b'\\xff'); socket.recv()", 1, "no text"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_LEARNERS)
+def test_a_remote_learner_that_fails_leaves_results(
+    config: Path, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    does, status, message = BAD_LEARNERS[kind]
+    port = RemoteLearner.free_port()
+    connect = f"import sys, zmq; socket = zmq.Context().socket(zmq.PAIR); socket.connect('tcp://127.0.0.1:{port}')"
+    (tmp_path / "remote.py").write_text(f"{connect}; {does}\n" if kind != "nothing" else f"{does}\n")
+    out = tmp_path / "results.out"
+    options = [str(config), "-l", "learners.base.RemoteLearner", "--learner-port", str(port), "-o", str(out)]
+    options += ["--learner-cmd", f"{sys.executable} {tmp_path / 'remote.py'}"]
+    if status == 2:
+        assert main(options) == 2
+        assert message in capsys.readouterr().err
+    else:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            main(options)
+    assert "trials: 0" in out.read_text()
+
+
 def test_what_is_wrong_on_the_command_line_is_said(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(config), "-l", "learners.sample_learners.SampleRepeatingLerner"]) == 2
     assert "Did you mean 'SampleRepeatingLearner'" in capsys.readouterr().err
     assert main(["tasks.txt"]) == 2
+    assert main([str(config), "-s", "GeneralSerializer"]) == 2
+    assert "missing a required argument: 'i2s'" in capsys.readouterr().err
+    assert main([str(config), "-o", str(config.parent / "none" / "results.out")]) == 2
+    assert "choose a file in a folder that exists" in capsys.readouterr().err
+    assert main([str(config), "-v", "ConsoleView"]) == 2
+    assert "ConsoleView needs a terminal" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([str(config), "-t", "-5"])
+    assert "-5 is below 0" in capsys.readouterr().err
 
 
 def test_a_learner_that_answers_nothing_is_named() -> None:

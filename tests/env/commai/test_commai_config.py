@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commai_tasks import SayA
 
 from interplay.env.commai import compat
 from interplay.env.commai.config_loader import JSONConfigLoader, PythonConfigLoader, load_class
@@ -20,7 +21,10 @@ from interplay.env.commai.scheduler import (
     SequentialTaskScheduler,
 )
 from interplay.env.commai.serializer import StandardSerializer
+from interplay.env.commai.task import World
+from interplay.env.commai.tasks.competition.navigation import MovingTask
 from interplay.env.commai.tasks.micro.nano import Task0
+from interplay.env.commai.worlds.grid_world import GridWorld
 
 CONFIG = {
     "worlds": {"gw": {"type": "worlds.grid_world.GridWorld"}},
@@ -88,6 +92,17 @@ def broken(**changes: Any) -> dict[str, Any]:
         (broken(worlds={}), "is in world 'gw'"),
         (broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "args": {"x": 1}}}), "unexpected keyword argument"),
         (broken(tasks={"turn": {}}), "has no type"),
+        (broken(tasks=5), "has 'tasks': 5"),
+        (broken(worlds=[]), r"has 'worlds': \[\]"),
+        (broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "args": [1]}}), r'"args" is \[1\]'),
+        (broken(tasks={"turn": {"type": "tasks.micro.nano.Task0", "world": []}}), r"is in world '\[\]'"),
+        (broken(tasks={"turn": {"type": "worlds.grid_world.GridWorld"}}), "is no Task"),
+        (broken(tasks={"turn": {"type": "os.path.join"}}), "is no class"),
+        (broken(worlds={"gw": {"type": "tasks.micro.nano.Task0"}}), "is no World"),
+        (broken(tasks={"turn": {"type": "tasks.micro.lookup_tables.LookupTaskR9D1"}}), "no lookup task"),
+        (broken(scheduler={"type": "core.scheduler.RandomTaskScheduler", "args": []}), r'"args" is \[\]'),
+        (broken(scheduler={"type": "core.scheduler.RandomTaskScheduler", "args": {"tasks": [1]}}), "1 is no id"),
+        (broken(scheduler={"type": "tasks.micro.nano.Task0"}), "is no scheduler"),
     ],
 )
 def test_what_is_wrong_in_a_configuration_is_named(config: dict[str, Any], message: str) -> None:
@@ -102,6 +117,12 @@ def test_broken_files_are_refused(tmp_path: Path) -> None:
         JSONConfigLoader().create_tasks(path)
     with pytest.raises(ValueError, match="cannot be read"):
         JSONConfigLoader().create_tasks(tmp_path / "missing.json")
+    path.write_bytes(b'{"tasks": "\xff"}')
+    with pytest.raises(ValueError, match=r"tasks\.json cannot be read"):
+        JSONConfigLoader().create_tasks(path)
+    (tmp_path / "nothing.py").write_text("def create_tasks():\n    pass\n")
+    with pytest.raises(ValueError, match="is no scheduler: None has no get_next_task"):
+        PythonConfigLoader().create_tasks(tmp_path / "nothing.py")
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(ValueError, match=r"no function create_tasks\(\)"):
         PythonConfigLoader().create_tasks(tmp_path / "empty.py")
@@ -148,10 +169,39 @@ def test_a_threshold_may_be_overshot() -> None:
     assert scheduler.get_next_task() == "b"
 
 
+def test_a_threshold_that_is_met_counts_anew() -> None:
+    scheduler = IncrementalTaskScheduler(["a", "b"], success_threshold=2)
+    given = []
+    for _ in range(5):
+        given.append(scheduler.get_next_task())
+        scheduler.step(1)
+    assert given == ["a", "a", "b", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: IncrementalTaskScheduler(["a"], "two"), "success_threshold is made of numbers, got 'two'"),
+        (lambda: SequentialTaskScheduler(SayA()), "needs a list of at least one task, got SayA"),
+        (lambda: DependenciesTaskScheduler(["a"], ["a"]), r"tasks_dependencies is a list of pairs, got \['a'\]"),
+        (lambda: IntervalTaskScheduler(["a"], [5]), r"intervals is a list of pairs, got \[5\]"),
+        (lambda: IntervalTaskScheduler(["a"], [["x", 5]]), "intervals is made of numbers, got 'x'"),
+        (lambda: IntervalTaskScheduler(["a", "b"], [[0, 1], [3, 4]]), "no task has an interval that contains draw 2"),
+        (lambda: GridWorld(init_pos=7), "init_pos is a pair of whole numbers, got 7"),
+        (lambda: MovingTask(World()), "MovingTask takes place in a GridWorld"),
+        (lambda: load_class("tasks.micro.small_comp.ReverseXTask")(max_string_length=2.5), "whole number"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_refused_at_once(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
 def test_tasks_of_an_interval() -> None:
     scheduler = IntervalTaskScheduler(["a", "b"], [[0, 1], [2, 3]], tasks_test=["t"])
-    assert [scheduler.get_next_task() for _ in range(5)] == ["a", "a", "b", "b", "b"]
+    given = [scheduler.get_next_task()]
     assert scheduler.get_next_task(train_mode=False) == "t"
+    assert given + [scheduler.get_next_task() for _ in range(4)] == ["a", "a", "b", "b", "b"]
     assert [SequentialTaskScheduler(["a", "b"]).get_next_task() for _ in range(2)] == ["a", "a"]
     with pytest.raises(ValueError, match="at least one task"):
         SequentialTaskScheduler([])

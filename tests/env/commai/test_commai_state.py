@@ -71,6 +71,20 @@ def test_in_place_operators_are_one_change() -> None:
     assert len(log) == 6
 
 
+def test_containers_that_come_in_bulk_report_too() -> None:
+    reports: list[int] = []
+    state = State(lambda: reports.append(1))
+    state.items, state.names = [], {}
+    state.items.extend([[1], {2}])
+    state.names.update(a=[], b={})
+    reports.clear()
+    state.items[0].append(2)
+    state.items[1].add(3)
+    state.names["a"].append(4)
+    state.names["b"]["c"] = 5
+    assert len(reports) == 4
+
+
 def test_what_was_added_reports_too() -> None:
     state, log = fresh()
     state.items.append([1])

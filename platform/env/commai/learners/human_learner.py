@@ -10,7 +10,8 @@ from interplay.env.commai.serializer import StandardSerializer
 
 
 class HumanLearner(BaseLearner):
-    """Requests a line from its view when the teacher has been silent for two characters; an empty line is silence.
+    """Requests a line from its view when the teacher has been silent for two characters, counted from the end of the
+    last line, so that the reply is heard first; an empty line is silence.
 
     `view` has a method `get_input()`, and perhaps `notify(text)`.
     """
@@ -20,6 +21,7 @@ class HumanLearner(BaseLearner):
         self._view = view
         self._ear = InputChannel(self._serializer)
         self._mouth = OutputChannel(self._serializer)
+        self._speaking = False
 
     def set_view(self, view: Any) -> None:
         """Sets the view that reads the lines."""
@@ -27,6 +29,9 @@ class HumanLearner(BaseLearner):
 
     def next(self, token: Any) -> Any:
         silence = self._serializer.SILENCE_TOKEN
+        if self._speaking and self._mouth.is_empty():
+            self._speaking = False
+            self._ear.set_deserialized_buffer("")
         self._ear.consume_bit(token)
         if self._mouth.is_empty():
             self._mouth.set_message(self.ask() if self._ear.get_text().endswith(2 * silence) else silence)
@@ -35,7 +40,7 @@ class HumanLearner(BaseLearner):
     def ask(self) -> str:
         """Reads a line; returns silence for an empty one."""
         line: str = self._view.get_input()
-        self._ear.set_deserialized_buffer("")
+        self._speaking = True
         if line and not line.endswith(".") and hasattr(self._view, "notify"):
             self._view.notify("answers end in a full stop")
         return line or 8 * self._serializer.SILENCE_TOKEN

@@ -20,8 +20,15 @@ class BaseView:
         self._result = ""
 
     def initialize(self) -> None:
-        """Opens the screen."""
-        self._screen = curses.initscr()
+        """Opens the screen.
+
+        Raises:
+            ValueError: there is no terminal to draw on.
+        """
+        try:
+            self._screen = curses.initscr()
+        except curses.error as missing:
+            raise ValueError(f"{type(self).__name__} needs a terminal ({missing}); use -v PlainView") from missing
         curses.noecho()
         curses.cbreak()
         self._screen.nodelay(True)
@@ -35,6 +42,8 @@ class BaseView:
             return
         self._screen = None
         self._session.total_time_updated.deregister(self._on_time)
+        self._env.task_updated.deregister(self._on_task)
+        self._env.reward_given.deregister(self._on_reward)
         curses.nocbreak()
         curses.echo()
         curses.endwin()

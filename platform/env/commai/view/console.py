@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import curses
+import sys
 from typing import Any
 
 from interplay.env.commai.channels import InputChannel
@@ -13,6 +14,8 @@ from interplay.env.commai.view.plain import PlainView, typed
 __all__ = ["BaseView", "ConsoleView", "PlainView"]
 
 LABEL = 9  # columns before a stream
+PROMPT = "you: "
+ENTER, ERASE, END = ("\n", "\r"), ("\b", "\x7f"), "\x04"  # keys; Ctrl-D ends the input
 
 
 class ConsoleView(BaseView):
@@ -31,7 +34,8 @@ class ConsoleView(BaseView):
 
     def lines(self) -> list[str]:
         width = self._screen.getmaxyx()[1] if self._screen is not None else 80
-        streams = [f"{who + ':':<{LABEL}}{ear.get_text()[-(width - LABEL - 1) :]}" for who, ear in self._ears.items()]
+        room = max(1, width - LABEL - 1)
+        streams = [f"{who + ':':<{LABEL}}{_shown(ear.get_text()[-room:])}" for who, ear in self._ears.items()]
         drawn = map_lines(self._env._current_world, 9) if self._show_world else []
         return [*super().lines(), "", *streams, self._notice, *drawn]
 
@@ -40,13 +44,47 @@ class ConsoleView(BaseView):
         self._notice = text
 
     def get_input(self) -> str:
-        """Reads a line that is typed under the streams."""
-        self.draw()
+        """Reads a line that is typed under the streams.
+
+        Raises:
+            KeyboardInterrupt: the input has ended.
+        """
         self._screen.nodelay(False)
-        curses.echo()
-        self._screen.addstr(len(self.lines()) + 1, 0, "you: ")
-        line = self._screen.getstr().decode(errors="replace")
-        curses.noecho()
+        line, key = "", ""
+        while key not in ENTER:
+            self._draw_prompt(line)
+            key = self._read_key()
+            if key in ERASE:
+                line = line[:-1]
+            elif key.isprintable():
+                line += key
         self._screen.nodelay(True)
         self._notice = ""
         return typed(self._env, line)
+
+    def _draw_prompt(self, line: str) -> None:
+        """Draws everything, with the line that is being typed in the last row if there is no other."""
+        self.draw()
+        height, width = self._screen.getmaxyx()
+        room = max(1, width - len(PROMPT) - 1)
+        row = min(len(self.lines()) + 1, height - 1)
+        self._screen.addstr(row, 0, f"{PROMPT}{_shown(line[-room:])}"[: max(0, width - 1)])
+        self._screen.clrtoeol()
+        self._screen.refresh()
+
+    def _read_key(self) -> str:
+        """The next key; "" for one without a character, such as the signal of a resized terminal."""
+        try:
+            key = self._screen.get_wch()
+        except curses.error:  # a signal, or a terminal that has gone
+            if not sys.stdin.isatty():
+                raise KeyboardInterrupt from None
+            return ""
+        if key == END:
+            raise KeyboardInterrupt
+        return key if isinstance(key, str) else ERASE[0] if key == curses.KEY_BACKSPACE else ""
+
+
+def _shown(text: str) -> str:
+    """A text without characters that would move the cursor."""
+    return "".join(character if character.isprintable() else "?" for character in text)

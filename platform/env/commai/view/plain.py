@@ -20,14 +20,18 @@ class PlainView:
         self._output = output or sys.stdout
         self._input = input_from or sys.stdin
         self._ear: InputChannel | None = None
+        self._watching = False
 
     def initialize(self) -> None:
         """Starts watching."""
         self._env.reward_given.register(self._on_reward)
+        self._watching = True
 
     def finalize(self) -> None:
         """Stops watching."""
-        self._env.reward_given.deregister(self._on_reward)
+        if self._watching:
+            self._env.reward_given.deregister(self._on_reward)
+        self._watching = False
 
     def listen(self, serializer: Any) -> None:
         """Also writes the teacher's text when input is requested."""

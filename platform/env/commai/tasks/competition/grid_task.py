@@ -30,6 +30,8 @@ class GridTask(BaseTask):
 
     def __init__(self, world: World | None = None) -> None:
         super().__init__(max_time=self.limit, world=GridWorld() if world is None else world)
+        if not isinstance(self.get_world(), GridWorld):
+            raise ValueError(f"{self.get_name()} takes place in a GridWorld, got {world!r}")
         self.target_obj = ""
         self.laid: tuple[Point, GWEntity, GWEntity | None] | None = None  # position, object, previous content
         self.lent = False  # until the end
@@ -38,7 +40,7 @@ class GridTask(BaseTask):
     def grid(self) -> GridWorld:
         """The world of this task."""
         world = self.get_world()
-        assert isinstance(world, GridWorld), f"{self.get_name()} takes place in a GridWorld, got {world!r}"
+        assert isinstance(world, GridWorld), "checked when the task is made"
         return world
 
     def prepare(self) -> None:
