@@ -88,7 +88,7 @@ def report(run: Run) -> Path:
     """Writes the report of the stages that have run so far, and returns its path."""
     spec = run.make_world().spec
     examined = examine(run)
-    probes = _probes(run, spec)
+    probes, labels = _probes(run, spec), _labels(run)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
         title=f"Interplay: {run.config.run.name}" + (f", round {run.round}" if run.round > 1 else ""),
@@ -104,7 +104,7 @@ def report(run: Run) -> Path:
         reward_source=REWARD_SOURCES[run.config.reinforce.reward],
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
-        measures={AGENT_LABELS[name]: measures for name, measures in _measures(run).items()},
+        measures={labels[name]: measures for name, measures in _measures(run).items()},
         rounds=_rounds(run, spec),
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
