@@ -33,7 +33,8 @@ from interplay.agent.observation import Layout
 from interplay.agent.unroll import allocate_demonstration
 from interplay.env.world import World
 from interplay.episodes.decoded_episode import decode_for_role, resimulate
-from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
+from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.moment_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.launch.compose import compose

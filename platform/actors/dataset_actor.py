@@ -3,6 +3,11 @@
 Each lane reads its episodes window by window, without overlap; a window has the length of an unroll. With several
 raters, each pass through an episode carries the marks of one of them, so that raters never cancel out. With
 `windows=marked`, windows are independent: each is sampled around a mark and carries the marks of its rater.
+
+With `around_utterances`, some lanes show windows around the utterances of the cloned role, each utterance once per
+epoch. Only the words of these lanes are cloned. Their rows would teach a gate that speaks too often, and movements of
+moments near an utterance more than others; the loss of words is a mean over utterances (`objective.words=utterance`),
+so that more of them make its gradient less noisy and not larger.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interplay.actors.augmentation import AugmentationConfig, MarkedWindow, augment, mirrored, swap_episode
 from interplay.actors.row_writer import RowWriter
@@ -20,7 +26,8 @@ from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.env.reflection import Reflection
 from interplay.episodes.decoded_episode import DecodedEpisode
 from interplay.episodes.episode_order import check_mix
-from interplay.episodes.lane_reader import EpisodeWindow, LaneReader, MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
+from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
 from interplay.episodes.vocabulary import Vocabulary
 
 
@@ -31,6 +38,9 @@ class DatasetConfig:
     lanes: int = 16
     steps: int = 50  # T; an unroll has T + 1 rows
     windows: Literal["stream", "marked"] = "stream"  # of whole episodes, or around marks; choice
+    # Share of the lanes that show windows around utterances of the cloned role, whose words alone are cloned; choice. A
+    # solver speaks in one step of many, so that words are a small part of a stream.
+    around_utterances: float = 0.0
     stagger: bool = True  # start the first episode of each lane at a random row, so that lanes are out of phase
     blocks: int = 2  # unrolls in use at once; 1 only without prefetching: overlap=false, or Ray
     # Shares of the episodes read (with `windows=marked`, of the windows), by players: human-human, human-agent,
@@ -51,6 +61,8 @@ class DatasetConfig:
                 raise ValueError(f"{name} is at least 1, got {getattr(self, name)}")
         if not 0 <= self.unknown_chance < 1:
             raise ValueError(f"unknown_chance is a chance from 0 to below 1, got {self.unknown_chance}")
+        if not 0 <= self.around_utterances < 1:
+            raise ValueError(f"around_utterances is a share from 0 to below 1, got {self.around_utterances}")
         if not 0 <= self.mirror <= 1:
             raise ValueError(f"mirror is a chance from 0 to 1, got {self.mirror}")
         if self.windows not in ("stream", "marked"):
@@ -60,6 +72,12 @@ class DatasetConfig:
             raise ValueError(
                 f"lanes is at least 2, for CSS pairs one lane's vision with another's text; got {self.lanes}"
             )
+
+    @property
+    def utterance_lanes(self) -> int:
+        """The number of lanes with windows around utterances: at least one if any are wanted, and never all."""
+        wanted = max(1, round(self.lanes * self.around_utterances)) if self.around_utterances else 0
+        return min(wanted, self.lanes - 1)
 
 
 class DatasetActor:
@@ -76,8 +94,11 @@ class DatasetActor:
         seed: int = 0,
         augmentation: AugmentationConfig | None = None,
         reflection: Reflection | None = None,
+        spoken: SpokenWindowReader | None = None,
     ) -> None:
-        """`seed`: of the words that are read as unknown, of the rater of each pass, of swapped and mirrored episodes.
+        """`spoken`: reads the first `config.utterance_lanes` lanes, `reader` the others.
+
+        `seed`: of the words that are read as unknown, of the rater of each pass, of swapped and mirrored episodes.
 
         Raises:
             ValueError: `config.mirror` is above 0, and the world has no `reflection`.
@@ -88,6 +109,8 @@ class DatasetActor:
                 "`World.reflection`; set dataset.mirror=0"
             )
         self._reader = reader
+        self._spoken = spoken
+        self._spoken_lanes = 0 if spoken is None else config.utterance_lanes  # they come first
         self._writer = RowWriter(layout, vocabulary, config.unknown_chance, seed, reflection, config.mirror)
         self._config = config
         self._rng = rng
@@ -99,6 +122,12 @@ class DatasetActor:
             augmentation.swapped_lanes(config.lanes) if augmentation is not None and layout.world.utterances else 0
         )
         self._true_lanes = config.lanes - swapped  # the others show swapped episodes
+        if self._true_lanes <= self._spoken_lanes:
+            raise ValueError(
+                f"of {config.lanes} lanes {self._spoken_lanes} show windows around utterances and {swapped} swapped "
+                "episodes, so none is left: give more lanes, or lower dataset.around_utterances or "
+                "reward.augmentation.probability"
+            )
         self._swaps: dict[int, tuple[int, DecodedEpisode | None]] = {}  # by lane: position, and the episode as swapped
         self._mirrored = np.zeros(config.lanes, bool)  # whether the current episode of each lane is mirrored
 
@@ -109,7 +138,7 @@ class DatasetActor:
         episodes = []
         untouched = np.ones(block["first"].shape, bool)
         for lane in range(self._config.lanes):
-            windows = self._reader.next(lane, self._config.steps + 1)
+            windows = self._windows(lane, self._config.steps + 1)
             episodes.append(windows[0].episode.meta.id)
             at = 0
             for window in windows:
@@ -117,19 +146,23 @@ class DatasetActor:
                 self._writer.write(block, lane, at, shown)
                 untouched[at : at + window.stop - window.start, lane] = shown is window
                 at += window.stop - window.start
+        if self._spoken is not None:
+            block = self._with_words_alone(block)
         if self._augmentation is not None and "heard" in block:  # a world without language has nothing to swap
             if self._augmentation.swaps == "windows":
                 block = self._swapped(block, self._augmentation)
             else:
-                block = {**block, "untouched": untouched, "cloned": block["cloned"] & untouched}
+                block = {**block, "untouched": untouched, **_only(block, untouched)}
         if self._augmentation is not None and self._augmentation.mirror and "image" in block:
             block = self._mirror(block, self._augmentation.mirror)
         return Unroll(block, episodes=episodes)
 
     def state(self) -> dict[str, Any]:
         """The resumable state."""
+        spoken = {} if self._spoken is None else {"spoken": self._spoken.state()}
         return {
             "reader": self._reader.state(),
+            **spoken,
             "turn": self._turn,
             "rng": self._rng.bit_generator.state,
             "mirrored": self._mirrored.tolist(),
@@ -138,6 +171,8 @@ class DatasetActor:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`."""
         self._reader.load_state(state["reader"])
+        if self._spoken is not None:
+            self._spoken.load_state(state["spoken"])
         self._turn = state["turn"]
         self._rng.bit_generator.state = state["rng"]
         self._mirrored = np.array(state["mirrored"], bool)
@@ -169,7 +204,7 @@ class DatasetActor:
             **block,
             **changed.window._asdict(),
             "untouched": untouched,
-            "cloned": block["cloned"] & untouched,
+            **_only(block, untouched),
         }
 
     def _mirror(self, block: Arrays, chance: float) -> Arrays:
@@ -178,4 +213,20 @@ class DatasetActor:
             image=block["image"], first=block["first"], before=self._mirrored, chance=chance, rng=self._rng
         )
         self._mirrored = rows[-1]
-        return {**block, "image": image, "cloned": block["cloned"] & ~rows}
+        return {**block, "image": image, **_only(block, ~rows)}
+
+    def _windows(self, lane: int, rows: int) -> list[EpisodeWindow]:
+        if self._spoken is not None and lane < self._spoken_lanes:
+            return self._spoken.next(lane, rows)
+        return self._reader.next(lane - self._spoken_lanes, rows)
+
+    def _with_words_alone(self, block: Arrays) -> Arrays:
+        """The block with `words_cloned`, and without the other targets of the lanes around utterances."""
+        cloned = block["cloned"].copy()
+        cloned[:, : self._spoken_lanes] = False
+        return {**block, "words_cloned": block["cloned"], "cloned": cloned}
+
+
+def _only(block: Arrays, rows: NDArray[np.bool_]) -> Arrays:
+    """The cloning targets of these rows [T + 1, B] alone."""
+    return {key: block[key] & rows for key in ("cloned", "words_cloned") if key in block}

@@ -22,6 +22,7 @@ observations (see `interplay.agent.observation`):
 | reference_gate | float32 | [T+1, b] | gate logits of the reference policy (scored rollouts only) |
 | positive, negative | int8 | [T+1, b] | marks of one rater at this row (dataset unrolls only) |
 | cloned | bool | [T+1, b] | a person or a script acted here, not an agent: a cloning target (dataset unrolls only) |
+| words_cloned | bool | [T+1, b] | the same for the words of utterances; without it they are those of `cloned` |
 
 In a rollout row T is row 0 of the lane's next unroll; dataset unrolls do not overlap.
 """

@@ -90,6 +90,17 @@ def load(path: Path) -> Episode:
     return decode(read_bytes(path), source=str(path))
 
 
+def load_meta(path: Path) -> EpisodeMeta:
+    """Reads the metadata of an episode without its arrays. Raises as `load` does."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read_meta(archive, str(path))[0]
+    except (DamagedEpisode, UnknownFormat):
+        raise
+    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, TypeError, ValueError, OSError) as error:
+        raise DamagedEpisode(f"{path} is damaged ({error!r}); restore it from a copy or purge it") from error
+
+
 def read_bytes(path: Path) -> bytes:
     """The bytes of an episode's file. Raises DamagedEpisode if it is missing or unreadable."""
     try:

@@ -1,13 +1,9 @@
-"""Resumable streams of episodes: each lane reads windows of one episode after another, or windows around marks.
+"""Resumable streams of episodes: each lane reads windows of one episode after another.
 
 A lane's windows are consecutive. When its episode ends, it takes the next one from a shared, shuffled order. With
 `stagger`, the first episode of each lane starts at a random row; otherwise lanes with episodes of equal length would
 all be at the same row. They depend only on the snapshot, the seed and the order of calls, so a checkpoint needs only a
 cursor of a few numbers.
-
-Windows around marks: most rows of an episode have no mark near them and teach a reward model nothing.
-All marks are visited once per epoch in a shuffled order; each window has its mark at a random row after the first. The
-windows depend only on the snapshot, the seed and the number of windows read before.
 """
 
 from __future__ import annotations
@@ -78,7 +74,8 @@ class EpisodeSource:
     ) -> None:
         self.snapshot = snapshot
         self.unreadable: set[str] = set()
-        self._world, self._role, self._every_rater = world, role, every_rater
+        self.role = role
+        self._world, self._every_rater = world, every_rater
         self._cache = EpisodeCache(cache_bytes)
 
     def get(self, episode: str) -> DecodedEpisode | None:
@@ -101,7 +98,7 @@ class EpisodeSource:
         marks = self.snapshot.marks([episode])
         raters = self.snapshot.raters([episode])[episode] if self._every_rater else ()
         read = self.snapshot.read(episode)
-        return decode_for_role(read, self._role, marks=marks, raters=raters, world=self._world, cache=self._cache)
+        return decode_for_role(read, self.role, marks=marks, raters=raters, world=self._world, cache=self._cache)
 
 
 class LaneReader:
@@ -135,6 +132,11 @@ class LaneReader:
         self._taken = 0
         self._lanes: list[LaneCursor | None] = [None] * lanes
         self._episodes: list[DecodedEpisode | None] = [None] * lanes
+
+    @property
+    def source(self) -> EpisodeSource:
+        """Its episodes and their cache."""
+        return self._source
 
     @property
     def unreadable(self) -> set[str]:
@@ -223,87 +225,3 @@ def _identity(cursor: Cursor) -> str:
         f"snapshot {cursor.snapshot[:12]}, {cursor.episodes} episodes, seed {cursor.seed}, "
         f"rank {cursor.rank} of {cursor.world_size}, {len(cursor.lanes)} lanes"
     )
-
-
-class MarkedWindowReader:
-    """Windows of the marked episodes of a snapshot that satisfy `where`; consecutive windows are independent."""
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        seed: int,
-        *,
-        world: World | None = None,
-        role: str = "solver",
-        where: EpisodeFilter | None = None,
-        mix: Mapping[str, float] | None = None,
-        cache_bytes: int = CACHE_BYTES,
-        rank: int = 0,
-        world_size: int = 1,
-    ) -> None:
-        self._source = EpisodeSource(snapshot, world, role, cache_bytes)
-        marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
-        self._marks = sorted((mark.episode, mark.rater, mark.frame) for mark in marks)
-        if not self._marks:
-            raise ValueError(
-                f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark"
-            )
-        self._seed = seed
-        marked = [episode for episode, _, _ in self._marks]
-        self._order = order_of(snapshot, marked, mix or {}, seed, rank=rank, world_size=world_size)
-        self._share = {"rank": rank, "world_size": world_size}
-        self._taken = 0
-
-    def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
-        """Returns `rows` rows: one window, or several if episodes are shorter."""
-        windows: list[EpisodeWindow] = []
-        while rows:
-            windows.append(self._next_window(rows))
-            rows -= windows[-1].stop - windows[-1].start
-        return windows
-
-    def state(self) -> dict[str, Any]:
-        """The position in the order, JSON-able."""
-        return {
-            "snapshot": self._source.snapshot.hash,
-            "seed": self._seed,
-            "marks": len(self._marks),
-            "taken": self._taken,
-            **self._share,
-        }
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Continues exactly from the position in `state`.
-
-        Raises:
-            ValueError: `state` is of another snapshot or seed.
-        """
-        here = {**self.state(), "taken": state.get("taken")}
-        if {"rank": 0, "world_size": 1, **state} != here:  # states from before marks were shared among ranks
-            raise ValueError(
-                f"this cursor is of other windows: it has {dict(state)}, this reader {here}; "
-                "resume with the settings of the checkpoint"
-            )
-        self._taken = state["taken"]
-
-    def neighbors(self, position: int) -> Iterator[DecodedEpisode]:
-        """Readable episodes of the marks near a position in the order, those before it first."""
-        for step in range(1, NEIGHBORS + 1):
-            place = self._order.at(position - step if position >= step else position + step)
-            near = self._source.get(self._marks[place][0])
-            if near is not None:
-                yield near
-
-    def _next_window(self, rows: int) -> EpisodeWindow:
-        """Returns at most `rows` rows around the next mark of a readable episode."""
-        for _ in range(len(self._marks)):
-            position = self._order.position(self._taken)
-            self._taken += 1
-            name, rater, frame = self._marks[self._order.at(position)]
-            if (episode := self._source.get(name)) is not None:
-                marked = min(frame // episode.meta.frames_per_step + 1, episode.rows - 1)
-                first = max(0, marked - rows + 1)
-                last = max(first, min(marked - 1, episode.rows - rows))
-                start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
-                return EpisodeWindow(episode, start, min(start + rows, episode.rows), position, cut=True, rater=rater)
-        raise self._source.no_readable_episode(len(self._marks))

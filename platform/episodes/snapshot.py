@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,8 +38,10 @@ from interplay.episodes.catalog_index import (
     seating,
     sql_condition,
 )
-from interplay.episodes.encoding import DamagedEpisode, decode, read_bytes
-from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, load_meta, read_bytes
+from interplay.episodes.episode import Episode, EpisodeMeta, Mark
+
+log = logging.getLogger(__name__)
 
 SNAPSHOT_VERSION = 1
 
@@ -132,6 +135,19 @@ class Snapshot:
         if hashlib.sha256(data).hexdigest() != found[1]:
             raise DamagedEpisode(f"{path} is not the file that was frozen (its hash differs); restore it from a copy")
         return decode(data, source=str(path), trusted=True)
+
+    def metas(self, where: EpisodeFilter) -> Iterator[EpisodeMeta]:
+        """The metadata of its readable episodes that satisfy `where`, oldest first.
+
+        Arrays are not read, and hashes not verified."""
+        condition, values = sql_condition(where)
+        with self._reading() as database:
+            found = database.execute(f"SELECT path FROM episodes WHERE {condition} ORDER BY id", values).fetchall()
+        for (path,) in found:
+            try:
+                yield load_meta(self.root / str(path))
+            except (DamagedEpisode, UnknownFormat) as error:
+                log.warning("skipped: %s", error)
 
     def close(self) -> None:
         """Closes the file."""

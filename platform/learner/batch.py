@@ -16,7 +16,7 @@ Tensors = Mapping[str, Tensor]
 
 # Arrays read only on the host: marks, row numbers, and values computed by the world.
 HOST_ONLY_ARRAYS = frozenset(
-    {"positive", "negative", "row", "env_reward", "progress", "achieved", "success", "untouched"}
+    {"positive", "negative", "row", "env_reward", "progress", "achieved", "success", "untouched", "words_cloned"}
 )
 
 ARRAY_SPECS = {
@@ -35,6 +35,7 @@ ARRAY_SPECS = {
     "positive": "int8 [T+1, B]",
     "negative": "int8 [T+1, B]",
     "cloned": "bool [T+1, B]",
+    "words_cloned": "bool [T+1, B]",
     "untouched": "bool [T+1, B]",
     "truncated": "bool [T+1, B]",
     "reward": "float32 [T, B]",

@@ -196,7 +196,8 @@ def _language_cloning(
     assert output.gate is not None
     host, arrays = rows.host, rows.device
     gate = losses.gate_cloning(logits=output.gate, spoke=arrays["spoke"], mask=mask)
-    spoken_rows = (host["spoke"] & host["cloned"] & ~host["last"]).nonzero(as_tuple=True)
+    cloned = host.get("words_cloned", host["cloned"])
+    spoken_rows = (host["spoke"] & cloned & ~host["last"]).nonzero(as_tuple=True)
     indices = tuple(index.to(mask.device, non_blocking=True) for index in spoken_rows)
     tokens = arrays["tokens"][indices]
     words = losses.token_cloning(

@@ -256,6 +256,13 @@ class Config:
             )
         if self.runtime.kind == "in_process" and self.actors.inference == "service":
             problems.append("actors.inference=service is a separate process, of use under Ray only; add runtime=ray")
+        problems += [
+            f"{name}.dataset.around_utterances={stage.dataset.around_utterances:g} and "
+            f"{name}.learner.objective.words=step: more utterances would weigh more than in a stream; "
+            "set objective.words=utterance"
+            for name, stage in self.training_stages.items()
+            if stage.dataset.around_utterances and stage.learner.objective.words == "step"
+        ]
         problems += self._indivisible() + self._unreadable() + self._overwritten() + self._without_a_gpu()
         if self.reward.model == "ar" and self.reward.dataset.windows == "marked":
             problems.append(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -19,7 +19,8 @@ from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
 from interplay.agent.weights import REWARD_HEADS
 from interplay.episodes.catalog_index import EpisodeFilter
-from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
+from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
 from interplay.learner.agents import build_agent, check_description, load_agent, read_description
@@ -153,39 +154,23 @@ def dataset_actor(
     With `shuffle_marks`, it reads the marks of `ShuffledMarks` in place of the true ones.
 
     Raises:
-        ValueError: no episode satisfies `where`.
+        ValueError: no episode satisfies `where`, or none has the marks or utterances that windows are drawn around.
     """
     world = run.make_world()
     if shuffle_marks:
         snapshot = ShuffledMarks(snapshot.path, seed=run.seed, frames_per_step=world.spec.frames_per_step)
     seed, role, cache = derive_seed(run.seed, stage, "order"), layout.role, config.cache_mb * 2**20
+    part: dict[str, Any] = {"where": where, "mix": config.mix, "rank": share.index, "world_size": share.of}
+    view: dict[str, Any] = {"world": world, "role": role, "cache_bytes": cache}
     reader: LaneReader | MarkedWindowReader
     if config.windows == "marked":
-        reader = MarkedWindowReader(
-            snapshot,
-            seed,
-            world=world,
-            role=role,
-            where=where,
-            mix=config.mix,
-            cache_bytes=cache,
-            rank=share.index,
-            world_size=share.of,
-        )
+        reader = MarkedWindowReader(snapshot, seed, **view, **part)
     else:
-        reader = LaneReader(
-            snapshot,
-            config.lanes,
-            seed,
-            world=world,
-            role=role,
-            where=where,
-            mix=config.mix,
-            cache_bytes=cache,
-            rank=share.index,
-            world_size=share.of,
-            stagger=config.stagger,
-        )
+        lanes = config.lanes - config.utterance_lanes
+        reader = LaneReader(snapshot, lanes, seed, **view, **part, stagger=config.stagger)
+    spoken = None
+    if config.utterance_lanes:
+        spoken = SpokenWindowReader(reader.source, derive_seed(run.seed, stage, "utterances"), **part)
     return DatasetActor(
         reader=reader,
         layout=layout,
@@ -195,4 +180,5 @@ def dataset_actor(
         seed=derive_seed(run.seed, stage, "unknown words"),
         augmentation=augmentation,
         reflection=world.reflection(),
+        spoken=spoken,
     )

@@ -25,7 +25,8 @@ from interplay.env.reflection import Reflection
 from interplay.env.world import View
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.episodes.episode import Episode, Mark
-from interplay.episodes.lane_reader import EpisodeWindow, LaneReader, MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeWindow, LaneReader
+from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import SPECIAL, UNKNOWN
 
@@ -355,6 +356,56 @@ def test_a_mirrored_stream_resumes_bit_for_bit(snapshot: Snapshot) -> None:
 def test_a_world_that_can_not_be_mirrored_is_refused(snapshot: Snapshot) -> None:
     with pytest.raises(ValueError, match="line can't be mirrored"):
         actor_of(snapshot, replace(CONFIG, mirror=0.5))
+
+
+def with_utterances(snapshot: Snapshot, config: DatasetConfig, **settings: Any) -> DatasetActor:
+    reader = LaneReader(snapshot, config.lanes - config.utterance_lanes, 3, world=LineWorld())
+    spoken = SpokenWindowReader(reader.source, 4)
+    rng = np.random.default_rng(0)
+    parts = {"layout": LAYOUT, "vocabulary": WORDS, "config": config, "rng": rng, "spoken": spoken, **settings}
+    return DatasetActor(reader=reader, **parts)
+
+
+def test_lanes_around_utterances_clone_words_alone_and_the_others_are_streams(snapshot: Snapshot) -> None:
+    config = replace(CONFIG, lanes=3, around_utterances=0.3)
+    assert config.utterance_lanes == 1
+    actor, plain = with_utterances(snapshot, config), actor_of(snapshot)
+    worded = 0
+    for _ in range(20):
+        arrays, stream = actor.unroll().arrays, plain.unroll().arrays
+        for key in stream:
+            np.testing.assert_array_equal(arrays[key][:, 1:], stream[key], err_msg=key)
+        np.testing.assert_array_equal(arrays["words_cloned"][:, 1:], stream["cloned"])
+        assert not arrays["cloned"][:, 0].any() and arrays["first"][0, 0] and arrays["spoke"][:, 0].any()
+        worded += int((arrays["spoke"] & arrays["words_cloned"])[:, 0].sum())
+    assert worded > 20
+
+
+@pytest.mark.parametrize(
+    "augmentation", [None, AugmentationConfig(1.0), AugmentationConfig(0.7, "windows", mirror=0.5)]
+)
+def test_lanes_around_utterances_resume_bit_for_bit(
+    snapshot: Snapshot, augmentation: AugmentationConfig | None
+) -> None:
+    config = replace(CONFIG, lanes=4, around_utterances=0.25)
+    straight, resumed = (with_utterances(snapshot, config, augmentation=augmentation) for _ in range(2))
+    for _ in range(3):
+        straight.unroll()
+    resumed.load_state(straight.state())
+    touched = 0
+    for _ in range(6):
+        one = straight.unroll().arrays
+        assert_same_arrays(one, resumed.unroll().arrays)
+        untouched = one.get("untouched", np.ones_like(one["first"]))
+        assert not (one["words_cloned"] & ~untouched).any()
+        touched += int((~untouched).sum())
+    assert (touched > 0) == (augmentation is not None)
+
+
+def test_lanes_that_show_nothing_true_are_refused(snapshot: Snapshot) -> None:
+    config = replace(CONFIG, lanes=2, around_utterances=0.5)
+    with pytest.raises(ValueError, match="so none is left"):
+        with_utterances(snapshot, config, augmentation=AugmentationConfig(1.0))
 
 
 def test_windows_around_marks_start_with_an_empty_memory(snapshot: Snapshot) -> None:

@@ -17,7 +17,8 @@ from interplay.agent.observation import Layout
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.episode import Episode, Mark
 from interplay.episodes.episode_order import MixedOrder, order_of
-from interplay.episodes.lane_reader import LaneReader, MarkedWindowReader
+from interplay.episodes.lane_reader import LaneReader
+from interplay.episodes.moment_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.shared_parts import PEOPLE

@@ -11,7 +11,8 @@ import pytest
 from fake_corridor import Corridor, record_episode
 
 from interplay.episodes.episode import Mark
-from interplay.episodes.lane_reader import EpisodeWindow, MarkedWindowReader
+from interplay.episodes.lane_reader import EpisodeWindow
+from interplay.episodes.moment_windows import MarkedWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.store import EpisodeStore
 

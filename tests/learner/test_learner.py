@@ -283,6 +283,22 @@ def test_words_are_averaged_over_utterances_or_steps() -> None:
     assert found["step"]["token_cloning"] == found["utterance"]["token_cloning"]
 
 
+def test_words_may_be_cloned_where_movement_and_gate_are_not() -> None:
+    """The losses are those of the rows that they count, and a mean over utterances."""
+    words_alone, streams = demonstrated(tiny_agent(LineWorld())), demonstrated(tiny_agent(LineWorld()))
+    words_alone.arrays["words_cloned"] = words_alone.arrays["cloned"]
+    words_alone.arrays["cloned"] = words_alone.arrays["cloned"] & (np.arange(LANES) > 0)
+    streams.arrays["cloned"] = words_alone.arrays["cloned"]
+    whole = demonstrated(tiny_agent(LineWorld()))
+    found, fewer, all_rows = (
+        learner_of(tiny_agent(LineWorld())).update(demonstrated=rows) for rows in (words_alone, streams, whole)
+    )
+    for name in ("movement_cloning", "gate_cloning"):
+        assert found[name] == pytest.approx(fewer[name]) and found[name] != pytest.approx(all_rows[name])
+    assert found["token_cloning"] == pytest.approx(all_rows["token_cloning"])
+    assert found["token_cloning"] != pytest.approx(fewer["token_cloning"])
+
+
 def test_the_factor_of_the_value_loss() -> None:
     agent = tiny_agent(LineWorld())
     half, whole = (

@@ -12,10 +12,12 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 import torch
+from outcomes import assert_equal_nested
 from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.launch.pipeline import STAGES, stages_of_round
+from interplay.learner import checkpoint
 from interplay.stages.config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.report_stage import RECORDED_STAGES, REWARD_SOURCES
@@ -172,6 +174,20 @@ def test_mirrored_demonstrations_are_cloned_also_by_an_agent_that_observes_its_p
     interplay("reward", [*settings, "reward.dataset.mirror=0.5"])
     said = refused("reward", [*settings, "reward.dataset.mirror=0.5", "reward.augmentation.mirror=0.5"], capsys, 2)
     assert "would mirror the pictures again: set one to 0" in said
+
+
+def test_words_are_cloned_from_windows_around_utterances(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also after a stop, bit for bit."""
+    asks = ("collect.setter.kinds={color: 1000}", "clone.dataset.around_utterances=0.5", "runtime.overlap=false")
+    interplay("collect", tiny(tmp_path / "straight", *asks))
+    straight, stopped = tmp_path / "straight", copied(tmp_path / "straight", tmp_path / "stopped")
+    for root, updates in ((straight, 4), (stopped, 2), (stopped, 4)):
+        interplay("clone", tiny(root, *asks, f"clone.training.updates={updates}"))
+    found, resumed = (checkpoint.read(root / "run/clone/checkpoints") for root in (straight, stopped))
+    assert_equal_nested(found.weights(), resumed.weights(), "agent.pt")
+    assert_equal_nested(found.training(), resumed.training(), "training.pt")
+    said = refused("clone", tiny(straight, *asks, "clone.learner.objective.words=step"), capsys, 2)
+    assert "set objective.words=utterance" in said
 
 
 def test_the_learned_returns_are_kept_for_both_splits(demo: Path) -> None:

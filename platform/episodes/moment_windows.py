@@ -1,0 +1,185 @@
+"""Resumable windows around moments of episodes: around marks, or around what a player says.
+
+Most rows of an episode have no mark near them and teach a reward model nothing; and a solver speaks in one step of
+many, so that words get a small share of a clone's arithmetic. All moments are visited once per epoch in a shuffled
+order; each window has its moment at a random row after the first. The windows depend only on the snapshot, the seed and
+the number of windows read before.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from interplay.env.world import World
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.decoded_episode import DecodedEpisode
+from interplay.episodes.episode_order import order_of
+from interplay.episodes.lane_reader import CACHE_BYTES, NEIGHBORS, EpisodeSource, EpisodeWindow
+from interplay.episodes.snapshot import Snapshot
+
+
+class EpisodeMoment(NamedTuple):
+    """A step of an episode, by its frame; `rater` is empty if it is no mark."""
+
+    episode: str
+    rater: str
+    frame: int
+
+
+class MomentReader(ABC):
+    """Windows around moments; consecutive windows are independent, whatever their lane."""
+
+    rows_after: int  # from the row at which the moment's step begins to the row that a window has to show
+
+    def __init__(
+        self,
+        source: EpisodeSource,
+        moments: Sequence[EpisodeMoment],
+        seed: int,
+        *,
+        mix: Mapping[str, float] | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        """`mix`: of the windows, by the kind of their episode."""
+        self._source = source
+        self._moments = sorted(moments)
+        self._seed = seed
+        episodes = [moment.episode for moment in self._moments]
+        self._order = order_of(source.snapshot, episodes, mix or {}, seed, rank=rank, world_size=world_size)
+        self._share = {"rank": rank, "world_size": world_size}
+        self._taken = 0
+
+    @property
+    def source(self) -> EpisodeSource:
+        """Its episodes and their cache."""
+        return self._source
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What tells these moments from others, JSON-able; besides snapshot and seed."""
+
+    def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
+        """Returns `rows` rows: one window, or several if episodes are shorter."""
+        windows: list[EpisodeWindow] = []
+        while rows:
+            windows.append(self._next_window(rows))
+            rows -= windows[-1].stop - windows[-1].start
+        return windows
+
+    def state(self) -> dict[str, Any]:
+        """The position in the order, JSON-able."""
+        identity = {"snapshot": self._source.snapshot.hash, "seed": self._seed, **self.identity()}
+        return {**identity, "taken": self._taken, **self._share}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continues exactly from the position in `state`.
+
+        Raises:
+            ValueError: `state` is of another snapshot or seed.
+        """
+        here = {**self.state(), "taken": state.get("taken")}
+        if {"rank": 0, "world_size": 1, **state} != here:  # states from before marks were shared among ranks
+            raise ValueError(
+                f"this cursor is of other windows: it has {dict(state)}, this reader {here}; "
+                "resume with the settings of the checkpoint"
+            )
+        self._taken = state["taken"]
+
+    def neighbors(self, position: int) -> Iterator[DecodedEpisode]:
+        """Readable episodes of the moments near a position in the order, those before it first."""
+        for step in range(1, NEIGHBORS + 1):
+            place = self._order.at(position - step if position >= step else position + step)
+            near = self._source.get(self._moments[place].episode)
+            if near is not None:
+                yield near
+
+    def _next_window(self, rows: int) -> EpisodeWindow:
+        """Returns at most `rows` rows around the next moment of a readable episode."""
+        for _ in range(len(self._moments)):
+            position = self._order.position(self._taken)
+            self._taken += 1
+            name, rater, frame = self._moments[self._order.at(position)]
+            if (episode := self._source.get(name)) is not None:
+                shown = min(frame // episode.meta.frames_per_step + self.rows_after, episode.rows - 1)
+                first = max(0, shown - rows + 1)
+                last = max(first, min(shown - 1, episode.rows - rows))
+                start = int(np.random.default_rng([self._seed, position]).integers(first, last + 1))
+                stop = min(start + rows, episode.rows)
+                return EpisodeWindow(episode, start, stop, position, cut=True, rater=rater or None)
+        raise self._source.no_readable_episode(len(self._moments))
+
+
+class MarkedWindowReader(MomentReader):
+    """Windows around the marks of the episodes of a snapshot that satisfy `where`, each with the marks of its rater."""
+
+    rows_after = 1  # a mark of a step is placed at the first row that shows its cause
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        seed: int,
+        *,
+        world: World | None = None,
+        role: str = "solver",
+        where: EpisodeFilter | None = None,
+        mix: Mapping[str, float] | None = None,
+        cache_bytes: int = CACHE_BYTES,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        marks = snapshot.marks(snapshot.select(where or EpisodeFilter()))
+        if not marks:
+            raise ValueError(
+                f"no episode of {snapshot.path} that is wanted has a mark; mark some first: interplay mark"
+            )
+        moments = [EpisodeMoment(mark.episode, mark.rater, mark.frame) for mark in marks]
+        source = EpisodeSource(snapshot, world, role, cache_bytes)
+        super().__init__(source, moments, seed, mix=mix, rank=rank, world_size=world_size)
+
+    def identity(self) -> dict[str, Any]:
+        return {"marks": len(self._moments)}
+
+
+class SpokenWindowReader(MomentReader):
+    """Windows around the utterances of a source's role in its episodes that satisfy `where`.
+
+    The beginnings of all these files are read at once. An unreadable file has no utterances; if it became so between
+    two runs, the order of the others changes.
+
+    Raises:
+        ValueError: the role says nothing in these episodes.
+    """
+
+    rows_after = 0
+
+    def __init__(
+        self,
+        source: EpisodeSource,
+        seed: int,
+        *,
+        where: EpisodeFilter | None = None,
+        mix: Mapping[str, float] | None = None,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        metas = source.snapshot.metas(where or EpisodeFilter())
+        moments = [
+            EpisodeMoment(meta.id, "", said.frame)
+            for meta in metas
+            for said in meta.utterances
+            if said.role == source.role
+        ]
+        if not moments:
+            raise ValueError(
+                f"the {source.role} says nothing in {source.snapshot.path}, so there are no windows around utterances: "
+                "set dataset.around_utterances=0"
+            )
+        super().__init__(source, moments, seed, mix=mix, rank=rank, world_size=world_size)
+
+    def identity(self) -> dict[str, Any]:
+        return {"spoken by": self._source.role}
