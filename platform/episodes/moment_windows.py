@@ -61,7 +61,7 @@ class MomentReader(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What tells these moments from others, JSON-able; besides snapshot and seed."""
+        """Fields of the state that identify these moments, in addition to snapshot and seed; JSON-able."""
 
     def next(self, lane: int, rows: int) -> list[EpisodeWindow]:
         """Returns `rows` rows: one window, or several if episodes are shorter."""
