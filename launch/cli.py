@@ -19,11 +19,12 @@ from rich.console import Console
 
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import SettingsError, did_you_mean
+from interplay.env import registry
 from interplay.env.task import InfeasibleTask
-from interplay.env.world import Start, World
+from interplay.env.world import Start
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.repair import repair
-from interplay.launch import contact_sheets, doctor, world_sheet
+from interplay.launch import contact_sheets, doctor, people_verbs, world_sheet
 from interplay.launch.compose import KEY, compose
 from interplay.launch.memory_need import refuse_too_large
 from interplay.launch.paper_orderings import orderings
@@ -45,6 +46,7 @@ from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run, open_run, recorded_env
+from interplay.stages.score_stage import score
 from interplay.stages.serve_reward_stage import serve_reward
 from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
 from interplay.stages.training_loop import Diverged
@@ -78,7 +80,7 @@ class Verb:
 
     does: str
     act: Callable[[Config], int]
-    takes: Literal["", "episode", "round", "corpus"] = ""  # what a word that is not a setting names
+    takes: Literal["", "episode", "round", "corpus", "person"] = ""  # what a word that is not a setting names
 
 
 def console() -> NoReturn:
@@ -177,6 +179,8 @@ def configured(verb: str, typed: Sequence[str]) -> Config:
         raise SettingsError([f"{verb} takes one {takes}, got {len(named)}: {', '.join(named)}"])
     if takes == "round":
         return replace(config, run=replace(config.run, round=_round_number(named)))
+    if takes == "person":
+        return replace(config, forget=replace(config.forget, person=_person(named)))
     return replace(config, replay=replace(config.replay, episode=named[0])) if named else config
 
 
@@ -186,6 +190,12 @@ def _corpus(config: CorpusConfig, named: Sequence[str]) -> CorpusConfig:
             [f"import takes a corpus ({', '.join(CORPORA)}) and its folder, as: import mdc FOLDER; got {named}"]
         )
     return replace(config, name=named[0], path=named[1])
+
+
+def _person(named: Sequence[str]) -> str:
+    if not named:
+        raise SettingsError(["forget takes a pseudonym, as: interplay forget p-7qk2mz; interplay export lists people"])
+    return named[0]
 
 
 def _round_number(named: Sequence[str]) -> int:
@@ -263,6 +273,7 @@ def _serve_reward(config: Config) -> int:
 
 def _studio(config: Config) -> int:
     served = _served(config)
+    _draw_once(served)
     sys.stdout.flush()
     os.execv(sys.executable, server.command(served))
 
@@ -273,7 +284,9 @@ def _studio_demo(config: Config) -> int:
         sys.stdout.flush()
 
     run = _open(config)
-    say(studio_demo(run, _served(config), say))
+    served = _served(config)
+    _draw_once(served)
+    say(studio_demo(run, served, say))
     return 0
 
 
@@ -284,17 +297,44 @@ def _served(config: Config) -> ServedRun:
     if env is None:
         env = _open(config).config.env
     world = Run(root, replace(config, env=env)).make_world()
-    _draw_once(world, config)
     served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
     world.close()
     return served
 
 
-def _draw_once(world: World, config: Config) -> None:
+def _invite(config: Config) -> int:
+    sys.stdout.write(people_verbs.invite(Run(_root(config), config)))
+    return 0
+
+
+def _forget(config: Config) -> int:
+    sys.stdout.write(people_verbs.forget(Run(_root(config), config), _served(config)))
+    return 0
+
+
+def _export(config: Config) -> int:
+    rate = _served(config).rate
+    sys.stdout.write(people_verbs.export_people(config, _root(config), rate))
+    return 0
+
+
+def _score(config: Config) -> int:
+    sys.stdout.write(f"The scores of all recordings: {score(_open(config)).resolve()}\n")
+    return 0
+
+
+def _root(config: Config) -> Path:
+    return Path(config.run.dir) / config.run.name
+
+
+def _draw_once(served: ServedRun) -> None:
     """Compiles what draws pictures, before processes of low priority need it."""
+    env = dict(served.env)
+    world = registry.make(env.pop("name"), **env)
     if world.spec.image is not None and world.runs_frames:
-        world.reset(Start(seed=config.run.seed), observers=())
-        world.picture(world.spec.solver, *config.studio.size)
+        world.reset(Start(seed=served.seed), observers=())
+        world.picture(world.spec.solver, *served.config.size)
+    world.close()
 
 
 def _crowd(config: Config) -> int:
@@ -361,6 +401,10 @@ VERBS: Mapping[str, Verb] = {
     "look": Verb("draw a world as its players and a visitor see it", _look),
     "play": Verb("learn in the terminal: a person answers the teacher of env=commai, recorded", _play),
     "studio": Verb("serve the pages on which people take part in a run", _studio),
+    "score": Verb("score recordings by what the reward model is unsure of, for studies of what to mark next", _score),
+    "invite": Verb("make an invitation to the run's studio, as invite.roles=[mark] invite.uses=5", _invite),
+    "forget": Verb("list and delete what a run's studio keeps of a person: interplay forget PERSON", _forget, "person"),
+    "export": Verb("write what people did at the run's studio as tables, without their identities", _export),
     "studio-demo": Verb("serve a small recorded run with synthetic people at work, for a person to join", _studio_demo),
     "crowd": Verb("let synthetic people play and mark at the studio that serves the run", _crowd),
     "import": Verb("read a corpus of the voxel world: interplay import mdc|iglu FOLDER", _import, takes="corpus"),

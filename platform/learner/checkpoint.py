@@ -87,14 +87,14 @@ def save(
     temporary.rename(final)
     files.sync(root)
     shutil.rmtree(replaced, ignore_errors=True)
-    for old in _complete(root)[:-keep]:
+    for old in complete(root)[:-keep]:
         shutil.rmtree(old)
     return final
 
 
 def latest(root: Path) -> Checkpoint | None:
     """The newest complete checkpoint under `root`, or None."""
-    found = _complete(root)
+    found = complete(root)
     return read(found[-1]) if found else None
 
 
@@ -106,8 +106,8 @@ def read(path: Path) -> Checkpoint:
     """
     file = path / "checkpoint.json"
     if not file.exists():
-        if _complete(path):
-            return read(_complete(path)[-1])
+        if complete(path):
+            return read(complete(path)[-1])
         raise CheckpointError(f"no checkpoint at {path}: expected a folder with checkpoint.json, agent.pt, training.pt")
     try:
         description = json.loads(file.read_text())
@@ -125,7 +125,8 @@ def read(path: Path) -> Checkpoint:
     return Checkpoint(path, description["step"], description)
 
 
-def _complete(root: Path) -> list[Path]:
+def complete(root: Path) -> list[Path]:
+    """The folders of the complete checkpoints under `root`, oldest first."""
     if not root.exists():
         return []
     if not root.is_dir():

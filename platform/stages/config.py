@@ -19,6 +19,7 @@ from interplay.players.solver import SolverConfig
 from interplay.reward.reward_server import ServeConfig
 from interplay.runtime.config import ActorsConfig, RuntimeConfig
 from interplay.stages.crowd_config import CrowdConfig
+from interplay.stages.people_config import ExportConfig, ForgetConfig, InviteConfig
 from interplay.stages.studio_config import StudioConfig
 from interplay.tracking.trackers import TrackingConfig
 from interplay.video.config import ReplayConfig
@@ -240,6 +241,9 @@ class Config:
     orderings: OrderingsConfig = field(default_factory=OrderingsConfig)
     studio: StudioConfig = field(default_factory=StudioConfig)
     crowd: CrowdConfig = field(default_factory=CrowdConfig)
+    invite: InviteConfig = field(default_factory=InviteConfig)
+    forget: ForgetConfig = field(default_factory=ForgetConfig)
+    export: ExportConfig = field(default_factory=ExportConfig)
 
     def __post_init__(self) -> None:
         problems = []

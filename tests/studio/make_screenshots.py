@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
 from interplay.launch.cli import main
+from interplay.launch.compose import compose
+from interplay.stages.run import Run
+from interplay.studio.crowd.crowd import Crowd
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "studio"))
@@ -50,6 +54,27 @@ def visit(page: Page, origin: str, code: str) -> None:
     expect(page.locator("#number")).not_to_be_empty(timeout=FILM_MS)
     page.wait_for_timeout(1500)
     shoot(page, "quality")
+    page.goto(f"{origin}/desk/studies")
+    page.get_by_test_id("people").wait_for()
+    shoot(page, "desk")
+
+
+def play(page: Page, origin: str, crowd: Crowd) -> None:
+    """A live session with a synthetic partner; the picture of it once something has been said."""
+    over = threading.Event()
+    partner = threading.Thread(target=crowd.run, args=(over.is_set,))
+    partner.start()
+    page.goto(f"{origin}/play")
+    page.get_by_test_id("agree").check()
+    page.get_by_role("button", name="Agree and go on").click()
+    page.get_by_test_id("ready").click()
+    for _ in range(FILM_MS // 50):
+        if page.evaluate("window.studio?.drawn ?? 0") > 25:  # before a slow machine makes the pictures smaller
+            break
+        page.wait_for_timeout(50)
+    page.screenshot(path=ROOT / "docs" / "studio-play.png", full_page=True)
+    over.set()
+    partner.join(60)
 
 
 if __name__ == "__main__":
@@ -59,5 +84,8 @@ if __name__ == "__main__":
         assert main(["mark", *settings, "mark.raters=[rater-1,rater-2]"]) == 0
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         with started(Path(folder) / "house", {"name": "playhouse"}) as studio:
-            visit(browser.new_page(viewport=SIZE), studio.origin, studio.code)  # type: ignore[arg-type]
+            page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+            visit(page, studio.origin, studio.code)
+            config = compose([*settings, "crowd.players=1", "crowd.raters=0", "crowd.seconds=120"])
+            play(page, studio.origin, Crowd(Run(Path(folder) / "house", config), config.crowd))
         browser.close()

@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +118,19 @@ def test_ctrl_c_ends_a_crowd_with_its_report(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=60)
     assert process.returncode == 0 and "Traceback" not in err, err
     assert "pictures: " in out and "people: 2" in out and "error" not in out
+
+
+def test_a_press_is_made_in_its_frame() -> None:
+    world = make_world()
+    grasp = next(each for each in world.controls("solver") if each.component == "grasp")
+    controls = [replace(grasp, mode="press")]
+    hands, seat = RowInputs([vars(each) for each in controls], world.spec), SeatInput(controls, world.spec)
+    column = [part.name for part in world.spec.movement].index("grasp")
+    rest = world.spec.rest()[:1]
+    wanted, made = [1, 0, 0, 1, 1, 1, 0], []
+    for value in wanted:
+        row = rest.copy()
+        row[0, column] = grasp.bins[0] if value else rest[0, column]
+        seat.receive(*hands.encode(row), seq=0)
+        made.append(int(seat.row()[column] == grasp.bins[0]))
+    assert made == [1, 0, 0, 1, 0, 1, 0]

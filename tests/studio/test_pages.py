@@ -15,6 +15,7 @@ from studio_process import StartedStudio, free_port, started
 from interplay.episodes.episode import Mark, Utterance
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.live.live_client import LiveVisitor
 from interplay.studio.people.studio_database import StudioDatabase
 from interplay.studio.studies.study import FIRST_STUDY, Consent
 from interplay.studio.studies.study_folder import StudyFolder
@@ -122,6 +123,32 @@ def test_the_pages_fit_narrow_windows(page: Page, studio: StartedStudio) -> None
             page.set_viewport_size({"width": width, "height": 900})
             wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wider <= 0, f"/{path} is wider than {width} pixels"
+
+
+def test_the_researcher_deletes_a_person_and_leaves_a_recording_out(page: Page, studio: StartedStudio) -> None:
+    rater = LiveVisitor(studio.origin)
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.goto(f"{studio.origin}/desk/studies")
+    page.get_by_test_id("invite").click()
+    expect(page.get_by_test_id("address")).not_to_have_value("")
+    person = rater.enter(page.get_by_test_id("address").input_value().partition("#")[2])
+    page.reload()
+    page.get_by_test_id(f"forget-{person}").click()
+    page.get_by_test_id("forget-person").fill("p-other")
+    page.get_by_test_id("forget").click()
+    expect(page.locator("#forgetMessage")).to_contain_text(f"type {person}")
+    page.get_by_test_id("forget-person").fill(person)
+    page.get_by_test_id("forget").press("Enter")
+    expect(page.locator("#message")).to_contain_text(f"{person} is deleted")
+    expect(page.get_by_test_id("people")).not_to_contain_text(person)
+    page.goto(f"{studio.origin}/desk/quality")
+    page.locator("[data-testid^=episode-]").first.click()
+    expect(page.locator("#number")).not_to_be_empty(timeout=FILM_MS)
+    page.get_by_test_id("leave-out").click()
+    expect(page.locator("#message")).to_contain_text("is left out")
+    page.goto(f"{studio.origin}/desk/studies")
+    page.locator("[data-testid^=take-back-]").click()
+    expect(page.locator("#leftOutPart")).to_be_hidden()
 
 
 COMPARE = """async () => {

@@ -85,20 +85,20 @@ class CrowdRater:
         film = self._film(name) if settings.films else None
         done = {mark["shown"] for mark in item["marks"]}  # of an item that was begun before
         watched = 0.0
-        for frame, sign in self._marks_of(name):
+        for seconds, frame, sign in self._marks_of(name):
             if frame in done:
                 continue
             if settings.speed:
-                self._wait((frame - watched) / 30.0 / settings.speed)
-                watched = frame
+                self._wait((seconds - watched) / settings.speed)
+                watched = seconds
             if film is not None:
                 self._chunk(name, film, frame)
             self._post_mark(name, frame, sign)
         answer = self._kept(lambda: self._visitor.post(f"/api/items/{name}/finish", {"confirmed": True}))
         settings.report.count("recordings marked", int(answer["finished"]))
 
-    def _marks_of(self, item: str) -> list[tuple[int, int]]:
-        """(frame on screen, sign) of each mark, in order. Of a swapped request: none, for nothing in it is done."""
+    def _marks_of(self, item: str) -> list[tuple[float, int, int]]:
+        """(seconds, frame on screen, sign) of each mark, in order. Of a swapped request: none, for it was not made."""
         try:
             truth = self._settings.truth.of_item(item)
         except KeyError:  # deleted since then
@@ -108,8 +108,10 @@ class CrowdRater:
             return []
         rng = numpy_generator(self._settings.seed, "crowd", f"rater-{self._number}", episode.meta.seed)
         person = ScriptedRater(self._settings.rater, rng, self._traits)
-        marks = watch(self._world(episode), episode, f"crowd-{self._number}", person)
-        return sorted((mark.frame + 1, mark.sign) for mark in marks)
+        world = self._world(episode)
+        marks = watch(world, episode, f"crowd-{self._number}", person)
+        rate = world.spec.frames_per_second
+        return sorted(((mark.frame + 1) / rate, mark.frame + 1, mark.sign) for mark in marks)
 
     def _world(self, episode: Episode) -> World:
         env = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}

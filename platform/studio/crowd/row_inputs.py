@@ -30,7 +30,8 @@ class RowInputs:
     def encode(self, rows: Movement) -> tuple[int, float, float]:
         """What is held, and degrees to the right and up, for these rows [frames, components] at once.
 
-        Keys follow the last row. A toggle that changes in two consecutive frames changes a frame later.
+        Keys follow the last row. A key has to go up first, so a toggle that changes in two consecutive frames changes a
+        frame later, and of presses in consecutive frames every other is made.
         """
         held, ways, axes = 0, [0.0, 0.0], 0
         for i, (control, column) in enumerate(zip(self._controls, self._columns, strict=True)):
@@ -43,6 +44,8 @@ class RowInputs:
             active = wanted[-1] == bins[0]
             if control["mode"] == "toggle":
                 held |= self._toggled(i, active) << i
+            elif control["mode"] == "press":
+                held |= (bins[0] in wanted and not self._held >> i & 1) << i
             else:
                 held |= active << i
                 if control["mode"] == "pulse" and not active and self._held >> i & 1:

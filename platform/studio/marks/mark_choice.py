@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -15,15 +17,24 @@ from interplay.studio.studies.study import Study
 AGREED = "agreed:"  # rater of adjudicated marks: agreed:p-xxxxxx
 SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be exchanged
 SETTER = "setter"
+SCORED = ("uncertain", "disagree")  # orders by what `interplay score` has written
 
 
 class MarkChoice:
-    """Chooses items of a study. `rng` is used for nothing else."""
+    """Chooses items of a study. `rng` is used for nothing else; `scores` is the file of `interplay score`."""
 
-    def __init__(self, store: EpisodeStore, assignments: Assignments, rng: np.random.Generator) -> None:
+    def __init__(self, store: EpisodeStore, assignments: Assignments, rng: np.random.Generator, scores: Path) -> None:
         self._store = store
         self._assignments = assignments
         self._rng = rng
+        self._scores = scores
+
+    def scores(self, order: str) -> dict[str, float]:
+        """The score of each recording under an order of a reward model; none before `interplay score`."""
+        if not self._scores.exists():
+            return {}
+        found: dict[str, float] = json.loads(self._scores.read_bytes())[order]
+        return found
 
     def next(self, person: str, study: Study) -> Choice | None:
         """The next item of a person; None if nothing is left for it.
@@ -67,10 +78,16 @@ class MarkChoice:
         """One of the episodes by the study's order; those that others have begun come first."""
         most = max(taken[entry.id] for entry in wanted)
         begun = [entry for entry in wanted if taken[entry.id] == most]
-        if study.order == "random" or self._rng.random() < study.random_share:
+        scores = self.scores(study.order) if study.order in SCORED else {}
+        scored = [entry for entry in begun if entry.id in scores]
+        by_chance = study.order == "random" or (study.order in SCORED and not scored)
+        if by_chance or self._rng.random() < study.random_share:
             entry = begun[int(self._rng.integers(len(begun)))]
-            share = 1.0 if study.order == "random" else study.random_share
+            share = 1.0 if by_chance else study.random_share
             return Choice(entry.id, "mark", "random", share / len(begun))
+        if scored:
+            entry = max(scored, key=lambda each: scores[each.id])
+            return Choice(entry.id, "mark", study.order, 1 - study.random_share, scores[entry.id])
         if study.order == "newest":
             entry = max(begun, key=lambda each: each.created)
             return Choice(entry.id, "mark", "newest", 1 - study.random_share, entry.created)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from interplay.studio.people.audit import AuditLog
-from interplay.studio.people.person import People, Person
+from interplay.studio.people.person import ROLES, People, Person
 from interplay.studio.people.studio_database import StudioDatabase
 
 CODE_BYTES = 16
@@ -45,7 +45,9 @@ class Invitations:
     def make(
         self, roles: Collection[str], *, study: str = "", uses: int = 1, seconds: float, person: str | None = None
     ) -> str:
-        """Makes an invitation and returns its code, which is kept nowhere."""
+        """Makes an invitation and returns its code, which is kept nowhere. Raises ValueError for an unknown role."""
+        if unknown := set(roles) - set(ROLES):
+            raise ValueError(f"unknown roles {sorted(unknown)}; an invitation gives some of {', '.join(ROLES)}")
         code, now = secrets.token_urlsafe(CODE_BYTES), time.time()
         self._database.write(
             "INSERT INTO invitations (code, roles, study, uses, expires, created, person) VALUES (?, ?, ?, ?, ?, ?, ?)",

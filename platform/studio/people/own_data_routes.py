@@ -76,6 +76,18 @@ def delete(deletion: Deletion, request: Request, response: Response, person: Som
     return {"deleted": True, "kept_in": kept_in, "codes": codes}
 
 
+def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
+    """What is kept of a person, by what it is: numbers of rows, and the ids of the episodes that it played in."""
+    tables = {
+        table: studio.database.rows(f"SELECT count(*) AS n FROM {table} WHERE person = ?", person)[0]["n"]
+        for table in TABLES
+    }
+    marks = sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person))
+    sessions = played(studio, person)
+    episodes = [each["episode"] for each in sessions if each["episode"] is not None]
+    return {"marks": marks, **tables, "sessions": len(sessions), "episodes": episodes}
+
+
 def erase(studio: StudioContext, person: str) -> list[str]:
     """Deletes a person for good. Returns the snapshots that keep marks of it."""
     kept_in = sorted({name for rater in raters_of(person) for name in studio.store.erase_marks(rater)})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from typing import Any, Literal
 
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import Field
 
+from interplay.studio.marks.mark_choice import SCORED
+from interplay.studio.people.own_data_routes import Deletion, erase, kept_of
+from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict, Study
 from interplay.studio.web.access import Researcher, studio_of
 
@@ -24,7 +29,7 @@ class Invited(Strict):
 
 
 class Pause(Strict):
-    """Why a person gets no further work; empty: the pause ends."""
+    """Why a person gets no further work, or a recording is left out; empty: that ends."""
 
     reason: str = Field(default="", max_length=200)
 
@@ -44,7 +49,7 @@ def studies(request: Request, _: Researcher) -> dict[str, Any]:
         wanted = len(studio.choice.episodes(study))
         goal = min(study.goal or wanted, wanted) * study.raters
         listed.append({**study.model_dump(), "have": studio.assignments.finished(study.name), "want": goal})
-    return {"studies": listed, "golds": sorted(studio.choice.golds())}
+    return {"studies": listed, "golds": sorted(studio.choice.golds()), "flags": studio.store.flags()}
 
 
 @router.post("/studies")
@@ -54,6 +59,8 @@ def keep_study(study: Study, request: Request, person: Researcher) -> dict[str, 
     without_answers = {*study.qualification.golds, *study.qualification.practice} - studio.choice.golds()
     if without_answers:
         raise HTTPException(422, f"episode {min(without_answers)} has no adjudicated marks: adjudicate it first")
+    if study.order in SCORED and not studio.choice.scores(study.order):
+        raise HTTPException(422, f"order {study.order} needs the scores of a reward model: type interplay score")
     kept = studio.studies.keep(study)
     studio.audit.note("study", person.id, study=kept.name, version=kept.version)
     return kept.model_dump()
@@ -92,6 +99,10 @@ def people(request: Request, _: Researcher) -> dict[str, Any]:
             "max(coalesce(ended, created)) AS last FROM assignments GROUP BY person"
         )
     }
+    live: dict[str, list[float]] = defaultdict(list)  # seconds of each session
+    for session in studio.database.rows("SELECT seats, coalesce(ended, started) - started AS seconds FROM sessions"):
+        for seated in json.loads(session["seats"]).values():
+            live[seated].append(session["seconds"])
     listed = []
     for person in studio.people.all():
         row = done.get(person.id)
@@ -102,19 +113,58 @@ def people(request: Request, _: Researcher) -> dict[str, Any]:
                 "paused": person.paused,
                 "marks": len(studio.store.marks(rater=person.id)),
                 "episodes": row["episodes"] if row else 0,
-                "minutes": round(row["seconds"] / 60, 1) if row else 0,
+                "sessions": len(live[person.id]),
+                "minutes": round(((row["seconds"] if row else 0) + sum(live[person.id])) / 60, 1),
                 "last": row["last"] if row else None,
             }
         )
     return {"people": listed, "audit": studio.audit.newest(30)}
 
 
+@router.get("/people/{name}/kept")
+def kept(name: str, request: Request, _: Researcher) -> dict[str, Any]:
+    """What a deletion of this person deletes."""
+    return kept_of(studio_of(request), _someone(request, name))
+
+
+@router.post("/people/{name}/forget")
+def forget(name: str, deletion: Deletion, request: Request, _: Researcher) -> dict[str, Any]:
+    """Deletes everything of a person for good, and names the snapshots that a model learned from."""
+    studio = studio_of(request)
+    if deletion.person != _someone(request, name):
+        raise HTTPException(409, f"type {name} to delete what is kept of it")
+    if name == RESEARCHER:
+        raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
+    return {"deleted": True, "kept_in": erase(studio, name)}
+
+
+@router.post("/recordings/{episode}/void")
+def void(episode: str, paused: Pause, request: Request, person: Researcher) -> dict[str, Any]:
+    """Keeps a recording out of studies and of later snapshots for this reason; without one, takes it back in."""
+    studio = studio_of(request)
+    try:
+        studio.store.entry(episode)
+    except KeyError as error:
+        raise HTTPException(404, "there is no such recording") from error
+    if paused.reason:
+        studio.store.flag(episode, paused.reason)
+    else:
+        studio.store.unflag(episode)
+    studio.audit.note("void", person.id, episode=episode, reason=paused.reason)
+    return {"flags": studio.store.flags()}
+
+
+def _someone(request: Request, name: str) -> str:
+    if studio_of(request).people.find(name) is None:
+        raise HTTPException(404, "there is no such person")
+    return name
+
+
 @router.post("/people/{name}/pause")
 def pause(name: str, paused: Pause, request: Request, person: Researcher) -> dict[str, Any]:
     """Pauses a person, or ends its pause."""
     studio = studio_of(request)
-    if studio.people.find(name) is None:
-        raise HTTPException(404, "there is no such person")
+    _someone(request, name)
     studio.people.pause(name, paused.reason or None)
     studio.audit.note("pause", person.id, of=name, reason=paused.reason)
     return {}

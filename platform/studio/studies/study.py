@@ -80,7 +80,7 @@ class Study(Strict):
     raters: int = Field(default=1, ge=1, le=100)  # raters of an episode
     goal: int = Field(default=0, ge=0)  # episodes wanted; 0: all
     most_episodes: int = Field(default=0, ge=0)  # of one person; 0: no limit
-    order: Literal["random", "newest", "stratified"] = "random"
+    order: Literal["random", "newest", "stratified", "uncertain", "disagree"] = "random"
     random_share: float = Field(default=0.3, ge=0, le=1)  # of items drawn at random whatever the order
     checks: Checks = Checks()
     qualification: Qualification = Qualification()

@@ -74,7 +74,7 @@ class StudioContext:
         self.assignments = Assignments(self.database)
         self.keeper = MarkKeeper(self.database, self.store)
         self.results = CheckResults(self.database)
-        self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng())
+        self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng(), served.folder / "scores.json")
         self.progression = Progression(self.consents, self.assignments, self.results, self.choice)
         self.choosing = threading.Lock()
         config = served.config

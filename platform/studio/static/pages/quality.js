@@ -37,7 +37,7 @@ async function showRaters() {
   const { pairs } = await get('/api/quality/raters');
   byId('agreement').hidden = false;
   byId('noPairs').hidden = pairs.length > 0;
-  fill(byId('pairsHead'), make('tr', {}, ...COLUMNS.map((name) => make('th', { text: word(`quality.${name}`) }))));
+  fill(byId('pairsHead'), ...[pairs].filter((found) => found.length).map(() => make('tr', {}, ...COLUMNS.map((name) => make('th', { text: word(`quality.${name}`) })))));
   fill(byId('pairs'), ...pairs.map((/** @type {any} */ pair) => make('tr', {}, ...COLUMNS.map((name) => make('td', { text: number(pair[name]) })))));
 }
 
@@ -130,6 +130,13 @@ byId('bar').addEventListener('pointermove', (/** @type {PointerEvent} */ event) 
 byId('plus').addEventListener('click', () => mark(1));
 byId('minus').addEventListener('click', () => mark(-1));
 byId('remove').addEventListener('click', remove);
+byId('leaveOut').hidden = !person.roles.includes('research');
+byId('leaveOut').addEventListener('click', () => guarded(async () => {
+  await post(`/api/desk/recordings/${work.episode}/void`, { reason: word('quality.void_reason', { person: person.person }) });
+  byId('work').hidden = true;
+  say(byId('message'), word('quality.voided', work), 'good');
+  await showDisputed();
+}));
 byId('copyAll').addEventListener('click', copyClusters);
 byId('finish').addEventListener('click', () => guarded(finish));
 addEventListener('resize', draw);

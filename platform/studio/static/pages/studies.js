@@ -5,11 +5,13 @@ import { begin, say } from '../page.js';
 import { word } from '../words.js';
 
 const ROLES = ['mark', 'play', 'adjudicate', 'research'];
+const ROOT = 'p-root'; // the researcher, who can't be deleted
 const DERIVED = ['have', 'want', 'version'];
 
 await begin();
+byId('forgetCancel').addEventListener('click', () => byId('forgetDialog').close());
 fill(byId('role'), ...ROLES.map((role) => make('option', { value: role, text: word(`roles.${role}`) })));
-fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'marks', 'minutes', 'last', ''].map((name) => make('th', { text: name && word(`people.${name}`) }))));
+fill(byId('peopleHead'), make('tr', {}, ...['person', 'roles', 'episodes', 'marks', 'sessions', 'minutes', 'last', ''].map((name) => make('th', { text: name && word(`people.${name}`) }))));
 
 /** Runs what a button asks for; what goes wrong is shown. @param {() => Promise<any>} act @param {string} [place] */
 async function guarded(act, place = 'message') {
@@ -63,15 +65,44 @@ function person(each) {
   return make('tr', {},
     make('td', {}, make('code', { text: each.person }), each.paused && make('div', { class: 'tag warm', text: each.paused })),
     make('td', { text: each.roles.join(', ') }),
-    ...[each.episodes, each.marks, each.minutes].map((value) => make('td', { text: value })),
+    ...[each.episodes, each.marks, each.sessions, each.minutes].map((value) => make('td', { text: value })),
     make('td', { text: each.last ? new Date(each.last * 1000).toLocaleString() : '' }),
-    make('td', {}, pause));
+    make('td', {}, make('div', { class: 'row' }, pause, each.person !== ROOT && make('button', { class: 'small', text: word('people.forget'), data: `forget-${each.person}`, onclick: () => guarded(() => askToForget(each.person)) }))));
+}
+
+/** Lists what is kept of a person, and deletes it once the pseudonym is typed. @param {string} name */
+async function askToForget(name) {
+  const kept = await get(`/api/desk/people/${name}/kept`);
+  byId('forgetTitle').textContent = word('forget.title', { person: name });
+  fill(byId('forgetList'), ...Object.entries(kept).map(([what, found]) => make('li', { class: 'breaks', text: `${word(`forget.${what}`)}: ${Array.isArray(found) ? found.length : found}` })));
+  byId('forgetPerson').value = '';
+  byId('forgetForm').onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    guarded(async () => {
+      const { kept_in: snapshots } = await post(`/api/desk/people/${name}/forget`, { person: byId('forgetPerson').value.trim() });
+      byId('forgetDialog').close();
+      say(byId('message'), word(snapshots.length ? 'forget.traces' : 'forget.done', { person: name, snapshots: snapshots.join(', ') }), 'good');
+      await show();
+    }, 'forgetMessage');
+  };
+  fill(byId('forgetMessage'));
+  byId('forgetDialog').showModal();
+}
+
+/** A recording that is left out, and its way back. @param {[string, string]} flag */
+function leftOut([episode, reason]) {
+  return make('tr', {}, make('td', {}, make('code', { text: episode })), make('td', { class: 'breaks', text: reason }), make('td', {}, make('button', { class: 'small', text: word('flag.take_back'), data: `take-back-${episode}`, onclick: () => guarded(async () => {
+    await post(`/api/desk/recordings/${episode}/void`, { reason: '' });
+    await show();
+  }) })));
 }
 
 async function show() {
-  const [{ studies }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
+  const [{ studies, flags }, { people, audit }] = await Promise.all([get('/api/desk/studies'), get('/api/desk/people')]);
   fill(byId('studies'), ...studies.map(card));
   fill(byId('people'), ...people.map(person));
+  byId('leftOutPart').hidden = !Object.keys(flags).length;
+  fill(byId('leftOut'), ...Object.entries(flags).map(leftOut));
   fill(byId('audit'), ...audit.map((/** @type {any} */ each) => {
     const { time, event, person: by, ...more } = each;
     return make('tr', {}, make('td', { class: 'mono', text: new Date(time * 1000).toLocaleString() }), make('td', {}, make('code', { text: by })), make('td', { text: event }), make('td', { class: 'soft breaks', text: Object.entries(more).map(([name, value]) => `${name}: ${value}`).join('; ') }));

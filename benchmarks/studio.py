@@ -1,0 +1,315 @@
+"""How many pairs and raters a studio serves on this machine, over its own protocol.
+
+    python benchmarks/studio.py                                  # all parts, some three minutes
+    python benchmarks/studio.py --pairs 3 --pictures 30 --seconds 20 --parts pairs
+    python benchmarks/studio.py --json studio.json
+
+Pairs play the Playhouse at 288x384: each seat answers every picture with an input, and presses or releases a key each
+half second; a key's time ends with the first picture that shows it, before the browser decodes it. Raters scrub: each
+asks for a random chunk of a film that was drawn, and decodes one picture of it; marks are set at the same time. The
+clients run on the same cores. Goals are for two idle cores; shares of a core depend less on the load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import simplejpeg
+
+from interplay.env.world import Start
+from interplay.launch.compose import compose
+from interplay.stages.collect_stage import collect
+from interplay.stages.live_config import LiveConfig
+from interplay.stages.run import open_run
+from interplay.stages.studio_config import StudioConfig, StudioLimits
+from interplay.studio.films.film_pack import read_pack
+from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
+from interplay.studio.people.invitation import make_invitation
+from interplay.studio.studies.study import FIRST_STUDY
+from interplay.studio.web.server import command
+from interplay.studio.web.studio_context import ServedRun
+
+SIZE = (288, 384)
+KEY_SECONDS = 0.5
+MARK_SECONDS = 0.5
+FILM_SECONDS = 300.0
+GOALS = {
+    "pictures a second and seat": (">=", 0.97),  # share of what was asked for
+    "key to picture p50, ms": ("<=", 60.0),
+    "scrub p95, ms": ("<=", 100.0),
+    "mark acknowledged p95, ms": ("<=", 50.0),
+}
+Numbers = dict[str, float]
+LIMITS = StudioLimits(entrances_per_minute=1000)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running studio."""
+
+    root: Path
+    origin: str
+    process: subprocess.Popen[str]
+
+    def visitors(self, role: str, count: int) -> list[LiveVisitor]:
+        """People that have come in."""
+        code = make_invitation(self.root, [role], uses=count, seconds=3600)
+        visitors = [LiveVisitor(self.origin) for _ in range(count)]
+        for visitor in visitors:
+            visitor.enter(code)
+        return visitors
+
+    def cpu(self) -> dict[str, float]:
+        """CPU seconds of the web process and of those that it started, by name."""
+        found: dict[str, float] = {}
+        for process in (self.process.pid, *_children(self.process.pid)):
+            words = Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
+            name = next(word.rpartition(".")[2] for word in words if word.startswith("interplay."))
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            found[name] = found.get(name, 0.0) + seconds
+        return found
+
+
+def _children(process: int) -> list[int]:
+    files = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for file in files for child in file.read_text().split()]
+
+
+@contextmanager
+def served(root: Path, live: LiveConfig) -> Iterator[Served]:
+    """A studio over the run in `root`."""
+    config = StudioConfig(port=0, size=SIZE, limits=LIMITS, live=live)
+    env = json.loads((root / "config.json").read_text())["env"]
+    words = command(ServedRun(root, env, 30.0, 1, config))
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        while (found := re.search(r"(http://[^/]+)/i#", line := process.stdout.readline())) is None:
+            assert line, "the studio ended"
+        yield Served(root, found[1], process)
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+class SeatDriver(threading.Thread):
+    """Answers every picture of a seat with an input, and times keys."""
+
+    def __init__(self, player: LivePlayer, seed: int) -> None:
+        super().__init__(daemon=True)
+        self.player, self._rng = player, random.Random(seed)
+        self.keys: list[float] = []
+        self.measuring = threading.Event()
+        self.stopping = threading.Event()
+        self.pictures = 0
+
+    def run(self) -> None:
+        held, pressed, waiting = 0, 0.0, None
+        while not self.stopping.is_set():
+            message = self.player.receive(1.0)
+            now = time.monotonic()
+            if message is None or message["kind"] != "picture":
+                self.player.send("release")
+                continue
+            if not self.measuring.is_set():
+                self.player.move(0)
+                continue
+            self.pictures += 1
+            if waiting is not None and self.player.applied >= waiting[0]:
+                self.keys.append(now - waiting[1])
+                waiting = None
+            if waiting is None and now - pressed > KEY_SECONDS * self._rng.uniform(0.5, 1.5):
+                held, pressed = held ^ 1, time.monotonic()
+                self.player.move(held, self._rng.gauss(0, 2), 0.0)
+                waiting = (self.player.seq, pressed)
+            else:
+                self.player.move(held, self._rng.gauss(0, 2), 0.0)
+
+
+def measure_pairs(root: Path, pairs: int, pictures: int, seconds: float) -> Numbers:
+    """Plays this many pairs at this rate of pictures."""
+    live = LiveConfig(seconds=600, sessions=pairs, pictures=pictures)
+    with served(root, live) as studio:
+        drivers = []
+        visitors = studio.visitors("play", 2 * pairs)
+        for visitor in visitors:
+            visitor.post("/api/live/consent", {"version": visitor.get("/api/live")["version"]})
+        for first, second in zip(visitors[::2], visitors[1::2], strict=True):
+            for visitor in (first, second):
+                visitor.post("/api/live/join", {"ready": True})
+            for visitor in (first, second):
+                drivers.append(SeatDriver(visitor.sit(*visitor.join()), len(drivers)))
+                drivers[-1].player.until("hello", seconds=FILM_SECONDS)
+        for driver in drivers:
+            driver.start()
+        time.sleep(6.0)  # the countdown, and the first seconds
+        before, began = studio.cpu(), time.monotonic()
+        for driver in drivers:
+            driver.measuring.set()
+        time.sleep(seconds)
+        took, after = time.monotonic() - began, studio.cpu()
+        for driver in drivers:
+            driver.stopping.set()
+        for driver in drivers:
+            driver.join(10)
+        keys = np.array([key for driver in drivers for key in driver.keys]) * 1000
+        rungs = [m["rung"] for driver in drivers for m in driver.player.messages if m["kind"] == "rate"]
+        slowest = min(driver.pictures for driver in drivers) / took
+    return {
+        "pictures a second and seat": sum(driver.pictures for driver in drivers) / took / len(drivers),
+        "pictures a second, slowest seat": slowest,
+        "key to picture p50, ms": float(np.percentile(keys, 50)),
+        "key to picture p95, ms": float(np.percentile(keys, 95)),
+        "lowest rung of the ladder": float(max(rungs, default=0)),
+        "core share of a session": (after["session_process"] - before["session_process"]) / took / pairs,
+        "core share of the web process": (after["server"] - before["server"]) / took,
+    }
+
+
+def measure_raters(root: Path, raters: int, seconds: float) -> Numbers:
+    """Lets this many raters scrub over drawn films, and one more set marks."""
+    with served(root, LiveConfig()) as studio:
+        visitors = studio.visitors("mark", raters + 1)
+        items = [_item(visitor) for visitor in visitors]
+        for visitor, (item, film) in zip(visitors, items, strict=True):
+            for chunk in range(film["chunks"]):
+                visitor.fetch(f"/api/items/{item}/full/{chunk}")
+        stop = threading.Event()
+        scrubs: list[float] = []
+        marks: list[float] = []
+
+        def scrub(number: int) -> None:
+            rng, (item, film) = random.Random(number), items[number]
+            while not stop.is_set():
+                began = time.monotonic()
+                pack = visitors[number].fetch(f"/api/items/{item}/full/{rng.randrange(film['chunks'])}")
+                simplejpeg.decode_jpeg(rng.choice(read_pack(pack)))
+                scrubs.append(time.monotonic() - began)
+                stop.wait(rng.uniform(0.05, 0.2))
+
+        def mark() -> None:
+            rng, (item, film) = random.Random(0), items[raters]
+            while not stop.is_set():
+                body = {"id": uuid.uuid4().hex, "frame": rng.randrange(film["frames"]), "sign": 1}
+                began = time.monotonic()
+                visitors[raters].post(f"/api/items/{item}/marks", body)
+                marks.append(time.monotonic() - began)
+                stop.wait(MARK_SECONDS * rng.random())
+
+        threads = [threading.Thread(target=scrub, args=(number,), daemon=True) for number in range(raters)]
+        threads.append(threading.Thread(target=mark, daemon=True))
+        before, began = studio.cpu(), time.monotonic()
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        stop.set()
+        for thread in threads:
+            thread.join(10)
+        took, after = time.monotonic() - began, studio.cpu()
+    scrubbed, marked = np.array(scrubs) * 1000, np.array(marks) * 1000
+    return {
+        "scrubs a second": len(scrubs) / took,
+        "scrub p50, ms": float(np.percentile(scrubbed, 50)),
+        "scrub p95, ms": float(np.percentile(scrubbed, 95)),
+        "mark acknowledged p50, ms": float(np.percentile(marked, 50)),
+        "mark acknowledged p95, ms": float(np.percentile(marked, 95)),
+        "core share of the web process": (after["server"] - before["server"]) / took,
+    }
+
+
+def _item(visitor: LiveVisitor) -> tuple[str, dict[str, Any]]:
+    """An item of a rater and its film; the first of a recording is drawn now."""
+    study = visitor.get("/api/studies")["studies"][0]
+    consent = study["consent"]
+    visitor.post("/api/studies/marks/consent", {"version": consent["version"], "ticked": consent["must"]})
+    item = visitor.post("/api/mark/marks/next")["item"]["item"]
+    until = time.monotonic() + FILM_SECONDS
+    while True:
+        try:
+            return item, visitor.get(f"/api/items/{item}/film")
+        except (LiveRefused, TimeoutError):
+            if time.monotonic() > until:
+                raise
+
+
+def recorded(folder: Path, episodes: int) -> Path:
+    """A run of the Playhouse with recorded episodes."""
+    words = [f"run.dir={folder}", "run.name=studio", "env=playhouse", "collect.heldout=0", "tracking.wandb=disabled"]
+    run = open_run(compose([*words, f"collect.episodes={episodes}", "collect.steps=40"]))
+    collect(run, replace(run.config.collect, episodes=episodes))
+    studies = run.root / "studio" / "studies"
+    studies.mkdir(parents=True)
+    study = FIRST_STUDY.model_copy(update={"raters": 100})  # so that a few recordings are enough
+    (studies / "marks-v1.json").write_text(study.model_dump_json())
+    world = run.make_world()
+    world.reset(Start(seed=1))
+    world.picture(world.spec.solver, *SIZE)  # compiles the renderer, which is no part of what is measured
+    world.close()
+    return run.root
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", choices=("pairs", "raters"), default=["pairs", "raters"])
+    parser.add_argument("--pairs", type=int, help="only this number of pairs")
+    parser.add_argument("--pictures", type=int, default=30, help="a second, with --pairs")
+    parser.add_argument("--raters", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    options = parser.parse_args()
+    found: dict[str, Numbers] = {}
+    loads = {"before": os.getloadavg()[0]}
+    with tempfile.TemporaryDirectory() as folder:
+        root = recorded(Path(folder), 4)
+        if "pairs" in options.parts:
+            sizes = [(options.pairs, options.pictures)] if options.pairs else [(3, 30), (6, 15)]
+            for pairs, pictures in sizes:
+                name = f"{pairs} pairs at {pictures} pictures/s"
+                found[name] = measure_pairs(root, pairs, pictures, options.seconds)
+                table(name, found[name], pictures)
+        if "raters" in options.parts:
+            name = f"{options.raters} raters scrub, one marks"
+            found[name] = measure_raters(root, options.raters, options.seconds)
+            table(name, found[name], 0)
+    loads["after"] = os.getloadavg()[0]
+    print(f"load average before {loads['before']:.1f}, after {loads['after']:.1f}; {os.cpu_count()} cores")
+    if options.json is not None:
+        text = json.dumps({"size": SIZE, "numbers": found, "goals": GOALS, "load": loads}, indent=1)
+        if options.json == "-":
+            print(text)
+        else:
+            Path(options.json).write_text(text + "\n")
+
+
+def table(title: str, numbers: Numbers, pictures: int) -> None:
+    """Prints the numbers of one measurement with their goals."""
+    print(title)
+    for name, value in numbers.items():
+        sign, goal = GOALS.get(name, ("", 0.0))
+        goal = goal * pictures if name.startswith("pictures") else goal
+        missed = sign and (value < goal if sign == ">=" else value > goal)
+        print(f"  {name:40}{value:10.2f}{f'   goal {sign} {goal:g}' if sign else ''}{'   missed' if missed else ''}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""The verbs about people of a studio: `invite`, `forget` and `export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from interplay.launch.traceback_file import NAME as ERRORS
+from interplay.stages.config import Config
+from interplay.stages.run import Run
+from interplay.studio.exports.export_tables import export
+from interplay.studio.people.invitation import make_invitation
+from interplay.studio.people.own_data_routes import erase, kept_of
+from interplay.studio.people.person import RESEARCHER
+from interplay.studio.web.studio_address import studio_address
+from interplay.studio.web.studio_context import ServedRun, StudioContext
+
+DAY = 86400.0
+
+
+def invite(run: Run) -> str:
+    """Makes an invitation; returns the sentence that holds its address.
+
+    Raises:
+        ValueError: no studio has served the run, or a role is unknown.
+    """
+    wanted = run.config.invite
+    origin = studio_address(run.root)
+    code = make_invitation(run.root, wanted.roles, study=wanted.study, uses=wanted.uses, seconds=wanted.days * DAY)
+    people = "person" if wanted.uses == 1 else "people"
+    return (
+        f"{origin}/i#{code}\nis good for {wanted.uses} {people} with {' and '.join(wanted.roles)}, for "
+        f"{wanted.days:g} days. It is shown only here.\n"
+    )
+
+
+def forget(run: Run, served: ServedRun) -> str:
+    """Lists what is kept of a person, and deletes it for good if `forget.confirm` says so.
+
+    Raises:
+        ValueError: there is no such person, or a studio serves the run: its page about people deletes then.
+    """
+    wanted = run.config.forget
+    studio = StudioContext(served)
+    try:
+        if wanted.person == RESEARCHER or studio.people.find(wanted.person) is None:
+            people = ", ".join(each.id for each in studio.people.all() if each.id != RESEARCHER)
+            raise ValueError(f"{run.root} knows no person {wanted.person!r} that could be deleted; people: {people}")
+        kept = kept_of(studio, wanted.person)
+        lines = [f"  {what}: {', '.join(each) if isinstance(each, list) else each}\n" for what, each in kept.items()]
+        listed = f"Of {wanted.person} the studio keeps:\n{''.join(lines)}"
+        if not wanted.confirm:
+            return f"{listed}Nothing is deleted yet. To delete all of it for good, add: forget.confirm=true\n"
+        kept_in = erase(studio, wanted.person)
+    finally:
+        studio.close()
+    earlier = run.root / ERRORS  # of refused commands, which it quotes
+    if earlier.exists() and wanted.person in earlier.read_text():
+        earlier.unlink()
+    trace = f"Snapshots, and the checkpoints trained on them, keep a trace: {', '.join(kept_in)}.\n" if kept_in else ""
+    return f"{listed}All of it is deleted.\n{trace}"
+
+
+def export_people(config: Config, root: Path, rate: float) -> str:
+    """Writes the studio's tables; returns what was written.
+
+    Raises:
+        ValueError: no studio has served the run.
+    """
+    wanted = config.export
+    folder = Path(wanted.folder) if wanted.folder else root / "studio" / "export"
+    rows = export(root, folder, rate=rate, form=wanted.format, identities=wanted.identities)
+    lines = [f"  {name}.{wanted.format}: {count} rows\n" for name, count in rows.items()]
+    return f"Into {folder.resolve()}:\n{''.join(lines)}"

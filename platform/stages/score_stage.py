@@ -1,0 +1,75 @@
+"""The score verb: how unsure a reward model is of each recording, which decides what people mark next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from interplay.actors.row_writer import RowWriter
+from interplay.core.files import write_whole
+from interplay.env.arrays import Float32Array, Float64Array
+from interplay.episodes.decoded_episode import decode_for_role
+from interplay.learner.agents import load_agent
+from interplay.learner.checkpoint import CheckpointError, complete
+from interplay.reward.diagnostics import utilities
+from interplay.stages.run import Run
+from interplay.tracking.progress import Progress
+
+AHEAD_SECONDS = 5.0  # between the two moments whose order the model predicts
+FILE = "scores.json"
+
+
+def score(run: Run) -> Path:
+    """Writes `studio/scores.json`: by rule ("uncertain", "disagree"), the score of every recording.
+
+    Raises:
+        CheckpointError: the run has no reward model.
+    """
+    paths = complete(run.stage("reward").checkpoints)
+    if not paths:
+        raise CheckpointError(f"{run.root} has no reward model to score by; type: {run.command('reward')}")
+    models = [load_agent(path) for path in paths]
+    world = run.make_world()
+    ahead = max(1, round(AHEAD_SECONDS * world.spec.frames_per_second / world.spec.frames_per_step))
+    scores: dict[str, dict[str, float]] = {"uncertain": {}, "disagree": {}}
+    with run.store() as store:
+        ids = store.ids()
+        progress = Progress(len(ids), "recordings", {}, title="score")
+        for number, episode in enumerate(ids, 1):
+            decoded = decode_for_role(store.read(episode), world.spec.solver, world=world)
+            traces = [
+                utilities(model, [RowWriter(model.layout, words).encode_episode(decoded)])[0] for model, words in models
+            ]
+            scores["uncertain"][episode] = round(uncertainty(traces[-1], ahead), 6)
+            scores["disagree"][episode] = round(disagreement(traces, ahead), 6)
+            progress.log(number, {})
+        progress.close()
+    world.close()
+    path = run.root / "studio" / FILE
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, json.dumps({"checkpoint": paths[-1].name, **scores}) + "\n")
+    return path
+
+
+def uncertainty(utility: Float32Array, ahead: int) -> float:
+    """The mean entropy, in nats, of the order of moments that are `ahead` rows apart, sigmoid(U_{t+ahead} - U_t).
+
+    utility: [rows]. Shorter recordings compare their first and last row.
+    """
+    p = np.clip(later_is_better(utility, ahead), 1e-9, 1 - 1e-9)
+    return float(-(p * np.log(p) + (1 - p) * np.log(1 - p)).mean())
+
+
+def disagreement(traces: Sequence[Float32Array], ahead: int) -> float:
+    """The mean variance of that order over models, whose utilities [rows] are `traces`; 0 for one model."""
+    return float(np.var([later_is_better(each, ahead) for each in traces], axis=0).mean())
+
+
+def later_is_better(utility: Float32Array, ahead: int) -> Float64Array:
+    """The probability that the later of two moments, `ahead` rows apart, is the better one; [rows - ahead]."""
+    ahead = min(ahead, len(utility) - 1)
+    rise = utility[ahead:].astype(np.float64) - utility[: len(utility) - ahead]
+    return np.asarray(1 / (1 + np.exp(-rise)))

@@ -1,0 +1,1 @@
+"""Exports: what people did, as tables for other programs."""

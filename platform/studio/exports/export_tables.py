@@ -1,0 +1,132 @@
+"""Tables of what people did: marks, assignments, dialogues, episodes, agreement, and minutes and items of each person.
+
+They are read from the run's files, whether a studio serves the run or not.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from interplay.core.files import write_whole
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.episode import EpisodeMeta, Mark
+from interplay.episodes.store import EpisodeStore
+from interplay.studio.marks import rater_quality
+from interplay.studio.people.audit import AuditLog
+from interplay.studio.people.studio_database import StudioDatabase
+
+Rows = list[dict[str, Any]]
+
+
+def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool) -> dict[str, int]:
+    """Writes every table as `<name>.csv` or `<name>.jsonl`, and returns the number of rows of each.
+
+    Args:
+        root: of the run.
+        rate: frames a second of its world.
+        form: "csv" or "jsonl".
+        identities: also the ids of crowd platforms, by pseudonym.
+
+    Raises:
+        ValueError: no studio has served the run.
+    """
+    file = root / "studio" / "studio.db"
+    if not file.exists():
+        raise ValueError(f"{root} has no studio whose people could be exported: type interplay studio first")
+    with closing(StudioDatabase(file)) as database, EpisodeStore(root / "store") as store:
+        tables = {**_of_store(store, rate), **_of_people(database, store)}
+        if identities:
+            tables["identities"] = [dict(row) for row in database.rows("SELECT * FROM identities ORDER BY person")]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in tables.items():
+        write_whole(folder / f"{name}.{form}", as_csv(rows) if form == "csv" else as_lines(rows))
+    AuditLog(root / "studio" / "audit.jsonl").note("export", "", tables=sorted(tables))
+    return {name: len(rows) for name, rows in tables.items()}
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV with a header; lists and objects as JSON. Without rows: nothing."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    if rows:
+        writer.writeheader()
+    for row in rows:
+        writer.writerow({key: json.dumps(v) if isinstance(v, list | dict | tuple) else v for key, v in row.items()})
+    return text.getvalue()
+
+
+def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as one JSON object a line."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _of_store(store: EpisodeStore, rate: float) -> dict[str, Rows]:
+    flags = store.flags()
+    metas = {entry.id: store.read(entry.id).meta for entry in store.entries(EpisodeFilter(flagged=True))}
+    marks: dict[str, list[Mark]] = {}
+    for mark in store.marks():
+        marks.setdefault(mark.episode, []).append(mark)
+    rated = {episode: each for episode, each in marks.items() if episode in metas}
+    return {
+        "marks": [vars(mark) for each in marks.values() for mark in each],
+        "episodes": [_episode(meta, flags.get(meta.id)) for meta in metas.values()],
+        "dialogues": [
+            {"episode": meta.id, "frame": said.frame, "role": said.role, "text": said.text}
+            for meta in metas.values()
+            for said in meta.utterances
+        ],
+        "requests": [{"episode": meta.id, **vars(prompt)} for meta in metas.values() for prompt in meta.prompts],
+        "agreement": rater_quality.summary_of(rated, metas, rate),
+    }
+
+
+def _episode(meta: EpisodeMeta, flag: str | None) -> dict[str, Any]:
+    return {
+        "episode": meta.id,
+        "created": meta.created,
+        "world": meta.world,
+        "split": meta.split,
+        "round": meta.round,
+        "frames": meta.frames,
+        "players": {role: player["kind"] for role, player in meta.players.items()},
+        "people": dict(meta.people),
+        "ended": meta.ended,
+        "flag": flag,
+    }
+
+
+def _of_people(database: StudioDatabase, store: EpisodeStore) -> dict[str, Rows]:
+    assignments = [dict(row) for row in database.rows("SELECT * FROM assignments ORDER BY created")]
+    sessions = [dict(row) for row in database.rows("SELECT * FROM sessions ORDER BY started")]
+    for session in sessions:
+        session["seats"] = json.loads(session["seats"])
+    seated = [(person, session) for session in sessions for person in session["seats"].values()]
+    marked, finished, episodes = Counter[str](), Counter[str](), Counter(person for person, _ in seated)
+    seconds: Counter[str] = Counter()
+    for mark in store.marks():
+        marked[mark.rater] += 1
+    for given in assignments:
+        finished[given["person"]] += given["state"] == "finished"
+        seconds[given["person"]] += int((given["ended"] or given["created"]) - given["created"])
+    for person, session in seated:
+        seconds[person] += int((session["ended"] or session["started"]) - session["started"])
+    people = [
+        {
+            "person": row["id"],
+            "roles": json.loads(row["roles"]),
+            "paused": row["paused"],
+            "minutes": round(seconds[row["id"]] / 60, 1),
+            "items": finished[row["id"]],
+            "marks": marked[row["id"]],
+            "sessions": episodes[row["id"]],
+        }
+        for row in database.rows("SELECT * FROM people ORDER BY created")
+    ]
+    return {"assignments": assignments, "sessions": sessions, "people": people}

@@ -1,0 +1,51 @@
+"""Scores of recordings by a reward model: entropy and disagreement, and the order of marking that follows from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_runs import copied, interplay, opened, refused, tiny
+
+from interplay.stages.score_stage import disagreement, later_is_better, uncertainty
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.studies.study import FIRST_STUDY
+from interplay.studio.web.studio_context import ServedRun, StudioContext
+
+
+def test_a_flat_utility_is_the_most_uncertain() -> None:
+    flat, rising = np.zeros(6, np.float32), np.arange(6, dtype=np.float32) * 3
+    assert uncertainty(flat, 2) == pytest.approx(math.log(2))
+    probability = 1 / (1 + math.exp(-6.0))
+    entropy = -(probability * math.log(probability) + (1 - probability) * math.log(1 - probability))
+    assert uncertainty(rising, 2) == pytest.approx(entropy)
+    assert later_is_better(rising, 99).shape == (1,), "a short recording compares its ends"
+
+
+def test_models_disagree_where_they_order_moments_differently() -> None:
+    rising = np.arange(6, dtype=np.float32) * 30
+    assert disagreement([rising, rising], 1) == disagreement([rising], 1) == 0
+    assert disagreement([rising, -rising], 1) == pytest.approx(0.25)
+
+
+def test_raters_get_what_the_reward_model_is_least_sure_of(
+    cloned: Path, rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no reward model to score by" in refused("score", tiny(copied(cloned, tmp_path / "without")), capsys)
+    given = tiny(copied(rewarded, tmp_path))
+    interplay("score", given)
+    run = opened(given)
+    written = json.loads((run.root / "studio" / "scores.json").read_text())
+    studio = StudioContext(ServedRun(run.root, run.config.env, 30.0, 1, StudioConfig()))
+    try:
+        for order in ("uncertain", "disagree"):
+            assert set(written[order]) == set(studio.store.ids())
+            study = FIRST_STUDY.model_copy(update={"order": order, "random_share": 0.0})
+            choice = studio.choice.next("p-aaaaaa", study)
+            assert choice is not None and (choice.rule, choice.probability) == (order, 1.0)
+            assert choice.score == max(written[order].values()) == written[order][choice.episode]
+    finally:
+        studio.close()

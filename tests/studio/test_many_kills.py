@@ -1,0 +1,92 @@
+"""20 kills -9 of web and world processes under two pairs and four raters: what was acknowledged or finished stays."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from studio_process import free_port, started
+from test_crowd import HOUSE, LIVE
+from test_live_session import ROOM, check_replay
+from tiny_runs import interplay, opened, tiny
+
+from interplay.episodes.store import EpisodeStore
+from interplay.stages.studio_config import StudioConfig, StudioLimits
+from interplay.studio.crowd.crowd import Crowd
+from interplay.studio.live.live_client import LiveVisitor
+from interplay.studio.people.studio_database import StudioDatabase
+
+ROUNDS = 10  # of one kill of a world and one of the web process
+SECONDS = 120.0
+BUSY = StudioConfig(size=(48, 64), live=LIVE, limits=StudioLimits(entrances_per_minute=100))
+
+
+def wait_until(condition: Callable[[], bool], pause: threading.Event) -> None:
+    """Waits for a condition."""
+    until = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < until, "the crowd makes no progress"
+        pause.wait(0.02)
+
+
+def kill_a_world(researcher: LiveVisitor, rng: random.Random) -> bool:
+    """Kills the process of a session under way, if there is one."""
+    sessions = researcher.get("/api/live/sessions")["sessions"]
+    processes = [each["process"] for each in sessions if each["phase"] == "playing" and each["process"]]
+    if processes:
+        with suppress(ProcessLookupError):  # it has ended since
+            os.kill(rng.choice(processes), signal.SIGKILL)
+    return bool(processes)
+
+
+@pytest.mark.slow
+def test_no_acknowledged_mark_and_no_finished_episode_is_lost(tmp_path: Path) -> None:
+    people = ("crowd.players=4", "crowd.raters=4", "crowd.seconds=1000", "crowd.films=false", "crowd.speed=8")
+    given = tiny(tmp_path, *people, house=HOUSE)
+    interplay("collect", given)
+    run, rng, port, pause, over = opened(given), random.Random(4), free_port(), threading.Event(), threading.Event()
+    researcher, crowd, worker = LiveVisitor(f"http://127.0.0.1:{port}"), None, None
+    for each in range(ROUNDS + 1):
+        with started(run.root, ROOM, BUSY, port=port) as studio:
+            if crowd is None or worker is None:
+                researcher.enter(studio.code)
+                crowd = Crowd(run, run.config.crowd)
+                worker = threading.Thread(target=crowd.run, args=(over.is_set,), daemon=True)
+                worker.start()
+            counts = crowd.report.counts
+            more = counts["pictures"] + rng.randrange(20, 300)
+            wait_until(lambda: counts["pictures"] >= more, pause)  # noqa: B023 - called within the round
+            if each < ROUNDS:
+                wait_until(lambda: kill_a_world(researcher, rng), pause)
+                more = counts["pictures"] + rng.randrange(20, 300)
+                wait_until(lambda: counts["pictures"] >= more, pause)  # noqa: B023
+                studio.process.kill()
+            else:
+                ended = counts["episodes ended"] + 2
+                wait_until(lambda: counts["episodes ended"] >= ended, pause)  # noqa: B023
+                over.set()
+                worker.join(60)
+                wait_until(lambda: not list((run.root / "studio" / "journals").iterdir()), pause)
+        with EpisodeStore(run.root / "store") as store:
+            stored = [mark.id for mark in store.marks()]
+        assert set(crowd.report.marks) <= set(stored), "an acknowledged mark is gone"
+        assert len(stored) == len(set(stored))
+    assert crowd is not None
+    with EpisodeStore(run.root / "store") as store, closing(StudioDatabase(run.root / "studio" / "studio.db")) as known:
+        stored = [mark.id for mark in store.marks()]
+        sessions = known.rows("SELECT * FROM sessions")
+        played = {name for name in store.ids() if store.read(name).meta.people}
+        for name in played:
+            check_replay(store.read(name))
+    assert crowd.report.marks and set(crowd.report.marks) <= set(stored)
+    assert len(stored) <= len(crowd.report.marks) + 4, "a mark that was never acknowledged, of each rater, may be there"
+    assert all(session["ended"] for session in sessions)
+    assert {session["episode"] for session in sessions} - {None} == played
+    assert len(played) >= counts["episodes ended"] - 2

@@ -1,0 +1,111 @@
+"""The verbs invite, forget and export, and recordings that are left out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+from small_house import ENV, fill_store
+from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
+from tiny_runs import interplay, refused, tiny
+
+from interplay.studio.web.studio_address import write_address
+
+
+def marked(root: Path) -> tuple[str, str]:
+    """A run with one recording that a person from a platform has marked; the person and the mark."""
+    fill_store(root, 1)
+    with open_studio(root, env=ENV) as studio:
+        client = visitor(studio)
+        code = studio.invitations.make(["mark"], seconds=60.0)
+        entered = client.post("/api/enter", json={"code": code, "platform": {"PROLIFIC_PID": "abc-of-prolific"}})
+        agree_to(studio, client)
+        item = client.post("/api/mark/marks/next", json={}).json()["item"]["item"]
+        mark = uuid.uuid4().hex
+        client.post(f"/api/items/{item}/marks", json={"id": mark, "frame": 4, "sign": 1})
+        client.post(f"/api/items/{item}/finish", json={"confirmed": True})
+    return str(entered.json()["person"]), mark
+
+
+def test_an_invitation_of_the_command_line_lets_people_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "run"
+    assert "interplay studio" in refused("invite", tiny(tmp_path), capsys)
+    with open_studio(root, env=ENV) as studio:
+        write_address(studio.served.folder, ORIGIN)
+        assert "unknown roles ['king']" in refused("invite", tiny(tmp_path, "invite.roles=[king]"), capsys)
+        interplay("invite", tiny(tmp_path, "invite.roles=[play,mark]", "invite.uses=2"))
+        address = capsys.readouterr().out.split()[0]
+        assert address.startswith(f"{ORIGIN}/i#")
+        for _ in range(2):
+            client = visitor(studio)
+            assert client.post("/api/enter", json={"code": address.partition("#")[2]}).status_code == 200
+            assert client.get("/api/me").json()["roles"] == ["mark", "play"]
+        assert [row["event"] for row in studio.audit.newest(3)] == ["login", "login", "invitation"]
+
+
+def test_a_person_is_listed_and_then_forgotten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = tmp_path / "run"
+    person, mark = marked(root)
+    assert "knows no person 'p-nobody'" in refused("forget", ["p-nobody", *tiny(tmp_path)], capsys)
+    with open_studio(root, env=ENV):
+        assert "is served by a studio already" in refused("forget", [person, *tiny(tmp_path)], capsys)
+    interplay("forget", [person, *tiny(tmp_path)])
+    said = capsys.readouterr().out
+    assert "marks: 1" in said and "identities: 1" in said and "forget.confirm=true" in said
+    interplay("forget", [person, *tiny(tmp_path, "forget.confirm=true")])
+    files = [file for file in root.rglob("*") if file.is_file()]
+    traces = [f.name for f in files if {person.encode(), mark.encode()} & set_of(f, person, mark)]
+    assert len(files) > 4 and not traces
+
+
+def set_of(file: Path, *names: str) -> set[bytes]:
+    """Those of the names that a file holds."""
+    held = file.read_bytes()
+    return {name.encode() for name in names if name.encode() in held}
+
+
+def test_the_researcher_forgets_a_person_on_the_page(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    person, _ = marked(root)
+    with open_studio(root, env=ENV) as studio:
+        client = logged_in(studio, "research")
+        assert client.get(f"/api/desk/people/{person}/kept").json()["marks"] == 1
+        wrong = client.post(f"/api/desk/people/{person}/forget", json={"person": "p-other"})
+        assert wrong.status_code == 409 and studio.store.marks()
+        assert client.post(f"/api/desk/people/{person}/forget", json={"person": person}).json()["deleted"]
+        assert not studio.store.marks() and studio.people.find(person) is None
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_tables_are_exported_without_identities(tmp_path: Path, form: str) -> None:
+    person, mark = marked(tmp_path / "run")
+    out = tmp_path / "out"
+    interplay("export", tiny(tmp_path, f"export.folder={out}", f"export.format={form}"))
+
+    def rows(name: str) -> list[dict[str, object]]:
+        lines = (out / f"{name}.{form}").read_text().splitlines()
+        return [dict(row) for row in csv.DictReader(lines)] if form == "csv" else [json.loads(line) for line in lines]
+
+    assert [(row["id"], row["rater"]) for row in rows("marks")] == [(mark, person)]
+    assert [(row["person"], str(row["marks"]), str(row["items"])) for row in rows("people")] == [(person, "1", "1")]
+    assert len(rows("episodes")) == 1 and rows("assignments")[0]["state"] == "finished"
+    written = [file.read_text() for file in out.iterdir()]
+    assert len(written) == 8 and not any("abc-of-prolific" in text for text in written)
+    interplay("export", tiny(tmp_path, f"export.folder={out}", f"export.format={form}", "export.identities=true"))
+    assert [row["name"] for row in rows("identities")] == ["abc-of-prolific"]
+
+
+def test_a_recording_that_is_left_out_is_offered_to_no_one(tmp_path: Path) -> None:
+    (episode,) = fill_store(tmp_path, 1)
+    with open_studio(tmp_path, env=ENV) as studio:
+        researcher, rater = logged_in(studio, "research"), logged_in(studio, "mark")
+        agree_to(studio, rater)
+        path = f"/api/desk/recordings/{episode}/void"
+        assert researcher.post("/api/desk/recordings/none/void", json={}).status_code == 404
+        assert researcher.post(path, json={"reason": "a test"}).json()["flags"] == {episode: "a test"}
+        assert rater.post("/api/mark/marks/next", json={}).json()["item"] is None
+        assert researcher.post(path, json={}).json()["flags"] == {}
+        assert rater.post("/api/mark/marks/next", json={}).json()["item"] is not None
