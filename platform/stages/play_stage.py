@@ -16,6 +16,7 @@ from interplay.runtime.seeding import derive_seed, numpy_generator
 from interplay.stages.run import Run
 
 SKIP = "SKIP"
+MOST_HEARD = 2_000  # characters of a teacher without a pause, after which the person is asked all the same
 HUMAN = "human"  # kind of player, as recorded
 
 
@@ -45,9 +46,9 @@ class _Game:
         self.done = outcome.done
 
     def listen(self) -> None:
-        """Stays silent until the teacher is silent, or the episode has ended."""
+        """Stays silent until the teacher is silent or has said `MOST_HEARD` characters, or the episode has ended."""
         self.step(self.silence)
-        while not self.done and not self._is_asking():
+        while not self.done and not self._is_asking() and len(self.heard) < MOST_HEARD:
             self.step(self.silence)
 
     def _is_asking(self) -> bool:

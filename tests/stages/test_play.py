@@ -40,6 +40,39 @@ def test_what_a_person_plays_is_stored(tmp_path: Path, interface: str) -> None:
     assert [episode.env_reward.sum() for episode in episodes] == [1.0] * 3
 
 
+ENDLESS = """
+from core.scheduler import RandomTaskScheduler
+from core.task import Task, on_output_message, on_start
+
+
+class Talking(Task):
+    def __init__(self):
+        super().__init__(max_time=10**9)
+
+    @on_start()
+    def begin(self, event):
+        self.set_message("on and on.")
+
+    @on_output_message(r"on[.]$")
+    def go_on(self, event):
+        self.add_message(" on and on.")
+
+
+def create_tasks():
+    return RandomTaskScheduler([Talking()])
+"""
+
+
+def test_a_person_is_asked_although_the_teacher_does_not_stop(tmp_path: Path) -> None:
+    file = tmp_path / "endless.py"
+    file.write_text(ENDLESS)
+    run = open_run(configured("play", [f"run.dir={tmp_path}", "env=commai", f"env.config={file}"]))
+    screen = io.StringIO()
+    assert play(run, io.StringIO("enough.\n"), screen) == 0
+    assert screen.getvalue().count("you: ") == 2
+    assert screen.getvalue().count("on and on.") > 100
+
+
 class Leaving(Typing):
     """Answers twice, then types Ctrl-C instead of an answer."""
 

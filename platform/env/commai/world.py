@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal
@@ -58,10 +58,8 @@ class CommAIConfig:
             raise ValueError(f"alphabet={self.alphabet!r}: ASCII only, since a step is eight bits")
         if self.instances < 1 or self.silence < 2:
             raise ValueError(f"instances={self.instances} is at least 1, silence={self.silence} at least 2")
-        missing = {} if self.config else _unspeakable(self.tasks, self.alphabet)
-        if self.interface == "characters" and missing:
-            listed = "; ".join(f"{name} needs {letters!r}" for name, letters in missing.items())
-            raise ValueError(f"the alphabet cannot say the answers of these tasks: {listed}")
+        if self.interface == "characters" and not self.config:
+            _check_alphabet(task_sets.task_classes(self.tasks), self.alphabet)
 
 
 class CommAI(World):
@@ -73,6 +71,9 @@ class CommAI(World):
 
     def __init__(self, config: CommAIConfig) -> None:
         self.config = config
+        if config.config is not None and config.interface == "characters":
+            tasks = getattr(load_scheduler(config.config), "tasks", ())
+            _check_alphabet([type(task) for task in tasks], config.alphabet)
         self.interface = _interface(config)
         speaks = config.interface == "utterances"
         self.spec = WorldSpec(
@@ -270,13 +271,11 @@ def _interface(config: CommAIConfig) -> Interface:
     return Bits(nano=bool(classes) and all(made.__module__.endswith(".nano") for made in classes))
 
 
-def _unspeakable(tasks: tuple[str, ...], alphabet: str) -> Mapping[str, str]:
-    """The characters of answers that the alphabet lacks, by task."""
-    missing = {
-        made.__name__: "".join(sorted(set(getattr(made, "spoken", "")) - set(alphabet)))
-        for made in task_sets.task_classes(tasks)
-    }
-    return {name: letters for name, letters in missing.items() if letters}
+def _check_alphabet(tasks: Iterable[type[Any]], alphabet: str) -> None:
+    """Raises ValueError if the alphabet lacks characters of answers; a task without `spoken` does not name them."""
+    needed = {made.__name__: "".join(sorted(set(getattr(made, "spoken", "")) - set(alphabet))) for made in tasks}
+    if listed := "; ".join(f"{name} needs {letters!r}" for name, letters in needed.items() if letters):
+        raise ValueError(f"the alphabet cannot say the answers of these tasks: {listed}")
 
 
 @cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -84,3 +87,13 @@ def test_the_seed_chooses_the_first_task() -> None:
 def test_an_alphabet_must_be_able_to_answer() -> None:
     with pytest.raises(ValueError, match="Repeat3V1L needs 'C'"):
         registry.make("commai", alphabet=" AB.")
+
+
+def test_an_alphabet_must_be_able_to_answer_the_tasks_of_a_file(tmp_path: Path) -> None:
+    tasks = {"a": {"type": "tasks.micro.micro.Repeat3V1L"}}
+    scheduler = {"type": "core.scheduler.RandomTaskScheduler", "args": {"tasks": ["a"]}}
+    file = tmp_path / "tasks.json"
+    file.write_text(json.dumps({"worlds": {}, "tasks": tasks, "scheduler": scheduler}))
+    with pytest.raises(ValueError, match="Repeat3V1L needs 'C'"):
+        registry.make("commai", config=str(file), alphabet=" AB.")
+    registry.make("commai", config=str(file), alphabet=" ABC.")
