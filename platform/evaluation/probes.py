@@ -49,6 +49,10 @@ class ProbesConfig:
     chance_draws: int = 5  # times that the random mover plays each probe
     hold_steps: int | None = None  # steps for which an instruction must stay done; None: a second of the world
     counterfactuals: int | None = None  # probes of each kind also played under other words; None: all, 0: none
+    # Stage or path of a learned setter (clone-setter): each agent also plays episodes that it sets; empty: none.
+    setter: str = ""
+    setter_episodes: int = 30  # of each agent with the learned setter
+    setter_steps: int = 120  # of such an episode
     # Further agents of the report, by name: a stage of the run, or the path of a checkpoint, also of another run.
     agents: Mapping[str, str] = field(default_factory=dict)
     # Processes that play; 0: this one. From 1 on, the results are the same for any number, and drawn with other random
@@ -56,7 +60,7 @@ class ProbesConfig:
     workers: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "steps", "lanes", "chance_draws"):
+        for name in ("episodes", "steps", "lanes", "chance_draws", "setter_episodes", "setter_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"evaluate.{name} is at least 1, got {getattr(self, name)}")
         if wrong := {kind: steps for kind, steps in self.limits.items() if steps < 1}:

@@ -267,6 +267,7 @@ class ReportData:
     kinds: Sequence[KindTraining] = ()
     probes: ProbeResults | None = None
     measures: Mapping[str, Measures] = field(default_factory=dict)  # printed agent -> what its tasks measure
+    free_play: Mapping[str, Mapping[str, float | int | None]] = field(default_factory=dict)  # printed agent -> shares
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     scenarios: ScenarioResults | None = None
     reward_model: RewardModelResults | None = None

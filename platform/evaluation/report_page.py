@@ -6,7 +6,7 @@ import base64
 import io
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ def render_page(data: ReportData) -> str:
         probes=_probes(probes) if probes is not None and probes.tasks else None,
         measures=measure_table(data.measures) if data.measures else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
+        free_play=[_free_play_row(agent, shares) for agent, shares in data.free_play.items()],
         scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
         reward_curve=_reward_curve(data),
         kind_rows=[_kind_row(each) for each in data.kinds],
@@ -213,6 +214,23 @@ def _kind_row(kind: KindTraining) -> tuple[str, ...]:
     answered = "–" if kind.answered is None else " → ".join(map(percent, kind.answered))
     returns = " → ".join(map(_number, kind.returns))
     return kind.kind, f"{kind.tasks:,}", " → ".join(map(percent, kind.success)), answered, returns
+
+
+def _free_play_row(agent: str, shares: Mapping[str, float | int | None]) -> tuple[str, ...]:
+    def shown(name: str, form: Callable[[float], str]) -> str:
+        value = shares[name]
+        return "–" if value is None else form(value)
+
+    counts = (f"{shares[name]:,}" for name in ("requests", "silent_episodes"))
+    return (
+        agent,
+        *counts,
+        shown("understood", percent),
+        f"{shares['judged']:,}",
+        shown("success", percent),
+        shown("steps_to_success", "{:.1f}".format),
+        shown("spoken", "{:.2f}".format),
+    )
 
 
 def _trace(trace: UtilityTrace) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from interplay.learner.checkpoint import CheckpointError
 from interplay.players.solver import SolverConfig
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
+from interplay.stages.free_play_stage import play_freely
 from interplay.stages.probe_files import (
     has_chance,
     has_results,
@@ -48,6 +49,9 @@ CHANGEABLE = (
     "hold_steps",
     "counterfactuals",
     "agents",
+    "setter",
+    "setter_episodes",
+    "setter_steps",
 )  # the results state them; what was measured with others is measured again
 FILMED_PROBES_PER_KIND = 12  # the pictures of the first probes of each kind are kept; the report chooses from them
 
@@ -97,6 +101,10 @@ def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
             write_results(
                 folder, name, checkpoint, results, under_other_words
             )  # last: from now on it counts as finished
+        if config.setter:
+            lanes = [*worlds, *(run.make_world() for _ in range(config.lanes - len(worlds)))]
+            for name in agents:
+                play_freely(run, name, checkpoints[name], _seats(run, name)("free play"), lanes, stop)
         if config.chance and not has_chance(folder, config.chance_draws, probes[0].hold):
             _measure_chance(run, folder, worlds, probes, stop)
     rates = {name: _share(read_results(folder, name)) for name in players}

@@ -35,6 +35,7 @@ from interplay.evaluation.report_data import (
 from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scenario
 from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
+from interplay.stages.free_play_stage import free_play_by_agent
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine
@@ -106,6 +107,7 @@ def report(run: Run) -> Path:
         probes=probes,
         measures={labels[name]: measures for name, measures in _measures(run).items()},
         rounds=_rounds(run, spec),
+        free_play={labels[name]: shares for name, shares in free_play_by_agent(run, labels).items()},
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         scenarios=_scenarios(run, spec),
@@ -129,6 +131,7 @@ def _summary(
         "listening": _by_name(listening(material.probes)) if material.probes else {},
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
         "measures": _measures(run),
+        "free_play": free_play_by_agent(run, _labels(run)),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,31 @@ def test_an_agent_is_recorded_with_a_learned_setter(with_setter: Path, tmp_path:
         assert meta.players["setter"]["kind"] == meta.players["solver"]["kind"] == "agent"
         assert "/clone-setter/checkpoints/" in meta.players["setter"]["checkpoint"]
         assert meta.tasks == ()
+
+
+def test_agents_are_evaluated_with_a_learned_setter(
+    with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = copied(with_setter, tmp_path)
+    settings = tiny(root, "evaluate.setter=clone-setter", "evaluate.setter_episodes=3", "evaluate.setter_steps=8")
+    interplay("evaluate", settings)
+    file = root / "run/evaluate/free-play/bc.json"
+    kept = json.loads(file.read_text())
+    assert kept["setter"] == {"stage": "clone-setter", "update": 4} and kept["agent"]["stage"] == "clone"
+    assert [episode["steps"] for episode in kept["episodes"]] == [8, 8, 8]
+    assert [episode["seed"] for episode in kept["episodes"]] == kept["seeds"]
+    written = file.stat().st_mtime_ns
+    interplay("evaluate", settings)
+    assert file.stat().st_mtime_ns == written  # what has been played is not played again
+    interplay("report", settings)
+    summary = json.loads((root / "run/summary.json").read_text())["free_play"]["bc"]
+    requests = [request for episode in kept["episodes"] for request in episode["requests"]]
+    assert (summary["episodes"], summary["requests"]) == (3, len(requests))
+    assert "With a learned setter" in (root / "run/report.html").read_text()
+    interplay("evaluate", [*settings, "evaluate.setter_steps=6"])
+    assert json.loads(file.read_text())["rules"]["steps"] == 6
+    said = refused("evaluate", [*settings, "evaluate.setter=clone"], capsys)
+    assert "plays the solver, and a setter is wanted here" in said
 
 
 @pytest.mark.parametrize("overlap", ["true", pytest.param("false", marks=pytest.mark.slow)])

@@ -1,0 +1,180 @@
+"""Free play: agents that solve what a learned setter asks (A.6 of the paper), judged by what its words say.
+
+A learned setter states no task, only words. They are understood if they are those of a task that the world could ask at
+that moment: tasks of the given kinds are drawn until one is worded alike. Its own success test judges the solver. Words
+that fit no task that was drawn are counted and shown, and the solver is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from interplay.actors.lane_loop import play_in_lanes
+from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import SolverSeat
+from interplay.env.task import InfeasibleTask, Task
+from interplay.env.world import Action, Start, View, World
+from interplay.evaluation.success_judge import SuccessJudge
+
+DRAWS = 400  # of tasks of each kind, to find one that is worded as the setter's utterance
+
+RequestEnd = Literal["done", "failed", "interrupted"]
+
+
+@dataclass(frozen=True)
+class SetterRequest:
+    """What a learned setter said, and what came of it."""
+
+    text: str
+    step: int  # of the episode, in which it was said
+    kind: str | None = None  # of the task that its words ask for; None: not understood
+    # Done, wrongly answered or out of time, or cut short by the next utterance or the end of the episode.
+    ended: RequestEnd = "interrupted"
+    steps: int = 0  # until it was done or otherwise ended
+    said: tuple[str, ...] = ()  # by the solver, until then
+
+
+@dataclass(frozen=True)
+class FreePlayEpisode:
+    """An episode of a learned setter and a solver."""
+
+    seed: int
+    steps: int
+    requests: tuple[SetterRequest, ...] = ()
+
+
+@dataclass(frozen=True)
+class FreePlayRules:
+    """Lengths, and the tasks that are looked for in the setter's words."""
+
+    kinds: tuple[str, ...]
+    steps: int  # of an episode
+    limit: int  # steps for a request
+    hold: int  # steps for which an instruction must stay done
+
+
+@dataclass
+class _Lane:
+    world: World
+    seed: int = 0
+    step: int = 0
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+    asked: SetterRequest | None = None  # the latest, until it ends
+    judge: SuccessJudge | None = None  # of its task; None if it was not understood
+    said: list[str] = field(default_factory=list)  # since then
+    requests: list[SetterRequest] = field(default_factory=list)
+
+
+class FreePlayer:
+    """Plays episodes of a learned setter and a solver in several worlds side by side."""
+
+    def __init__(
+        self, *, worlds: Sequence[World], seat: SolverSeat, setters: LearnedSetters, rules: FreePlayRules
+    ) -> None:
+        """`setters` has as many lanes as there are worlds."""
+        self._lanes = [_Lane(world) for world in worlds]
+        self._worlds = worlds
+        self._seat, self._setters, self._rules = seat, setters, rules
+        spec = worlds[0].spec
+        self._solver, self._setter = spec.solver, spec.roles[0]
+        self._see = (self._setter, *seat.observers(spec))
+
+    def play(self, seeds: Sequence[int], stopped: Callable[[], bool] = lambda: False) -> Iterator[FreePlayEpisode]:
+        """Yields an episode for each seed as they end; once `stopped` returns True, unfinished ones are dropped."""
+        waiting = iter(seeds)
+        return play_in_lanes(
+            len(self._lanes),
+            begin=lambda index: self._begin(index, waiting),
+            decide=self._decide,
+            step=self._step,
+            stopped=stopped,
+        )
+
+    def _begin(self, index: int, waiting: Iterator[int]) -> bool:
+        seed = next(waiting, None)
+        if seed is None:
+            return False
+        lane = self._lanes[index] = _Lane(self._worlds[index], seed, rng=np.random.default_rng(seed))
+        views = lane.world.reset(Start(seed=seed), observers=self._see)
+        self._seat.reset(index, lane.world, views.get(self._solver, View()), lambda: None)
+        self._setters.runner.reset(index)
+        self._setters.runner.observe(index, views[self._setter])
+        return True
+
+    def _decide(self) -> list[tuple[Action, Action]]:
+        return list(zip(self._seat.decide(self._worlds), self._setters.runner.decide()[0], strict=True))
+
+    def _step(self, index: int, decided: tuple[Action, Action]) -> FreePlayEpisode | None:
+        """One step of one lane; the episode if it was the last."""
+        action, asked = decided
+        lane = self._lanes[index]
+        if asked.utterance is not None:
+            self._ask(lane, asked.utterance)
+        elif action.utterance is not None:  # the solver hears a request only after the step in which it is made
+            lane.said.append(action.utterance)
+        outcome = lane.world.step({self._setter: asked, self._solver: action}, observers=self._see)
+        lane.step += 1
+        self._seat.observe(index, outcome.views.get(self._solver, View()))
+        self._setters.runner.observe(index, outcome.views[self._setter])
+        if lane.asked is not None and lane.judge is not None:
+            waited = lane.step - lane.asked.step
+            if lane.judge.is_over(waited, lane.world.facts(), lane.said, world_done=outcome.done):
+                self._end(lane, "failed" if lane.judge.success_step is None else "done")
+        if not outcome.done and lane.step < self._rules.steps:
+            return None
+        self._end(lane, "interrupted")
+        return FreePlayEpisode(lane.seed, lane.step, tuple(lane.requests))
+
+    def _ask(self, lane: _Lane, text: str) -> None:
+        self._end(lane, "interrupted")
+        task = self._understood(lane, text)
+        lane.asked = SetterRequest(text, lane.step, None if task is None else task.kind)
+        lane.judge = None if task is None else SuccessJudge(task, limit=self._rules.limit, hold=self._rules.hold)
+        lane.said = []
+
+    def _end(self, lane: _Lane, ended: RequestEnd) -> None:
+        """Keeps the open request, if there is one, with its end."""
+        if lane.asked is None:
+            return
+        asked, success = lane.asked, None if lane.judge is None else lane.judge.success_step
+        steps = lane.step - asked.step if success is None else success
+        lane.requests.append(SetterRequest(asked.text, asked.step, asked.kind, ended, steps, tuple(lane.said)))
+        lane.asked = lane.judge = None
+
+    def _understood(self, lane: _Lane, text: str) -> Task | None:
+        """A task of the world whose instruction the setter would say in these words; None if none was drawn."""
+        tasks, runner = lane.world.tasks(), self._setters.runner
+        length = runner.policy.layout.utterance_length
+        for kind in self._rules.kinds:
+            for _ in range(DRAWS):
+                try:
+                    task = tasks.sample(kind, lane.rng)
+                except InfeasibleTask:
+                    break
+                if runner.vocabulary.decode(runner.vocabulary.encode(task.instruction, length)) == text:
+                    return task
+        return None
+
+
+def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, float | int | None]:
+    """What free play can measure: how much the setter asked, how much of it was understood, and what came of that."""
+    requests = [request for episode in episodes for request in episode.requests]
+    understood = [request for request in requests if request.kind is not None]
+    judged = [request for request in understood if request.ended != "interrupted"]
+    done = [request for request in understood if request.ended == "done"]
+    steps = sum(episode.steps for episode in episodes)
+    return {
+        "episodes": len(episodes),
+        "requests": len(requests),
+        "silent_episodes": sum(not episode.requests for episode in episodes),
+        "steps_per_request": steps / len(requests) if requests else None,
+        "understood": len(understood) / len(requests) if requests else None,
+        "judged": len(judged),
+        "success": len(done) / len(judged) if judged else None,
+        "steps_to_success": float(np.mean([request.steps for request in done])) if done else None,
+        "spoken": sum(len(request.said) for request in requests) / steps if steps else None,
+    }

@@ -1,0 +1,108 @@
+"""Free play in the evaluate stage: every agent of the run with a learned setter, and its results on disk.
+
+`evaluate/free-play/<agent>.json` holds the checkpoints of both, the settings, and every episode with its requests.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from interplay.actors.seats import SolverSeat
+from interplay.core.files import write_whole
+from interplay.core.settings_validation import build_config
+from interplay.env.world import World
+from interplay.evaluation.free_play import FreePlayEpisode, FreePlayer, FreePlayRules, SetterRequest, free_play_shares
+from interplay.evaluation.success_judge import one_second
+from interplay.runtime.interruption import Interrupted, StopRequest
+from interplay.runtime.seeding import derive_seed
+from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of, learned_setters
+from interplay.stages.stage_folder import StageFolder, damaged, read_json
+from interplay.tracking.progress import Progress
+
+FOLDER = "free-play"
+
+
+def play_freely(
+    run: Run, agent: str, checkpoint: Mapping[str, Any], seat: SolverSeat, worlds: Sequence[World], stop: StopRequest
+) -> None:
+    """Plays the episodes of one agent with the learned setter of `evaluate.setter`, unless they have been played.
+
+    Houses and draws depend on `evaluate.seed` alone, so that agents meet the same starts; what the setter then says
+    depends on what it sees.
+
+    Raises:
+        ValueError: the world has no setter.
+        CheckpointError: there is no such setter, or it is for another world.
+        Interrupted: a stop was requested; the same command plays the agent's episodes again.
+    """
+    config, folder = run.config.evaluate, run.stage("evaluate")
+    if worlds[0].spec.roles[0] == worlds[0].spec.solver:
+        raise ValueError(
+            f"evaluate.setter={config.setter}: {worlds[0].spec.name} has no setter's seat; its only role is "
+            f"{worlds[0].spec.solver!r}. Leave evaluate.setter out"
+        )
+    rules = _rules(run, worlds[0])
+    described = {
+        "agent": dict(checkpoint),
+        "setter": {"stage": config.setter, "update": checkpoint_of(run, config.setter, "setter").step},
+        "rules": json.loads(json.dumps(asdict(rules))),
+        "seeds": [derive_seed(config.seed, FOLDER, number) for number in range(config.setter_episodes)],
+    }
+    file = folder.path / FOLDER / f"{agent}.json"
+    if file.exists() and {**read_json(file), "episodes": None} == {**described, "episodes": None}:
+        return
+    setters = learned_setters(run, config.setter, len(worlds), ("evaluate", FOLDER, agent))
+    assert setters is not None, "evaluate.setter names one"
+    player = FreePlayer(worlds=worlds, seat=seat, setters=setters, rules=rules)
+    progress = Progress(config.setter_episodes, "episodes", {"requests": "requests"}, title=f"free play {agent}")
+    episodes: list[FreePlayEpisode] = []
+    for episode in player.play(described["seeds"], lambda: stop.requested):
+        episodes.append(episode)
+        progress.log(len(episodes), {"requests": sum(len(each.requests) for each in episodes)})
+    progress.close()
+    if stop.requested:
+        raise Interrupted(f"stopped while {agent} played with a learned setter; the same command plays again")
+    order = {seed: place for place, seed in enumerate(described["seeds"])}
+    played = [asdict(each) for each in sorted(episodes, key=lambda each: order[each.seed])]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps({**described, "episodes": played}), durable=False)
+
+
+def read_free_play(folder: StageFolder, agent: str) -> list[FreePlayEpisode]:
+    """The episodes of an agent with a learned setter; empty if it has played none.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    file = folder.path / FOLDER / f"{agent}.json"
+    if not file.exists():
+        return []
+    try:
+        return [
+            FreePlayEpisode(
+                each["seed"],
+                each["steps"],
+                tuple(build_config(SetterRequest, request) for request in each["requests"]),
+            )
+            for each in read_json(file)["episodes"]
+        ]
+    except (KeyError, TypeError) as error:
+        raise damaged(file, f"no list of episodes: {error!r}") from error
+
+
+def free_play_by_agent(run: Run, agents: Mapping[str, str]) -> dict[str, dict[str, float | int | None]]:
+    """What free play measured of each agent that has played; `agents` are names of files."""
+    folder = run.stage("evaluate")
+    found = {name: read_free_play(folder, name) for name in agents}
+    return {name: free_play_shares(episodes) for name, episodes in found.items() if episodes}
+
+
+def _rules(run: Run, world: World) -> FreePlayRules:
+    config = run.config.evaluate
+    kinds = tuple(run.config.collect.setter.kinds) or config.kinds
+    hold = one_second(world.spec) if config.hold_steps is None else config.hold_steps
+    return FreePlayRules(kinds or tuple(world.tasks().probes), config.setter_steps, config.steps, hold)

@@ -1,0 +1,101 @@
+"""Free play: what a learned setter says is understood by its words, and judged by the task that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from fake_world import LineWorld, make_runner, tiny_agent
+
+from interplay.actors.learned_setters import LearnedSetters
+from interplay.actors.seats import AgentSeat
+from interplay.env.world import Action
+from interplay.evaluation.free_play import FreePlayEpisode, FreePlayer, FreePlayRules, SetterRequest, free_play_shares
+
+RULES = FreePlayRules(kinds=("walk", "count"), steps=12, limit=5, hold=1)
+
+
+def played(
+    setter: Mapping[int, str], solver: Mapping[int, str], seeds: tuple[int, ...] = (3,), lanes: int = 1, **rules: Any
+) -> list[FreePlayEpisode]:
+    """Episodes in which both say this, by step, and nobody moves."""
+    worlds = [LineWorld() for _ in range(lanes)]
+    runners = [make_runner(tiny_agent(worlds[0], role=role), lanes) for role in ("setter", "solver")]
+    for runner, said in zip(runners, (setter, solver), strict=True):
+        decide, counts = runner.decide, [0] * lanes
+        reset = runner.reset
+
+        def restart(lane: int, counts: list[int] = counts, reset: Any = reset) -> None:
+            counts[lane] = 0
+            reset(lane)
+
+        def decided(said: Mapping[int, str] = said, counts: list[int] = counts, decide: Any = decide) -> Any:
+            chosen = [Action(LineWorld().spec.rest(), said.get(count)) for count in counts]
+            counts[:] = [count + 1 for count in counts]
+            return chosen, decide()[1]
+
+        runner.reset, runner.decide = restart, decided  # type: ignore[method-assign]
+    player = FreePlayer(
+        worlds=worlds,
+        seat=AgentSeat(runners[1], "solver"),
+        setters=LearnedSetters(runners[0], "setter"),
+        rules=FreePlayRules(**{**vars(RULES), **rules}),
+    )
+    return list(player.play(seeds))
+
+
+def test_a_question_is_judged_by_the_first_answer_after_it() -> None:
+    (episode,) = played({1: "count houses", 6: "count houses"}, {1: "two", 3: "two", 8: "one"})
+    assert episode.steps == 12
+    first, second = episode.requests
+    assert (first.kind, first.ended, first.step, first.said) == ("count", "done", 1, ("two",))
+    assert (second.kind, second.ended, second.said) == ("count", "failed", ("one",))
+    assert first.steps == 3 and second.steps == 3
+
+
+def test_what_the_solver_says_before_it_can_hear_the_question_is_no_answer() -> None:
+    (episode,) = played({1: "count houses"}, {1: "two"})
+    assert episode.requests[0].ended == "failed" and episode.requests[0].said == ()
+    assert episode.requests[0].steps == RULES.limit
+
+
+def test_words_that_fit_no_task_are_kept_and_judge_nobody() -> None:
+    (episode,) = played({0: "houses walk", 4: "count houses"}, {1: "two"})
+    assert [(each.kind, each.ended) for each in episode.requests] == [(None, "interrupted"), ("count", "failed")]
+    assert episode.requests[0].text == "houses walk" and episode.requests[0].said == ("two",)
+
+
+def test_a_new_request_interrupts_the_open_one_and_so_does_the_end() -> None:
+    (episode,) = played({0: "count houses", 2: "count houses", 10: "count houses"}, {})
+    assert [each.ended for each in episode.requests] == ["interrupted", "failed", "interrupted"]
+
+
+def test_every_seed_is_played_also_in_fewer_lanes() -> None:
+    episodes = played({0: "count houses"}, {1: "two"}, seeds=(5, 6, 7), lanes=2)
+    assert sorted(episode.seed for episode in episodes) == [5, 6, 7]
+    assert all(episode.requests[0].ended == "done" for episode in episodes)
+
+
+def test_a_setter_may_say_nothing() -> None:
+    (episode,) = played({}, {})
+    assert episode == FreePlayEpisode(3, 12, ())
+    shares = free_play_shares([episode])
+    assert shares["silent_episodes"] == 1 and shares["requests"] == 0 and shares["success"] is None
+
+
+def test_only_judged_requests_count_as_success_or_failure() -> None:
+    ends = [("walk", "done"), ("walk", "failed"), ("walk", "interrupted"), (None, "interrupted")]
+    requests = tuple(SetterRequest("x", 0, kind, ended, 4, ("hello",)) for kind, ended in ends)  # type: ignore[arg-type]
+    shares = free_play_shares([FreePlayEpisode(0, 20, requests), FreePlayEpisode(1, 20)])
+    assert shares == {
+        "episodes": 2,
+        "requests": 4,
+        "silent_episodes": 1,
+        "steps_per_request": 10,
+        "understood": 0.75,
+        "judged": 2,
+        "success": 0.5,
+        "steps_to_success": 4,
+        "spoken": pytest.approx(0.1),
+    }
