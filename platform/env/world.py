@@ -255,6 +255,20 @@ class World(ABC):
         Demonstrations are mirrored by it (`dataset.mirror`). By default None."""
         return None
 
+    def symbols(self, role: str) -> str:
+        """The characters by which a person types a role's movement, one a step: the k-th is bin k of its one component.
+        Empty: the role is moved by `controls`."""
+        return ""
+
+    def spoken(self) -> str:
+        """What the world itself has said in the last step or reset, to be read by people; by default nothing."""
+        return ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether the world has nothing to say until a player acts, so that a live session pauses."""
+        return False
+
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         """Pictures for people, by title: each player's view, an overview, a map. Empty if the world has none."""
         return {}

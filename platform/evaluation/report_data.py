@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interplay.env.arrays import Float64Array, Image
+from interplay.evaluation.live_judgements import LiveResults
 
 Measures: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]  # kind of task -> name -> "end", "best" -> mean
 ALL_KINDS = "all"  # in place of a kind of task: the scenarios of all kinds
@@ -270,6 +271,7 @@ class ReportData:
     free_play: Mapping[str, Mapping[str, float | int | None]] = field(default_factory=dict)  # printed agent -> shares
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     scenarios: ScenarioResults | None = None
+    live: LiveResults | None = None  # of live evaluations
     reward_model: RewardModelResults | None = None
     throughput: Sequence[StageThroughput] = ()
     curves: Mapping[str, Mapping[str, MetricCurve]] = field(default_factory=dict)  # stage -> metric -> curve

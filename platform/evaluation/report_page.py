@@ -19,6 +19,7 @@ from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import SvgFigure
 from interplay.evaluation.headlines import headlines, percent, span, times
 from interplay.evaluation.listening_tables import answer_rows, listening_rows
+from interplay.evaluation.live_tables import render_live
 from interplay.evaluation.measure_table import measure_table
 from interplay.evaluation.report_data import (
     ChanceLevel,
@@ -49,6 +50,7 @@ def render_page(data: ReportData) -> str:
         rounds=_probes(data.rounds) if data.rounds is not None else None,
         free_play=[_free_play_row(agent, shares) for agent, shares in data.free_play.items()],
         scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
+        live=render_live(data.live) if data.live is not None else None,
         reward_curve=_reward_curve(data),
         kind_rows=[_kind_row(each) for each in data.kinds],
         traces=[_trace(trace) for trace in data.traces],

@@ -96,6 +96,24 @@ def check_description(checkpoint: Checkpoint) -> Checkpoint:
     return checkpoint
 
 
+def check_same_world(found: Checkpoint, spec: WorldSpec) -> Checkpoint:
+    """Returns a checkpoint if its agent fits the observations and actions of this world.
+
+    Raises:
+        CheckpointError: it is of another world; the message lists what differs.
+    """
+    here, there = json.loads(json.dumps(asdict(spec))), found.description["world"]
+    different = [
+        f"{key} is {there.get(key)!r} there, {here[key]!r} here" for key in here if there.get(key) != here[key]
+    ]
+    if different:
+        raise CheckpointError(
+            f"the agent of {found.path} is for another world: {'; '.join(different)}. Choose the env.* settings that "
+            "it was trained with, or another checkpoint"
+        )
+    return found
+
+
 def build_agent(
     description: Mapping[str, Any], head: Literal["utility", "marks", "none"] | None = None
 ) -> tuple[Agent, Vocabulary]:

@@ -18,6 +18,7 @@ from interplay.episodes.snapshot import Snapshot
 from interplay.evaluation import findings
 from interplay.evaluation.filmstrip import make_filmstrip
 from interplay.evaluation.listening import answer_shares, count_answers, listening, pair_outcomes
+from interplay.evaluation.live_judgements import EVALUATION, JudgedRequest, LiveResults, judged_requests
 from interplay.evaluation.metric_curves import read_curves, tasks_by_kind
 from interplay.evaluation.probes import ProbeResult, mean_measures, success_steps
 from interplay.evaluation.report import write_report
@@ -111,6 +112,7 @@ def report(run: Run) -> Path:
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         scenarios=_scenarios(run, spec),
+        live=_live(run, spec),
         curves={stage: _curves(run, stage) for stage in SHOWN_METRICS},
     )
     return write_report(run.folder, _summary(run, material, examined, records), material)
@@ -133,6 +135,7 @@ def _summary(
         "measures": _measures(run),
         "free_play": free_play_by_agent(run, _labels(run)),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
+        "live": material.live.to_json() if material.live else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},
         "reward": {
             "pair_accuracy_heldout": figures.pair_accuracy.value,
@@ -217,6 +220,27 @@ def _probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
         pairs={labels[name]: pairs for name, results in found.items() if (pairs := _pairs(folder, name, results))},
         answers={labels[name]: count_answers(results) for name, results in found.items() if results},
     )
+
+
+def _live(run: Run, spec: WorldSpec) -> LiveResults | None:
+    """The verdicts of live evaluations, by the stage or path of the agent."""
+    requests: list[JudgedRequest] = []
+    if not (run.root / "store").exists():
+        return None
+    with run.store() as store:
+        for identifier in store.ids(split=EVALUATION):
+            meta = store.read(identifier).meta
+            player = meta.players[spec.solver]
+            agent = _agent_name(run.root, player.get("checkpoint", player["kind"]))
+            requests += judged_requests(meta, agent, spec.frames_per_second)
+    return LiveResults.of(requests)
+
+
+def _agent_name(root: Path, checkpoint: str) -> str:
+    """The stage of a checkpoint of this run, as "clone" or "round-2/reinforce"; of others their path."""
+    path = Path(checkpoint)
+    folder = path.parents[1] if path.parent.name == "checkpoints" else path
+    return str(folder.relative_to(root.resolve())) if folder.is_relative_to(root.resolve()) else checkpoint
 
 
 def _scenarios(run: Run, spec: WorldSpec) -> ScenarioResults | None:

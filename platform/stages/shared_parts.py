@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +22,13 @@ from interplay.episodes.lane_reader import LaneReader
 from interplay.episodes.moment_windows import MarkedWindowReader, SpokenWindowReader
 from interplay.episodes.snapshot import Snapshot
 from interplay.episodes.vocabulary import Vocabulary
-from interplay.learner.agents import build_agent, check_description, load_agent, read_description
+from interplay.learner.agents import (
+    build_agent,
+    check_description,
+    check_same_world,
+    load_agent,
+    read_description,
+)
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
@@ -65,17 +70,8 @@ def _of_role(found: Checkpoint, role: str) -> Checkpoint:
 def _of_this_world(run: Run, found: Checkpoint) -> Checkpoint:
     """Returns `found`, a checkpoint from outside the run, if its agent fits this world's observations and actions."""
     world = run.make_world()
-    here, there = json.loads(json.dumps(asdict(world.spec))), found.description["world"]
     world.close()
-    different = [
-        f"{key} is {there.get(key)!r} there, {here[key]!r} here" for key in here if there.get(key) != here[key]
-    ]
-    if different:
-        raise CheckpointError(
-            f"the agent of {found.path} is for another world: {'; '.join(different)}. Choose the env.* settings that "
-            "it was trained with, or another checkpoint"
-        )
-    return found
+    return check_same_world(found, world.spec)
 
 
 def start_from(

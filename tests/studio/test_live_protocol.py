@@ -50,10 +50,10 @@ def researcher(studio: StartedStudio) -> LiveVisitor:
     return visitor
 
 
-def invited(root: Path, studio: StartedStudio, count: int) -> list[LiveVisitor]:
+def invited(root: Path, studio: StartedStudio, count: int, roles: tuple[str, ...] = ("play",)) -> list[LiveVisitor]:
     """People that came in by an invitation, which is written into the database of the running studio."""
     database = StudioDatabase(root / "studio" / "studio.db")
-    code = Invitations(database, People(database)).make(["play"], uses=count, seconds=600)
+    code = Invitations(database, People(database)).make(roles, uses=count, seconds=600)
     database.close()
     visitors = [LiveVisitor(studio.origin) for _ in range(count)]
     for visitor in visitors:

@@ -21,7 +21,7 @@ from interplay.studio.web.studio_context import StudioContext
 
 EVERYONE = frozenset({"", *ROLES})
 PEOPLE = frozenset(ROLES)
-PLAY = frozenset({"play"})
+PLAY = frozenset({"play", "copilot"})
 MARK, RESEARCH, ADJUDICATE = frozenset({"mark"}), frozenset({"research"}), frozenset({"adjudicate"})
 
 # Who may use each route; "" is a browser without a login.
@@ -61,6 +61,7 @@ ALLOWED = {
     "POST /api/live/consent": PLAY,
     "POST /api/live/join": PLAY,
     "POST /api/live/quit": PLAY,
+    "POST /api/live/practice": PLAY,
     "GET /api/live/sessions": RESEARCH,
     "GET /api/desk/studies": RESEARCH,
     "POST /api/desk/studies": RESEARCH,

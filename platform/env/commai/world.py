@@ -26,6 +26,7 @@ from interplay.env.commai.scheduler import (
 from interplay.env.commai.serializer import SILENCE
 from interplay.env.commai.tasks import task_sets
 from interplay.env.commai.worlds.grid_world import GridWorld
+from interplay.env.input_controls import InputControl
 from interplay.env.replayed_state import json_values, read_state, write_state
 from interplay.env.task import TaskSource
 from interplay.env.world import Action, Outcome, Start, View, World, WorldSpec
@@ -147,6 +148,20 @@ class CommAI(World):
     def portrait(self, height: int, width: int) -> Mapping[str, Image]:
         """The transcript, and the map of a grid world."""
         return portraits(self._talk, self._running()._current_world, height, width)
+
+    def controls(self, role: str) -> tuple[InputControl, ...]:
+        """None where the learner types its symbols or speaks; its bits are on keys."""
+        return () if self.spec.utterances or self.symbols(role) else super().controls(role)
+
+    def symbols(self, role: str) -> str:
+        return self.interface.symbols if role == SOLVER and self.config.interface == "characters" else ""
+
+    def spoken(self) -> str:
+        return self._last.heard
+
+    @property
+    def waits(self) -> bool:
+        return self._running().is_idle() and not self.facts().task.has_ended()
 
     @property
     def last_heard(self) -> str:

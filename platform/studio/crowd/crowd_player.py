@@ -15,6 +15,7 @@ from websockets.exceptions import WebSocketException
 from interplay.players.setter import SetterConfig
 from interplay.players.solver import SolverConfig
 from interplay.runtime.seeding import numpy_generator
+from interplay.stages.live_config import SETTER
 from interplay.studio.crowd.crowd_report import CrowdReport
 from interplay.studio.crowd.crowd_truth import CrowdTruth
 from interplay.studio.crowd.player_minds import SetterMind, SharedRequests, SolverMind, Turn
@@ -22,7 +23,6 @@ from interplay.studio.crowd.row_inputs import RowInputs
 from interplay.studio.crowd.session_mirror import SessionMirror
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.live.session_journal import SUFFIX
-from interplay.studio.live.session_settings import SETTER
 
 FAILURES = (LiveRefused, OSError, HTTPException, WebSocketException)  # of a studio that is restarted, or refuses
 LOBBY_SECONDS = 0.25  # between two signs of life

@@ -14,8 +14,8 @@ from interplay.episodes.episode import DONE, FAILED
 from interplay.players.setter import DONE as SETTER_DONE
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.players.solver import ScriptedSolver, SolverConfig
+from interplay.stages.live_config import SETTER, SOLVER
 from interplay.studio.crowd.crowd_truth import CrowdTruth
-from interplay.studio.live.session_settings import SETTER, SOLVER
 
 GUESSES = 60  # tasks among which a solver looks for the words that it heard
 

@@ -25,7 +25,8 @@ class Cards:
     """The cards of a session. The k-th is the same whenever it is drawn."""
 
     def __init__(self, tasks: TaskSource, config: LiveConfig, seed: int) -> None:
-        self._prompts = tasks.prompts if config.prompts == "cues" else {}
+        self._prompts = tasks.prompts if config.prompts == "cues" and not config.card else {}
+        self._usual = config.card or FREE
         self._cues = [cue for cue in tasks.cues if cue in self._prompts]
         self._modifiers = [modifier for modifier in tasks.modifiers if modifier in self._prompts]
         self._chance = config.modifier_chance
@@ -34,7 +35,7 @@ class Cards:
     def draw(self, number: int) -> Card:
         """The card with this number, from 0; a free one where the world has no cues."""
         if not self._cues:
-            return Card(FREE)
+            return Card(self._usual)
         rng = np.random.default_rng([self._seed, number])
         cue = self._cues[int(rng.integers(len(self._cues)))]
         modifier = None

@@ -9,15 +9,15 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from interplay.stages.live_config import PERSON
+from interplay.stages.live_config import COPILOT, PERSON, SETTER, SOLVER
 from interplay.studio.live.picture_wire import packed, picture_frame, receive_packed
-from interplay.studio.live.session_settings import SEATS, SETTER, SessionSettings
+from interplay.studio.live.session_settings import SEATS, WATCH, SessionSettings
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,12 @@ class HostedSession:
     made again), ended.
     """
 
-    def __init__(self, settings: SessionSettings, over: Callable[[HostedSession, dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        settings: SessionSettings,
+        over: Callable[[HostedSession, dict[str, Any]], None],
+        connect_agents: Callable[[], socket.socket],
+    ) -> None:
         self.settings = settings
         self.phase = "lobby"
         self.since = time.monotonic()  # of the phase
@@ -107,6 +112,7 @@ class HostedSession:
         self.started: dict[str, Any] | None = None
         self.ended: dict[str, Any] | None = None
         self._over = over
+        self._connect_agents = connect_agents
         self._last_news: dict[str, dict[str, Any]] = {}
         self._dialogue: list[dict[str, Any]] = []
         self._writer: asyncio.StreamWriter | None = None
@@ -150,6 +156,10 @@ class HostedSession:
                 self.send(kind="release", seat=viewer.seat)
             self._send_view(viewer.seat)
 
+    def symbols(self, seat: str) -> str:
+        """The characters that a person types in this seat in place of words; empty where it speaks."""
+        return "" if self.started is None else str(self.started["symbols"].get(seat, ""))
+
     def end(self, why: str) -> None:
         """Ends the session."""
         self.send(kind="end", why=why)
@@ -173,9 +183,18 @@ class HostedSession:
         """Runs the process, and makes it again from the journal where it dies."""
         while self.ended is None and self._restarts <= MOST_RESTARTS:
             ours, theirs = socket.socketpair()
-            with theirs:
+            with ExitStack() as handed:
+                handed.enter_context(theirs)
+                try:
+                    agents = [handed.enter_context(self._connect_agents()).fileno()] if self.settings.agents else []
+                except ConnectionError as error:
+                    ours.close()
+                    self._finish({"kind": "ended", "why": "failed", "path": "", "text": str(error)})
+                    return
                 self._process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-m", "interplay.studio.live.session_process", stdin=theirs.fileno()
+                    *(sys.executable, "-m", "interplay.studio.live.session_process", *map(str, agents)),
+                    stdin=theirs.fileno(),
+                    pass_fds=agents,
                 )
             reader, self._writer = await asyncio.open_connection(sock=ours)
             self._writer.write(packed(self.settings.to_json()))
@@ -215,6 +234,11 @@ class HostedSession:
                 case "card":
                     self._last_news["card"] = message
                     self._tell(message, [SETTER])
+                case "steers":  # not for the setter
+                    self._last_news["steers"] = message
+                    self._tell(message, [COPILOT, WATCH])
+                case "notice" | "judge":
+                    self._tell(message, [message["seat"]])
                 case kind:
                     if kind == "said":
                         self._dialogue.append(message)
@@ -223,7 +247,8 @@ class HostedSession:
 
     def _begin(self, message: dict[str, Any]) -> None:
         self.started = message
-        self._dialogue, self._last_news = list(message["dialogue"]), {"card": message["card"]}
+        self._dialogue = list(message["dialogue"])
+        self._last_news = {news: message[news] for news in ("card", "steers")}
         for seat, viewers in self.viewers.items():
             for viewer in viewers:
                 self._greet(viewer)
@@ -234,7 +259,7 @@ class HostedSession:
     def _greet(self, viewer: Viewer) -> None:
         assert self.started is not None
         viewer.restart()
-        live, role = self.settings.live, viewer.seat if viewer.seat in self.settings.seats else "solver"
+        live, role = self.settings.live, viewer.seat if viewer.seat in (SETTER, SOLVER) else SOLVER
         viewer.tell(
             {
                 "kind": "hello",
@@ -244,15 +269,21 @@ class HostedSession:
                 "rate": self.started["rate"],
                 "frames": self.started["frames"],
                 "words": self.started["words"],
+                "symbols": self.started["symbols"].get(role, ""),
                 "pictures": self.started["pictures"],
                 "seconds": live.seconds,
                 "size": list(self.settings.size),
                 "limits": {"letters": live.utterance_letters},
+                "take_over_by": live.take_over_by,
+                "idle": live.idle_seconds,
+                "practice": not self.settings.recorded,
                 "dialogue": self._dialogue,
             }
         )
         if viewer.seat == SETTER:
             viewer.tell(self._last_news["card"])
+        if viewer.seat == COPILOT or (viewer.seat == WATCH and live.copilot == PERSON):
+            viewer.tell(self._last_news["steers"])
         viewer.tell(self._state())
 
     def _send_view(self, seat: str) -> None:
@@ -319,7 +350,7 @@ class HostedSession:
         self.ended = message
         self.phase, self._why = "ended", message["why"]
         self._over(self, message)
-        self._tell({"kind": "end", "why": message["why"]})
+        self._tell({"kind": "end", "why": message["why"], "text": message.get("text", "")})
         for viewers in self.viewers.values():
             for viewer in viewers:
                 viewer.close("the episode has ended")

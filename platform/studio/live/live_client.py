@@ -57,15 +57,17 @@ class LiveVisitor:
         """Uses an invitation; returns the pseudonym."""
         return str(self.post("/api/enter", {"code": code})["person"])
 
-    def join(self, seconds: float = TIMEOUT_SECONDS) -> tuple[str, str]:
+    def join(self, seconds: float = TIMEOUT_SECONDS, study: str = "live") -> tuple[str, str]:
         """Agrees, waits in the lobby, presses Ready; returns session and seat. Raises LiveRefused after `seconds`."""
-        about = self.get("/api/live")
-        self.post("/api/live/consent", {"version": about["version"]})
+        about = self.get(f"/api/live?study={study}")
+        self.post("/api/live/consent", {"version": about["version"], "study": study})
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            state = self.post("/api/live/join", {"ready": True})
+            state = self.post("/api/live/join", {"ready": True, "study": study})
             if state["state"] == "session":
                 return state["session"], state["seat"]
+            if state["state"] == "no_agent":
+                raise LiveRefused(state["text"])
             time.sleep(POLL_SECONDS)
         raise LiveRefused(f"no session within {seconds:g} s; the lobby says {state}")
 

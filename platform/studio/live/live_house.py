@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import secrets
 import time
+import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
-from interplay.stages.live_config import PERSON, SCRIPTED
+from interplay.evaluation.live_judgements import EVALUATION
+from interplay.stages.live_config import PERSON, SOLVER, LiveConfig
+from interplay.studio.agents.agents_host import AgentRefused, AgentsHost, CheckedAgent
 from interplay.studio.live.hosted_session import HostedSession
 from interplay.studio.live.lobby import Lobby
 from interplay.studio.live.session_journal import SUFFIX, read_journal
-from interplay.studio.live.session_settings import SETTER, SOLVER, SessionSettings
+from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.studies.study import Study
 from interplay.studio.web.studio_context import StudioContext
 
 logger = logging.getLogger(__name__)
+
+PRACTICE_SECONDS = 3600.0
+CHECK_PATIENCE = 0.5  # seconds of a request of the lobby that wait for an agent
+KEPT_JOURNALS = ("interrupted", "failed")  # endings after which the next start of the studio continues the journal
 
 
 class LiveHouse:
@@ -29,7 +41,10 @@ class LiveHouse:
         self.config = studio.served.config.live
         self.sessions: dict[str, HostedSession] = {}
         self._journals = studio.served.folder / "journals"
-        self.lobby = Lobby(self.config, self._open)
+        self._agents = AgentsHost(studio.served.root, studio.served.env)
+        self._checks: dict[tuple[str, str], asyncio.Task[CheckedAgent]] = {}  # of the next sessions, by agent and seat
+        self._found: dict[tuple[str, str], str] = {}  # their checkpoints
+        self._lobbies: dict[str, Lobby] = {}  # by the definition of the study
 
     def start(self) -> None:
         """Continues the sessions that an earlier process left."""
@@ -43,48 +58,118 @@ class LiveHouse:
 
     async def close(self) -> None:
         """Stops all processes; journals stay."""
+        for check in self._checks.values():
+            check.cancel()
         for session in self.sessions.values():
             await session.close()
+        self._agents.close()
 
-    def session_of(self, person: str) -> tuple[HostedSession, str] | None:
-        """The session in which a person sits, and the seat."""
+    @property
+    def agents_pid(self) -> int | None:
+        """The process of the agents, if it runs."""
+        return self._agents.pid
+
+    async def prepare(self, study: Study) -> dict[str, Any] | None:
+        """Has the agents of the next session loaded; what the lobby says as long as they are not there."""
+        for seat, agent in self._agents_of(study):
+            check = self._checks.get((agent, seat))
+            if check is None:
+                check = self._checks[agent, seat] = asyncio.create_task(self._agents.check(agent, seat))
+            await asyncio.wait([check], timeout=CHECK_PATIENCE)
+            if not check.done():
+                return {"state": "preparing"}
+            if (error := check.exception()) is not None:
+                self._checks.pop((agent, seat), None)
+                if not isinstance(error, AgentRefused | ConnectionError):
+                    raise error
+                return {"state": "no_agent", "text": str(error)}
+            self._found[agent, seat] = (await check).path
+        return None
+
+    def session_of(self, person: str, *, practice: bool = False) -> tuple[HostedSession, str] | None:
+        """The session in which a person sits, and the seat; or the practice room of that person."""
         for session in self.sessions.values():
             for seat, name in session.people.items():
-                if name == person and session.ended is None:
+                if name == person and session.ended is None and session.settings.recorded != practice:
                     return session, seat
         return None
 
+    def lobby(self, study: Study) -> Lobby:
+        """The lobby of a study. Raises ValueError if the study's settings do not fit each other."""
+        key = study.model_dump_json()
+        if key not in self._lobbies:
+            config = study.live_config(self.config)
+            self._lobbies[key] = Lobby(config, lambda people: self._open(study, people))
+        return self._lobbies[key]
+
+    def leave(self, person: str) -> None:
+        """A person waits no longer, and practices no longer."""
+        for lobby in self._lobbies.values():
+            lobby.leave(person)
+        if (found := self.session_of(person, practice=True)) is not None:
+            found[0].end("left")
+
+    def practice(self, study: Study, person: str) -> HostedSession:
+        """A room of a person's own that is not recorded, for as long as it waits."""
+        if (found := self.session_of(person, practice=True)) is not None:
+            return found[0]
+        live = replace(study.live_config(self.config), seconds=PRACTICE_SECONDS, judge_open=False)
+        return self._host(self._settings(live, {SOLVER: PERSON}, {SOLVER: person}, recorded=False), resume=False)
+
     def is_full(self) -> bool:
         """Whether no further session may begin now."""
-        return sum(session.ended is None for session in self.sessions.values()) >= self.config.sessions
+        running = [each for each in self.sessions.values() if each.ended is None and each.settings.recorded]
+        return len(running) >= self.config.sessions
 
-    def _open(self, people: Mapping[str, str]) -> HostedSession:
-        """Opens a session with these people, by seat."""
+    def _agents_of(self, study: Study) -> list[tuple[str, str]]:
+        """The seats of agents in the next session, with all agents that may hold them."""
+        held = list(study.live_config(self.config).agents.items())
+        return list(dict.fromkeys([*held, *((SOLVER, agent) for agent in study.live.agents)]))
+
+    def _open(self, study: Study, people: Mapping[str, str]) -> None:
+        """Opens a session of a study with these people, by seat."""
+        live = study.live_config(self.config)
+        if study.live.agents:
+            live = replace(live, solver=self._drawn(study))
+        checked = {seat: self._found[agent, seat] for seat, agent in live.agents.items()}
+        for seat, agent in self._agents_of(study):  # the next session asks for the newest checkpoints again
+            self._checks.pop((agent, seat), None)
+        split = EVALUATION if study.live.agents else "train"
+        settings = self._settings(live, live.seats | checked, people, split=split)
+        self.studio.database.write(
+            "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)",
+            *(settings.session, study.name, study.version, time.time(), json.dumps(dict(people))),
+        )
+        self.studio.audit.note("session", ",".join(people.values()), session=settings.session, study=study.name)
+        self._host(settings, resume=False)
+
+    def _drawn(self, study: Study) -> str:
+        """The agent of the study's next session: every block of as many sessions as agents has each agent once."""
+        agents = study.live.agents
+        block, place = divmod(self.studio.plays.begun(study), len(agents))
+        order = np.random.default_rng([self.studio.served.seed, zlib.crc32(study.name.encode()), block])
+        return agents[int(order.permutation(len(agents))[place])]
+
+    def _settings(
+        self, live: LiveConfig, seats: Mapping[str, str], people: Mapping[str, str], **given: Any
+    ) -> SessionSettings:
         name, served = secrets.token_hex(8), self.studio.served
-        seats = {SETTER: PERSON if SETTER in people else SCRIPTED, SOLVER: PERSON}
-        settings = SessionSettings(
+        return SessionSettings(
             session=name,
             store=str(served.root / "store"),
             journal=str(self._journals / f"{name}{SUFFIX}"),
             env=served.env,
             seed=secrets.randbits(31),
-            seats=seats,
+            seats=dict(seats),
             people=dict(people),
-            live=self.config,
+            live=live,
             size=served.config.size,
             quality=served.config.quality,
+            **given,
         )
-        self.studio.database.write(
-            "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, 'live', 1, ?, ?)",
-            name,
-            time.time(),
-            json.dumps(dict(people)),
-        )
-        self.studio.audit.note("session", ",".join(people.values()), session=name)
-        return self._host(settings, resume=False)
 
     def _host(self, settings: SessionSettings, *, resume: bool) -> HostedSession:
-        session = HostedSession(settings, self._over)
+        session = HostedSession(settings, self._over, self._agents.connect)
         self.sessions[settings.session] = session
         session.start(resume=resume)
         return session
@@ -92,6 +177,8 @@ class LiveHouse:
     def _over(self, session: HostedSession, message: Mapping[str, Any]) -> None:
         """Lists the episode, and removes the journal then. An episode without a step leaves nothing."""
         episode, journal = None, Path(session.settings.journal)
+        if not session.settings.recorded:
+            return
         known = self.studio.database.rows("SELECT 1 FROM sessions WHERE id = ?", session.settings.session)
         if message["path"] and not known:  # one of its people has deleted what is theirs
             Path(message["path"]).unlink(missing_ok=True)
@@ -101,7 +188,7 @@ class LiveHouse:
             except (DamagedEpisode, UnknownFormat) as error:
                 logger.error("session %s: %s; its journal stays", session.settings.session, error)
                 return
-        if message["why"] != "interrupted" or episode is not None:
+        if message["why"] not in KEPT_JOURNALS or episode is not None:
             journal.unlink(missing_ok=True)
         self.studio.database.write(
             "UPDATE sessions SET ended = ?, outcome = ?, episode = ? WHERE id = ?",

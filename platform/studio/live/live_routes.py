@@ -8,42 +8,43 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request, WebSocket
-from pydantic import BaseModel, ConfigDict
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocketDisconnect, WebSocketState
 
 from interplay.episodes.episode import DONE, FAILED
+from interplay.stages.live_config import COPILOT, PERSON, SETTER, SOLVER, LiveConfig
 from interplay.studio.live.hosted_session import REFUSED, HostedSession, Viewer
 from interplay.studio.live.live_house import LiveHouse
 from interplay.studio.live.picture_wire import BadMessage, read_input
-from interplay.studio.live.session_settings import SETTER, WATCH
+from interplay.studio.live.session_settings import WATCH
 from interplay.studio.people.person import Person
+from interplay.studio.studies.study import FIRST_PLAY, Strict, Study
 from interplay.studio.web.access import Researcher, person_of, studio_of, with_role
 from interplay.studio.web.rate_limit import RateLimit
 
 router = APIRouter()
-SomePlayer = Annotated[Person, Depends(with_role("play"))]
-STUDY, CONSENT_VERSION = "live", 1
-CONSENT = (
-    "You play with another person or a program in a simulated world. What you do and type is recorded under a "
-    "pseudonym with the time, and agents learn from it. You may stop at any time."
-)
-MUST = "I am 18 or older, and what I do and type here may be recorded and used for research."
+SomePlayer = Annotated[Person, Depends(with_role("play", "copilot"))]
 MESSAGE_BYTES = 4096
 
 
-class Visit(BaseModel):
-    """A sign of life from the lobby."""
+class Visit(Strict):
+    """A sign of life from the lobby of a study."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     ready: bool = False
+    study: str = FIRST_PLAY.name
 
 
-class PlayConsent(BaseModel):
-    """The version of the text that a person agrees to."""
+class Practice(Strict):
+    """The study while waiting for which a person practices."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    study: str = FIRST_PLAY.name
+
+
+class PlayConsent(Strict):
+    """The version of the text that a person agrees to, by ticking all that has to be ticked."""
+
     version: int
+    study: str = FIRST_PLAY.name
 
 
 def house_of(connection: HTTPConnection) -> LiveHouse:
@@ -53,52 +54,73 @@ def house_of(connection: HTTPConnection) -> LiveHouse:
 
 
 @router.get("/api/live")
-async def about(request: Request, person: SomePlayer) -> dict[str, Any]:
-    """What a person needs to know before it plays, and whether it has agreed."""
-    config = house_of(request).config
+async def about(request: Request, person: SomePlayer, study: str = FIRST_PLAY.name) -> dict[str, Any]:
+    """What a person needs to know before it plays in a study, and how far it is in it."""
+    found, studio = _study(request, person, study), studio_of(request)
+    config = _live_config(request, found)
+    standing = studio.standing(person, found)
     return {
-        "consent": CONSENT,
-        "must": MUST,
-        "version": CONSENT_VERSION,
-        "agreed": _has_agreed(request, person),
-        "partner": config.setter,
+        "study": found.name,
+        "title": found.title,
+        "text": found.text,
+        "consent": found.consent.text,
+        "must": list(found.consent.must),
+        "version": found.consent.version,
+        "agreed": standing.stage != "consent",
+        "standing": standing.to_json(found),
+        "seats": [seat for seat, kind in config.seats.items() if kind == PERSON],
         "seconds": config.seconds,
+        "practice": config.practice,
     }
 
 
 @router.post("/api/live/consent")
 async def consent(agreement: PlayConsent, request: Request, person: SomePlayer) -> dict[str, Any]:
     """Keeps a person's agreement with the text as it was shown."""
-    if agreement.version != CONSENT_VERSION:
+    found, studio = _study(request, person, agreement.study), studio_of(request)
+    if agreement.version != found.consent.version:
         raise HTTPException(409, "the text has changed; read the new one")
-    studio = studio_of(request)
-    studio.consents.keep(person.id, STUDY, CONSENT_VERSION, CONSENT, [MUST])
-    studio.audit.note("consent", person.id, study=STUDY, version=CONSENT_VERSION)
+    studio.consents.keep(person.id, found.name, found.consent.version, found.consent.text, found.consent.must)
+    studio.audit.note("consent", person.id, study=found.name, version=found.consent.version)
     return {}
 
 
 @router.post("/api/live/join")
 async def join(visit: Visit, request: Request, person: SomePlayer) -> dict[str, Any]:
     """Waits for a partner; the page asks each second. Names the session once there is one."""
-    house = house_of(request)
-    if not _has_agreed(request, person):
+    house, study = house_of(request), _study(request, person, visit.study)
+    if (seated := _seated(house, person)) is not None:
+        return seated
+    standing = studio_of(request).standing(person, study)
+    if standing.stage == "consent":
         raise HTTPException(409, "read and accept what is recorded first")
-    if person.paused:
-        raise HTTPException(409, f"you are paused: {person.paused}")
-    found = house.session_of(person.id)
-    if found is None and house.is_full():
+    if standing.stage == "over":
+        raise HTTPException(409, f"you are paused: {person.paused}" if person.paused else "this study is over for you")
+    _live_config(request, study)
+    if house.is_full():
         return {"state": "full"}
-    state = {"state": "session"} if found else house.lobby.visit(person.id, ready=visit.ready)
-    if state["state"] == "session" and (found := house.session_of(person.id)) is not None:
-        session, seat = found
-        return {"state": "session", "session": session.settings.session, "seat": seat}
-    return state
+    if (problem := await house.prepare(study)) is not None:
+        return problem
+    state = house.lobby(study).visit(person.id, ready=visit.ready)
+    if state["state"] == "no_partner":
+        state["code"] = study.codes.get("no_partner", "")
+    return (_seated(house, person) or state) if state["state"] == "session" else state
+
+
+@router.post("/api/live/practice")
+async def practice(wanted: Practice, request: Request, person: SomePlayer) -> dict[str, Any]:
+    """Opens a room of the person's own while it waits; nothing in it is recorded."""
+    house, study = house_of(request), _study(request, person, wanted.study)
+    if not _live_config(request, study).practice or studio_of(request).standing(person, study).stage != "play":
+        raise HTTPException(409, "there is no practice room for you now")
+    session = house.practice(study, person.id)
+    return {"session": session.settings.session, "seat": SOLVER}
 
 
 @router.post("/api/live/quit")
 async def leave_lobby(request: Request, person: SomePlayer) -> dict[str, Any]:
     """Stops waiting."""
-    house_of(request).lobby.leave(person.id)
+    house_of(request).leave(person.id)
     return {}
 
 
@@ -109,7 +131,8 @@ async def sessions(request: Request, _: Researcher) -> dict[str, Any]:
         "sessions": [
             {"session": name, "phase": each.phase, "people": each.people, "process": each.pid}
             for name, each in house_of(request).sessions.items()
-        ]
+        ],
+        "agents": house_of(request).agents_pid,
     }
 
 
@@ -160,7 +183,7 @@ class SeatReader:
 
     def __init__(self, hosted: HostedSession, viewer: Viewer, house: LiveHouse) -> None:
         self._hosted, self._viewer = hosted, viewer
-        live = house.config
+        live = hosted.settings.live
         self._plays = viewer.seat in hosted.people
         self._inputs = RateLimit(live.inputs_per_second, seconds=1.0)
         self._utterances = RateLimit(live.utterances, seconds=live.utterance_seconds)
@@ -197,6 +220,8 @@ class SeatReader:
                 self._say(text)
             case "verdict", {"verdict": "done" | "failed" as verdict} if self._judges(message):
                 self._hosted.send(kind="verdict", verdict={"done": DONE, "failed": FAILED}[verdict])
+            case "take" | "give", {} if seat == COPILOT and self._plays and not message:
+                self._hosted.send(kind=kind)
             case "leave", {} if self._plays and not message:
                 self._hosted.end("setter" if seat == SETTER else "left")
             case "release", {} if self._plays and not message:
@@ -208,7 +233,10 @@ class SeatReader:
         return self._viewer.seat == SETTER and self._plays and len(message) == 1
 
     def _say(self, text: str) -> None:
-        text = " ".join(text.split())
+        if self._hosted.symbols(self._viewer.seat):
+            text = text or " "  # an empty line is a step of silence
+        else:
+            text = " ".join(text.split())
         if not text or not text.isprintable() or len(text) > self._live.utterance_letters:
             raise BadMessage(f"an utterance has 1 to {self._live.utterance_letters} letters")
         if not self._utterances.allows(""):
@@ -217,8 +245,30 @@ class SeatReader:
         self._hosted.send(kind="say", seat=self._viewer.seat, text=text)
 
 
-def _has_agreed(request: HTTPConnection, person: Person) -> bool:
-    return studio_of(request).consents.given(person.id, STUDY, CONSENT_VERSION)
+def _study(request: Request, person: Person, name: str) -> Study:
+    """A live study in which the person may take part."""
+    study = studio_of(request).studies.find(name)
+    if study is None or not study.is_live or study.role not in person.roles:
+        raise HTTPException(404, "there is no such study for you")
+    return study
+
+
+def _live_config(request: Request, study: Study) -> LiveConfig:
+    """The settings of a study's sessions; 409 if they do not fit each other."""
+    try:
+        return study.live_config(house_of(request).config)
+    except ValueError as error:
+        raise HTTPException(409, f"this study can't be played: {error}") from error
+
+
+def _seated(house: LiveHouse, person: Person) -> dict[str, Any] | None:
+    """The session that awaits a person, whose practice ends then."""
+    found = house.session_of(person.id)
+    if found is None:
+        return None
+    house.leave(person.id)
+    session, seat = found
+    return {"state": "session", "session": session.settings.session, "seat": seat}
 
 
 def _parsed(text: str) -> dict[str, Any]:

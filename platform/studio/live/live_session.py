@@ -17,10 +17,13 @@ from interplay.env.world import Action, Outcome, Start, View, World
 from interplay.episodes.episode import Episode
 from interplay.episodes.recorder import EpisodeRecorder
 from interplay.players.player import Player
+from interplay.stages.live_config import COPILOT, PERSON, SETTER
+from interplay.studio.agents.agent_seat import AgentPlayer
 from interplay.studio.live.cards import Cards
 from interplay.studio.live.seat_input import SeatInput
 from interplay.studio.live.session_journal import SessionJournal, from_text, read_journal, to_text
-from interplay.studio.live.session_settings import SETTER, SessionSettings
+from interplay.studio.live.session_settings import SessionSettings
+from interplay.studio.live.shared_control import SharedControl
 
 
 class JournalMismatch(ValueError):
@@ -33,7 +36,7 @@ class LiveSession:
     Args:
         world: of the session's settings.
         settings: the session's.
-        players: the scripted players by role; all other roles are people.
+        players: the scripted players and agents by role; all other seats are people's.
     """
 
     def __init__(self, world: World, settings: SessionSettings, players: Mapping[str, Player]) -> None:
@@ -41,15 +44,28 @@ class LiveSession:
         self._players = dict(players)
         self._roles = world.spec.roles
         self.inputs = {
-            role: SeatInput(world.controls(role), world.spec) for role in self._roles if role not in self._players
+            seat: SeatInput(world.controls(self._role_of(seat)), world.spec, world.symbols(self._role_of(seat)))
+            for seat, kind in settings.seats.items()
+            if kind == PERSON and self._role_of(seat) in self._roles
         }
+        self._control: SharedControl | None = None
+        if COPILOT in self.inputs:
+            self._control = SharedControl(world.spec.frames_per_step, settings.players()[world.spec.solver]["kind"])
+        self._agents = {role: player for role, player in players.items() if isinstance(player, AgentPlayer)}
         self._cards: Cards | None = None
         self.dialogue: list[dict[str, Any]] = []  # what was said so far
         self._recorder = EpisodeRecorder(
-            world, players=settings.players(), world_config=settings.env, people=settings.people
+            world,
+            players=settings.players(),
+            world_config=settings.env,
+            people=settings.people,
+            split=settings.split,
         )
-        self._see = () if world.spec.poses and not world.spec.vector else (world.spec.solver,)
-        self._waiting: dict[str, list[str]] = {role: [] for role in self._roles}
+        recorded = () if world.spec.poses and not world.spec.vector else (world.spec.solver,)
+        self._see = tuple({*recorded, *self._agents})
+        self._waiting: dict[str, list[str]] = {seat: [] for seat in self.inputs}
+        self._executed = {role: world.spec.rest()[0] for role in self._roles}  # rows of the last frame
+        self._spoken = dict.fromkeys(self._roles, "")  # the last utterance of each role
         self._journal: SessionJournal | None = None
         self.frame = 0
         self._rows: dict[str, list[NDArray[np.int8]]] = {}
@@ -90,8 +106,7 @@ class LiveSession:
             if "end" in line:
                 return str(line["end"])
             if "say" in line:
-                role, text = line["say"]
-                self._waiting[role].append(text)
+                self._queue(*line["say"])
             elif "event" in line:
                 self._apply(line["event"])
             else:
@@ -101,16 +116,42 @@ class LiveSession:
             self._draw_card()
         return None
 
-    def say(self, role: str, text: str) -> None:
-        """Queues an utterance; it is said at the start of the next step that is free for it."""
-        self._waiting[role].append(text)
-        self._write({"say": [role, text]})
+    def say(self, seat: str, text: str) -> None:
+        """Queues an utterance; it is said at the start of the next free step. Only the player that steers talks."""
+        if seat == COPILOT and self._control is not None and not self._control.taken:
+            self.news.append(
+                {"kind": "notice", "seat": seat, "text": "Take over to talk: only the player that steers may."}
+            )
+            return
+        self._queue(seat, text)
+        self._write({"say": [seat, text]})
+
+    def waits(self) -> bool:
+        """Whether the world pauses until somebody types."""
+        typing = any(seat.is_typing for seat in self.inputs.values()) or any(self._waiting.values())
+        return self.world.waits and not typing
+
+    def take(self) -> None:
+        """The co-pilot steers from the next frame on; what the agent still wanted to do and say is dropped."""
+        if self._control is not None and not self._control.taken:
+            self._note("take")
+
+    def give(self) -> None:
+        """The agent steers again from the next step on."""
+        if self._control is not None and self._control.taken:
+            self._note("give")
 
     def judge(self, verdict: str) -> None:
         """Ends the request of the current card, and draws the next one."""
         if number := len(self._recorder.prompts):
             self._note("judge", number - 1, verdict)
             self._draw_card()
+
+    def is_open(self) -> bool:
+        """Whether the setter has asked for something since the last card, and has not judged it."""
+        prompts = self._recorder.prompts
+        asked = [each["frame"] for each in self.dialogue if each["role"] == SETTER]
+        return bool(prompts and asked) and prompts[-1].verdict is None and asked[-1] >= prompts[-1].frame
 
     def tick(self) -> None:
         """Runs one frame with what the seats do now."""
@@ -146,6 +187,37 @@ class LiveSession:
         self.episode, self.created = self._recorder.id, self._recorder.created
         for role, player in self._players.items():
             player.begin(self.world, role)
+        self._listen()
+        for role, agent in self._agents.items():
+            agent.observe(views[role], None)
+
+    def _queue(self, seat: str, text: str) -> None:
+        """Queues an utterance, or in a world of symbols what is typed, which is shown at once."""
+        role = self._role_of(seat)
+        if self.world.spec.utterances:
+            self._waiting[seat].append(text)
+        elif typed := self.inputs[seat].type(text):
+            self._tell([{"kind": "said", "role": role, "text": typed, "frame": self.frame}])
+
+    def _tell(self, said: Sequence[dict[str, Any]]) -> None:
+        self.dialogue += said
+        self.news += said
+
+    def _listen(self) -> None:
+        """Passes on what the world itself says; in a world of symbols, piece by piece."""
+        text = self.world.spoken()
+        if not self.world.spec.utterances and text:
+            last = self.dialogue[-1] if self.dialogue else {}
+            if last.get("piece"):
+                last["text"] += text
+                self.news.append({**last, "text": text})
+            elif text.strip():
+                self.dialogue.append(
+                    {"kind": "said", "role": "world", "text": text, "frame": self.frame, "piece": True}
+                )
+                self.news.append(dict(self.dialogue[-1]))
+        elif text.strip():
+            self._tell([{"kind": "said", "role": "world", "text": text.strip(), "frame": self.frame}])
 
     def _write(self, line: Mapping[str, Any]) -> None:
         if self._journal is not None:
@@ -165,7 +237,9 @@ class LiveSession:
 
     def _apply(self, event: Sequence[Any]) -> None:
         what, within, *values = event
-        if what == "prompt":
+        if what in ("take", "give"):
+            self._steer(what, self.frame - self.frame % self.world.spec.frames_per_step + within)
+        elif what == "prompt":
             text, cue, modifier = values
             self._recorder.prompt(text, cue=cue, modifier=modifier, frame=within)
             self.news.append(self.card())
@@ -173,24 +247,52 @@ class LiveSession:
             number, verdict = values
             self._recorder.judge(number, verdict, frame=within)
 
+    def _steer(self, what: str, frame: int) -> None:
+        """Changes control at a frame; the news is for the co-pilot alone."""
+        assert self._control is not None
+        if what == "take":
+            self._control.take(frame)
+        else:
+            self._control.give(frame)
+            self._waiting[COPILOT].clear()
+        self.news.append(self.steers())
+
+    def steers(self) -> dict[str, Any]:
+        """Which player steers the solver, as the co-pilot's page gets it; number 0 without a co-pilot."""
+        taken = self._control is not None and self._control.taken
+        return {"kind": "steers", "seat": COPILOT, "person": taken, "frame": self.frame}
+
     def _begin_step(self) -> None:
-        """Attaches one waiting utterance a role, and asks the scripted players."""
-        self._said = {role: texts.pop(0) for role, texts in self._waiting.items() if texts}
-        self._chunks = {}
+        """Asks the scripted players and agents, and attaches one waiting utterance a role."""
+        self._said, self._chunks = {}, {}
         for role, player in self._players.items():
             self._act(role, player)
+        for role in self._roles:
+            waiting = self._waiting.get(self._speaker(role), [])
+            if waiting:
+                self._said[role] = waiting.pop(0)
+            elif self._speaker(role) == COPILOT:
+                self._said.pop(role, None)
         self._hear()
+
+    def _speaker(self, role: str) -> str:
+        """The seat that steers a role in the next frame, and may speak for it."""
+        taken = role == self.world.spec.solver and self._control is not None and self._control.person_at(self.frame)
+        return COPILOT if taken else role
+
+    def _role_of(self, seat: str) -> str:
+        return self.world.spec.solver if seat == COPILOT else seat
 
     def _hear(self) -> None:
         """Passes the step's utterances on to the seats."""
         heard = [{"kind": "said", "role": role, "text": text, "frame": self.frame} for role, text in self._said.items()]
-        self.dialogue += heard
-        self.news += heard
+        self._tell(heard)
 
     def _act(self, role: str, player: Player) -> None:
         asked = getattr(player, "tasks_asked", 0)
         ending = getattr(player, "ending", None)
-        action = player.act(View(), self.world)
+        heard = next((self._spoken[each] for each in self._roles if each != role), "")
+        action = player.act(View(heard=heard, said=self._spoken[role]), self.world)
         if role == SETTER and getattr(player, "ending", None) is not None and ending is None:
             self._recorder.end_task(player.ending)  # type: ignore[attr-defined]
         if role == SETTER and getattr(player, "tasks_asked", 0) > asked:
@@ -200,10 +302,17 @@ class LiveSession:
             self._said[role] = action.utterance
 
     def _row(self, role: str, within: int) -> NDArray[np.int8]:
+        seat = self._speaker(role)
+        if role == self.world.spec.solver and self._control is not None:
+            if self._control.begins_at(self.frame):
+                self.inputs[COPILOT].adopt(self._executed[role])
+            moved = self.inputs[COPILOT].row()  # also while the agent steers, so that nothing piles up
+            if seat == COPILOT:
+                return moved
         if role in self._chunks:
             row: NDArray[np.int8] = self._chunks[role].movement[within]
             return row
-        return self.inputs[role].row()
+        return self.inputs[role].row() if role in self.inputs else self.world.spec.rest()[0]
 
     def _advance(self, rows: Mapping[str, NDArray[np.int8]], said: Mapping[str, str]) -> None:
         frames = self.world.spec.frames_per_step
@@ -211,6 +320,7 @@ class LiveSession:
         outcome = self.world.frame(rows, said, observers=self._see if last else ())
         for role, row in rows.items():
             self._rows.setdefault(role, []).append(row)
+        self._executed = dict(rows)
         self._reward += outcome.env_reward
         self.frame += 1
         if last:
@@ -219,8 +329,11 @@ class LiveSession:
     def _end_step(self, outcome: Outcome) -> None:
         said, rows = self._said, {role: np.stack(of_role) for role, of_role in self._rows.items()}
         actions = {role: Action(rows[role], said.get(role)) for role in rows}
-        self._recorder.record(actions, Outcome(outcome.views, outcome.done, self._reward))
+        self._spoken |= said
+        self._listen()
         solver = self.world.spec.solver
+        steers = {} if self._control is None else {solver: self._control.within(self.frame - len(rows[solver]))}
+        self._recorder.record(actions, Outcome(outcome.views, outcome.done, self._reward), steers)
         for player in self._players.values():
             if solver in said and hasattr(player, "on_utterance"):
                 player.on_utterance(said[solver])
@@ -230,22 +343,25 @@ class LiveSession:
             self._write({"rows": listed, "said": said, "inputs": inputs, "hash": self._hash()})
         self._rows, self._said, self._reward = {}, {}, 0.0
         self.done = self.done or outcome.done or self.frame >= self.frames
+        if not self.done:
+            for role, agent in self._agents.items():
+                agent.observe(outcome.views[role], rows[role])
 
     def _repeat(self, line: Mapping[str, Any]) -> None:
-        """Executes a step of the journal; scripted players run along, so that they remember what they did."""
+        """Executes a step of the journal; scripted players and agents run along, to remember what was done."""
         for player_role, player in self._players.items():
             self._act(player_role, player)
         self._said = dict(line["said"])
-        for role in self._said.keys() & self.inputs.keys():
-            if not self._waiting[role]:
+        for seat in {self._speaker(role) for role in self._said} & self._waiting.keys():
+            if not self._waiting[seat]:
                 raise JournalMismatch(f"{self.settings.journal}: nothing was typed that was said at frame {self.frame}")
-            self._waiting[role].pop(0)
+            self._waiting[seat].pop(0)
         self._hear()
         rows = {role: np.array(of_role, np.int8) for role, of_role in line["rows"].items()}
         for within in range(self.world.spec.frames_per_step):
             self._advance({role: of_role[within] for role, of_role in rows.items()}, self._said if within == 0 else {})
-        for role, seat in self.inputs.items():
-            seat.load_state(line["inputs"][role])
+        for name, given in self.inputs.items():
+            given.load_state(line["inputs"][name])
         if self._hash() != line["hash"]:
             raise JournalMismatch(f"{self.settings.journal}: frame {self.frame} is another one than was played")
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from interplay.stages.live_config import PERSON, LiveConfig
-from interplay.studio.live.session_settings import SETTER, SOLVER
 
 GONE_SECONDS = 5.0  # without a sign of life
 READY_SECONDS = 20.0  # for both to press it
@@ -26,8 +25,9 @@ class _Waiting:
 class Lobby:
     """People waiting. Roles alternate from one episode of a person to the next."""
 
-    def __init__(self, config: LiveConfig, open_session: Callable[[Mapping[str, str]], Any]) -> None:
+    def __init__(self, config: LiveConfig, open_session: Callable[[Mapping[str, str]], object]) -> None:
         self._config = config
+        self._seats = [seat for seat, kind in config.seats.items() if kind == PERSON]
         self._open = open_session
         self._waiting: dict[str, _Waiting] = {}
         self._last_role: dict[str, str] = {}
@@ -57,7 +57,7 @@ class Lobby:
 
     def _group(self, person: str) -> list[_Waiting] | None:
         """The people that begin together with this one: itself, and the partner if the session needs one."""
-        if self._config.setter != PERSON:
+        if len(self._seats) == 1:
             return [self._waiting[person]]
         order = sorted(self._waiting.values(), key=lambda each: each.since)
         position = [each.person for each in order].index(person)
@@ -66,9 +66,9 @@ class Lobby:
 
     def _begin(self, group: list[_Waiting]) -> dict[str, Any]:
         people = [each.person for each in group]
-        if len(people) == 2 and self._last_role.get(people[0]) == SETTER:
+        if len(people) == 2 and self._last_role.get(people[0]) == self._seats[0]:
             people.reverse()
-        seats = dict(zip((SETTER, SOLVER) if len(people) == 2 else (SOLVER,), people, strict=True))
+        seats = dict(zip(self._seats, people, strict=True))
         for seat, person in seats.items():
             self._last_role[person] = seat
             del self._waiting[person]

@@ -89,6 +89,11 @@ class Connection:
         """For `select`."""
         return self._socket.fileno()
 
+    def close(self) -> None:
+        """Closes the socket."""
+        self._socket.close()
+        self.closed = True
+
     def receive(self) -> list[dict[str, Any]]:
         """The complete messages of what can be read now; `closed` is set at the end of the connection."""
         try:

@@ -16,10 +16,13 @@ class SeatInput:
     """Held controls and pointer of a person. Bit i of `held` is the i-th control.
 
     A press lasts one frame, a toggle changes with each press, a pulse lasts one step of the world and ends with all
-    toggles off (what was held has been thrown), an axis follows the pointer with a carry.
+    toggles off (what was held has been thrown), an axis follows the pointer with a carry. In a world of `symbols`, a
+    typed text gives a bin a step.
     """
 
-    def __init__(self, controls: Sequence[InputControl], spec: WorldSpec) -> None:
+    def __init__(self, controls: Sequence[InputControl], spec: WorldSpec, symbols: str = "") -> None:
+        self._symbols = symbols
+        self._typed: list[int] = []  # bins of what was typed and not yet executed, one a step
         self._controls = tuple(controls)
         self._columns = [[part.name for part in spec.movement].index(control.component) for control in controls]
         self._rest = spec.rest()[0]
@@ -46,9 +49,32 @@ class SeatInput:
                 elif control.mode == "press":
                     self._presses.add(i)
 
+    def type(self, text: str) -> str:
+        """Queues the symbols of a text, and returns those that the world has."""
+        known = "".join(letter for letter in text if letter in self._symbols)
+        self._typed += [self._symbols.index(letter) for letter in known]
+        return known
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether typed symbols wait."""
+        return bool(self._typed)
+
     def release(self) -> None:
         """Releases every key and drops the pointer's way, as where a browser loses the focus; toggles stay."""
         self._held, self._moved = 0, [0.0, 0.0]
+        for carry in self._carries.values():
+            carry.carry = 0.0
+
+    def adopt(self, row: NDArray[np.int8]) -> None:
+        """Continues from the row of another player: what that one held by a toggle is still held; the pointer rests."""
+        self._on = {
+            i
+            for i, (control, column) in enumerate(zip(self._controls, self._columns, strict=True))
+            if control.mode == "toggle" and row[column] == control.bins[0]
+        }
+        self._pulses, self._moved = {}, [0.0, 0.0]
+        self._presses.clear()
         for carry in self._carries.values():
             carry.carry = 0.0
 
@@ -56,12 +82,14 @@ class SeatInput:
         """What the next row depends on, for JSON."""
         carries = {str(i): carry.carry for i, carry in self._carries.items()}
         pulses = {str(i): left for i, left in self._pulses.items()}
-        presses = {"presses": sorted(self._presses)} if self._presses else {}
-        return {"held": self._held, "on": sorted(self._on), "pulses": pulses, "carries": carries} | presses
+        some = {"presses": sorted(self._presses), "typed": list(self._typed)}
+        kept = {"held": self._held, "on": sorted(self._on), "pulses": pulses, "carries": carries}
+        return kept | {name: values for name, values in some.items() if values}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Restores a result of `state`."""
         self._held, self._on, self._presses = state["held"], set(state["on"]), set(state.get("presses", ()))
+        self._typed = list(state.get("typed", ()))
         self._pulses = {int(i): left for i, left in state["pulses"].items()}
         for i, carry in state["carries"].items():
             self._carries[int(i)].carry = carry
@@ -69,6 +97,8 @@ class SeatInput:
     def row(self) -> NDArray[np.int8]:
         """The bins of the next frame, int8 [components]."""
         row: NDArray[np.int8] = self._rest.copy()
+        if self._typed:
+            row[0] = self._typed.pop(0)
         ways = iter(self._moved)
         for i, (control, column) in enumerate(zip(self._controls, self._columns, strict=True)):
             if control.mode == "axis":

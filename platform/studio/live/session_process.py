@@ -1,8 +1,8 @@
 """The process of one live session: `python -m interplay.studio.live.session_process`, its socket as standard input.
 
-The first message it gets holds the settings. It needs no torch. Messages in: `begin`, `resume`, `input`, `say`,
-`verdict`, `release`, `view`, `pause`, `end`. Messages out: `ready`, `started`, `card`, `said`, `rate`, `ended`, and
-pictures for the seats that are looked at.
+The first message it gets holds the settings. It needs no torch: agents decide in a process of their own. Messages in:
+`begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `release`, `view`, `pause`, `end`. Messages out: `ready`,
+`started`, `card`, `said`, `steers`, `notice`, `rate`, `ended`, and pictures for the seats that are looked at.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from interplay.env.world import World
 from interplay.episodes.store import EpisodeFiles
 from interplay.players.player import Player
 from interplay.players.setter import ScriptedSetter, SetterConfig
-from interplay.stages.live_config import SCRIPTED
+from interplay.players.solver import ScriptedSolver, SolverConfig
+from interplay.stages.live_config import SCRIPTED, SETTER, SOLVER
+from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone
 from interplay.studio.live.frame_clock import FrameClock, PictureLadder
 from interplay.studio.live.live_session import LiveSession
 from interplay.studio.live.picture_wire import PICTURE_KIND, SHOWN, Connection
-from interplay.studio.live.session_settings import SEATS, SETTER, SessionSettings
+from interplay.studio.live.session_settings import SEATS, SessionSettings
 
 IDLE_SECONDS = 1.0
 SETTER_TASKS = 100  # of a scripted setter, which asks until the time is over
@@ -38,10 +40,10 @@ SETTER_TASKS = 100  # of a scripted setter, which asks until the time is over
 class SessionHost:
     """A session with its clock, its pictures and the messages of its seats."""
 
-    def __init__(self, connection: Connection, settings: SessionSettings) -> None:
+    def __init__(self, connection: Connection, settings: SessionSettings, agents: AgentLink | None) -> None:
         self._connection = connection
         self._settings = settings
-        self._session = LiveSession(make_world(settings), settings, scripted_players(settings))
+        self._session = LiveSession(make_world(settings), settings, seated_players(settings, agents))
         self._stepped = settings.live.clock == "stepped"
         now, rate = time.monotonic(), self._session.world.spec.frames_per_second
         self._clock = FrameClock(rate, now)
@@ -50,29 +52,40 @@ class SessionHost:
         self._inputs: dict[str, deque[dict[str, Any]]] = {seat: deque() for seat in self._session.inputs}
         self._playing = False
         self._begun = self._over = False
+        self._judging = ""  # why the episode has ended, while the setter judges what is still open
 
     def run(self, messages: Sequence[dict[str, Any]]) -> None:
         """Serves these messages and those to come, until the session has ended or the web process is gone."""
         self._connection.send({"kind": "ready"})
-        for message in messages:
-            self._take(message)
-        while not (self._over or self._connection.closed):
-            if select.select([self._connection], [], [], self._patience())[0]:
-                for message in self._connection.receive():
-                    self._take(message)
-            while self._playing and self._is_due():
-                self._tick()
-                if not self._stepped:
-                    break  # look at the messages between frames that are made up for
+        try:
+            for message in messages:
+                self._take(message)
+            while not (self._over or self._connection.closed):
+                self._serve()
+        except AgentFailed as error:
+            self._fail(error)
+
+    def _serve(self) -> None:
+        """Takes what has come, and runs the frames that are due."""
+        if select.select([self._connection], [], [], self._patience())[0]:
+            for message in self._connection.receive():
+                self._take(message)
+        while self._playing and self._is_due():
+            self._tick()
+            if not self._stepped:
+                break  # look at the messages between frames that are made up for
 
     def _patience(self) -> float:
         if not self._playing:
             return IDLE_SECONDS
-        if self._stepped:
+        if self._stepped or self._session.waits():
             return 0.0 if self._is_due() else IDLE_SECONDS
         return self._clock.wait(time.monotonic())
 
     def _is_due(self) -> bool:
+        if self._session.waits():
+            self._clock.restart(time.monotonic())
+            return False
         if self._stepped:
             return all(self._inputs.values())
         return self._clock.wait(time.monotonic()) == 0.0
@@ -84,16 +97,19 @@ class SessionHost:
                 self._session.begin()
                 self._start()
             case "resume":
-                ended = self._session.resume()
-                self._start()
-                if ended is not None:
-                    self._end(ended)
+                self._resume()
             case "input":
                 self._input(seat, message)
             case "say":
                 self._session.say(seat, message["text"])
             case "verdict":
                 self._session.judge(message["verdict"])
+                if self._judging:
+                    self._end(self._judging)
+            case "take" if self._begun:
+                self._session.take()
+            case "give" if self._begun:
+                self._session.give()
             case "release":
                 self._session.inputs[seat].release()
             case "view":
@@ -101,8 +117,26 @@ class SessionHost:
             case "pause":
                 self._pause(bool(message["on"]))
             case "end":
-                self._end(message["why"])
+                self._close(message["why"])
         self._report()
+
+    def _resume(self) -> None:
+        """Continues from the journal. Where an agent can't play on, what was played is stored."""
+        try:
+            ended = self._session.resume()
+        except AgentFailed as error:
+            sys.stderr.write(f"session {self._settings.session} is stored without going on: {error}\n")
+            silent = seated_players(self._settings, None)
+            self._session = LiveSession(make_world(self._settings), self._settings, silent)
+            ended = self._session.resume() or "interrupted"
+        self._start()
+        if ended is not None:
+            self._end(ended)
+
+    def _fail(self, error: AgentFailed) -> None:
+        """Ends the session because an agent can't play on; the journal stays for the next start of the studio."""
+        self._playing, self._over = False, True
+        self._connection.send({"kind": "ended", "why": "failed", "path": "", "text": str(error)})
 
     def _start(self) -> None:
         session, spec = self._session, self._session.world.spec
@@ -112,11 +146,13 @@ class SessionHost:
                 "frame": session.frame,
                 "frames": session.frames,
                 "rate": spec.frames_per_second,
-                "words": spec.utterances,
+                "words": spec.utterances or any(session.world.symbols(role) for role in spec.roles),
+                "symbols": {role: session.world.symbols(role) for role in spec.roles},
                 "pictures": self._has_pictures(),
                 "controls": {role: [vars(each) for each in session.world.controls(role)] for role in spec.roles},
                 "dialogue": session.dialogue,
                 "card": session.card(),
+                "steers": session.steers(),
             }
         )
         session.news.clear()
@@ -150,7 +186,7 @@ class SessionHost:
             self._draw(seat)
 
     def _pause(self, on: bool) -> None:
-        self._playing = not on and not self._over
+        self._playing = not on and not self._over and not self._judging
         self._clock.restart(time.monotonic())
 
     def _tick(self) -> None:
@@ -170,7 +206,7 @@ class SessionHost:
             self._connection.send({"kind": "rate", "rung": self._ladder.rung, "size": [height, width]})
         self._report()
         if self._session.done:
-            self._end("time")
+            self._close("time")
 
     def _draw(self, seat: str) -> None:
         role = seat if seat in self._session.world.spec.roles else self._session.world.spec.solver
@@ -184,6 +220,15 @@ class SessionHost:
         for news in self._session.news:
             self._connection.send(news)
         self._session.news.clear()
+
+    def _close(self, why: str) -> None:
+        """Ends the session, after the setter has judged what is still open, where that is wanted."""
+        asks = self._settings.live.judge_open and why in ("time", "setter") and self._session.is_open()
+        if asks and not self._judging:
+            self._playing, self._judging = False, why
+            self._connection.send({"kind": "judge", "seat": SETTER})
+        else:
+            self._end(self._judging or why)
 
     def _end(self, why: str) -> None:
         """Places the episode; the web process lists it, and removes the journal then."""
@@ -213,26 +258,42 @@ def make_world(settings: SessionSettings) -> World:
     return world
 
 
-def scripted_players(settings: SessionSettings) -> dict[str, Player]:
-    """The scripted players of a session, whose random numbers its seed decides."""
-    if settings.seats.get(SETTER) != SCRIPTED:
-        return {}
-    config = SetterConfig(tasks=SETTER_TASKS)
-    return {SETTER: ScriptedSetter(config, np.random.default_rng([settings.seed, 1]))}
+def seated_players(settings: SessionSettings, agents: AgentLink | None) -> dict[str, Player]:
+    """The scripted players and agents of a session, whose random numbers its seed decides."""
+    players: dict[str, Player] = {}
+    if settings.seats.get(SETTER) == SCRIPTED:
+        setter = ScriptedSetter(SetterConfig(tasks=SETTER_TASKS), np.random.default_rng([settings.seed, 1]))
+        players[SETTER] = setter
+        if settings.seats[SOLVER] == SCRIPTED:
+            rng = np.random.default_rng([settings.seed, 2])
+            players[SOLVER] = ScriptedSolver(SolverConfig(), rng, lambda: setter.open_task)
+    for seat, path in settings.agents.items():
+        players[seat] = AgentPlayer(agents, path, settings.seed)
+    return players
 
 
-def main() -> int:
-    """Hosts the session of the first message, on the socket that is the process's standard input."""
+def main(arguments: Sequence[str]) -> int:
+    """Hosts the session of the first message, on the socket that is the process's standard input.
+
+    Where the session has agents, the argument is the descriptor of the connection to their process. Returns 1 if that
+    process has ended.
+    """
+    agents = AgentLink(socket.socket(fileno=int(arguments[0]))) if arguments else None
     with socket.socket(fileno=os.dup(0)) as connection:
         wire = Connection(connection)
         messages: list[dict[str, Any]] = []
         while not messages and not wire.closed:
             messages = wire.receive()
-        if messages:
-            host = SessionHost(wire, SessionSettings.from_json(messages[0]))
+        if not messages:
+            return 0
+        try:
+            host = SessionHost(wire, SessionSettings.from_json(messages[0]), agents)
             host.run(messages[1:])
+        except AgentsGone as error:
+            sys.stderr.write(f"a live session stops, to be made again: {error}\n")
+            return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

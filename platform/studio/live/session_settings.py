@@ -7,14 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from interplay.core.settings_validation import build_config
-from interplay.stages.live_config import PERSON, LiveConfig
+from interplay.stages.live_config import COPILOT, PERSON, SCRIPTED, SETTER, SOLVER, LiveConfig
 
-SETTER, SOLVER, COPILOT, WATCH = SEATS = ("setter", "solver", "copilot", "watch")  # their positions are sent
+WATCH = "watch"
+SEATS = (SETTER, SOLVER, COPILOT, WATCH)  # their positions are sent
+AGENT, HUMAN = "agent", "human"  # kinds of players, as episodes name them
 
 
 @dataclass(frozen=True)
 class SessionSettings:
-    """One session. `seats` says by role what plays it: "person", "scripted" or a recording's or agent's path."""
+    """One session. `seats` says by seat what holds it: "person", "scripted" or the path of an agent's checkpoint."""
 
     session: str
     store: str  # folder of the episode store
@@ -27,6 +29,7 @@ class SessionSettings:
     size: tuple[int, int] = (288, 384)
     quality: int = 85
     recorded: bool = True
+    split: str = "train"  # of its episode
 
     def to_json(self) -> dict[str, Any]:
         """The fields, for JSON."""
@@ -37,7 +40,16 @@ class SessionSettings:
         """Reads what `to_json` gave."""
         return build_config(SessionSettings, fields, "session")
 
+    @property
+    def agents(self) -> dict[str, str]:
+        """The checkpoints of the agents by seat."""
+        return {seat: kind for seat, kind in self.seats.items() if kind not in (PERSON, SCRIPTED)}
+
     def players(self) -> dict[str, dict[str, str]]:
-        """The players of an episode, as it states them."""
-        kinds = {role: "human" if kind == PERSON else kind for role, kind in self.seats.items()}
-        return {role: {"kind": kind} for role, kind in kinds.items()}
+        """The players of an episode by role, as it states them; its control has those that take over from them."""
+        return {seat: _player(kind) for seat, kind in self.seats.items() if seat != COPILOT}
+
+
+def _player(kind: str) -> dict[str, str]:
+    known = {PERSON: HUMAN, SCRIPTED: SCRIPTED}
+    return {"kind": known[kind]} if kind in known else {"kind": AGENT, "checkpoint": kind}

@@ -12,7 +12,7 @@ from interplay.studio.people.consent import Consents
 from interplay.studio.people.person import Person
 from interplay.studio.studies.study import Study
 
-StudyStage = Literal["consent", "practice", "qualify", "mark", "over"]
+StudyStage = Literal["consent", "practice", "qualify", "mark", "play", "over"]
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,20 @@ export class SeatKeys {
     this.up = 0;
     this.axes = controls.filter((control) => control.mode === 'axis');
     this.place = place;
+    this.gone = new AbortController();
     this.listen();
   }
 
+  /** Listens no longer. */
+  stop() { this.gone.abort(); }
+
   listen() {
     const { place } = this;
-    document.addEventListener('keydown', (event) => this.key(event, true));
-    document.addEventListener('keyup', (event) => this.key(event, false));
-    for (const name of ['blur', 'pagehide']) window.addEventListener(name, () => this.release());
-    document.addEventListener('visibilitychange', () => document.hidden && this.release());
+    const { signal } = this.gone;
+    document.addEventListener('keydown', (event) => this.key(event, true), { signal });
+    document.addEventListener('keyup', (event) => this.key(event, false), { signal });
+    for (const name of ['blur', 'pagehide']) window.addEventListener(name, () => this.release(), { signal });
+    document.addEventListener('visibilitychange', () => document.hidden && this.release(), { signal });
     place.addEventListener('pointerdown', (event) => {
       place.focus();
       if (this.axes.length && document.pointerLockElement !== place) {
@@ -31,21 +36,21 @@ export class SeatKeys {
         return; // the first click only takes the pointer
       }
       this.press(`Mouse${event.button}`, true);
-    });
-    document.addEventListener('pointerup', (event) => this.press(`Mouse${event.button}`, false));
-    place.addEventListener('contextmenu', (event) => event.preventDefault());
+    }, { signal });
+    document.addEventListener('pointerup', (event) => this.press(`Mouse${event.button}`, false), { signal });
+    place.addEventListener('contextmenu', (event) => event.preventDefault(), { signal });
     place.addEventListener('pointermove', (event) => {
       if (document.pointerLockElement === place || event.buttons) {
         this.right += event.movementX * DEGREES_PER_PIXEL;
         this.up -= event.movementY * DEGREES_PER_PIXEL;
       }
-    });
+    }, { signal });
     place.addEventListener('wheel', (event) => {
       event.preventDefault();
       const name = event.deltaY < 0 ? 'WheelUp' : 'WheelDown';
       this.press(name, true);
       setTimeout(() => this.press(name, false), WHEEL_MS);
-    }, { passive: false });
+    }, { passive: false, signal });
   }
 
   /** Takes the pointer; without raw movement where the system refuses it. Without a lock, dragging turns. */

@@ -46,9 +46,12 @@ def studies(request: Request, _: Researcher) -> dict[str, Any]:
     studio = studio_of(request)
     listed = []
     for study in studio.studies.newest():
-        wanted = len(studio.choice.episodes(study))
-        goal = min(study.goal or wanted, wanted) * study.raters
-        listed.append({**study.model_dump(), "have": studio.assignments.finished(study.name), "want": goal})
+        if study.is_live:
+            have, goal = studio.plays.played(study), study.goal
+        else:
+            wanted = len(studio.choice.episodes(study))
+            have, goal = studio.assignments.finished(study.name), min(study.goal or wanted, wanted) * study.raters
+        listed.append({**study.model_dump(), "have": have, "want": goal})
     return {"studies": listed, "golds": sorted(studio.choice.golds()), "flags": studio.store.flags()}
 
 

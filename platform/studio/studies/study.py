@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from interplay.stages.live_config import PERSON, LiveConfig
 
 OUTCOMES = ("complete", "screened_out", "no_partner", "partner_left", "technical", "withdrew")
 NAME = r"^[a-z][a-z0-9-]{0,39}$"
@@ -49,6 +52,20 @@ class Qualification(Strict):
     tries: int = Field(default=2, ge=1)
 
 
+class LivePlan(Strict):
+    """How a study plays live; what is left out is as in the settings of `studio.live`."""
+
+    setter: str | None = None
+    solver: str | None = None
+    copilot: Literal["none", "person"] | None = None
+    take_over_by: Literal["key", "moving"] | None = None
+    seconds: float | None = Field(default=None, gt=0, le=7200)
+    prompts: Literal["cues", "free"] | None = None
+    card: str | None = Field(default=None, max_length=500)
+    modifier_chance: float | None = Field(default=None, ge=0, le=1)
+    agents: tuple[str, ...] = ()  # of an evaluation: each holds the solver's seat equally often, drawn blind
+
+
 class Consent(Strict):
     """The text that people agree to before anything of theirs is recorded."""
 
@@ -72,10 +89,11 @@ class Study(Strict):
 
     name: str = Field(pattern=NAME)
     version: int = Field(default=1, ge=1)
-    kind: Literal["mark"] = "mark"
+    kind: Literal["mark", "play", "copilot", "evaluate"] = "mark"
     title: str = Field(min_length=1, max_length=200)
     text: str = Field(default="", max_length=5000)  # what a person reads before it begins
     open: bool = True
+    live: LivePlan = LivePlan()  # of all kinds but `mark`, as the next ones are of `mark` alone
     episodes: EpisodeChoice = EpisodeChoice()
     raters: int = Field(default=1, ge=1, le=100)  # raters of an episode
     goal: int = Field(default=0, ge=0)  # episodes wanted; 0: all
@@ -99,7 +117,28 @@ class Study(Strict):
     @property
     def role(self) -> str:
         """The role that taking part needs."""
-        return self.kind
+        return "play" if self.kind == "evaluate" else self.kind
+
+    @property
+    def is_live(self) -> bool:
+        """Whether people play in it."""
+        return self.kind != "mark"
+
+    @model_validator(mode="after")
+    def _agents_to_evaluate(self) -> Study:
+        if (self.kind == "evaluate") != bool(self.live.agents):
+            raise ValueError("live.agents names the agents of a study of the kind 'evaluate', and of no other")
+        return self
+
+    def live_config(self, config: LiveConfig) -> LiveConfig:
+        """The settings of its sessions. Raises ValueError if they do not fit each other."""
+        given = {name: value for name, value in self.live.model_dump(exclude={"agents"}).items() if value is not None}
+        if self.kind == "copilot":
+            given.setdefault("copilot", PERSON)
+        if self.kind == "evaluate":
+            given |= {"setter": PERSON, "solver": self.live.agents[0], "copilot": "none", "judge_open": True}
+            given.setdefault("prompts", "free")
+        return replace(config, **given)
 
 
 FIRST_STUDY = Study(
@@ -114,5 +153,19 @@ FIRST_STUDY = Study(
             "already learned can't be taken back."
         ),
         must=("I am 18 or older.", "What I mark may be recorded and used for research."),
+    ),
+)
+
+FIRST_PLAY = Study(
+    name="live",
+    kind="play",
+    title="Play in the world",
+    text="You ask another player for things, or do what it asks for.",
+    consent=Consent(
+        text=(
+            "You play with another person or a program in a simulated world. What you do and type is recorded under a "
+            "pseudonym with the time, and agents learn from it. You may stop at any time."
+        ),
+        must=("I am 18 or older, and what I do and type here may be recorded and used for research.",),
     ),
 )

@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from interplay.core.files import write_whole
 from interplay.studio.people.studio_database import StudioDatabase
-from interplay.studio.studies.study import FIRST_STUDY, Study
+from interplay.studio.studies.study import FIRST_PLAY, FIRST_STUDY, Study
 
 
 class StudyFolder:
-    """Reads, validates and writes studies. A run without any begins with `FIRST_STUDY`.
+    """Reads, validates and writes studies. A run begins with `FIRST_STUDY` and `FIRST_PLAY`.
 
     Raises:
         ValueError: a file is no valid study.
@@ -28,6 +28,8 @@ class StudyFolder:
             self._studies[study.name, study.version] = study
         if not self._studies:
             self._write(FIRST_STUDY)
+        if not any(study.is_live for study in self._studies.values()):
+            self._write(FIRST_PLAY)
 
     def newest(self) -> list[Study]:
         """The newest version of every study, by name."""

@@ -35,10 +35,8 @@ def open_studies(request: Request, person: Someone) -> dict[str, Any]:
                 "text": study.text,
                 "open": study.open,
                 "consent": study.consent.model_dump(),
-                "standing": studio.progression.standing(person, study).to_json(study),
-                "finished": sum(
-                    each.state == "finished" for each in studio.assignments.of_person(person.id, study.name)
-                ),
+                "standing": studio.standing(person, study).to_json(study),
+                "finished": studio.finished(person, study),
             }
             for study in mine
         ]

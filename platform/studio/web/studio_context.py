@@ -18,16 +18,18 @@ from interplay.episodes.episode import EpisodeMeta
 from interplay.episodes.store import EpisodeStore
 from interplay.stages.studio_config import StudioConfig
 from interplay.studio.films.film_library import FilmLibrary, FilmSource
+from interplay.studio.live.live_standing import LiveProgression
 from interplay.studio.marks.assignment import Assignments
 from interplay.studio.marks.check_results import CheckResults
 from interplay.studio.marks.mark_choice import MarkChoice
 from interplay.studio.marks.mark_keeper import MarkKeeper
-from interplay.studio.marks.standing import Progression
+from interplay.studio.marks.standing import Progression, StudyStanding
 from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.consent import Consents
 from interplay.studio.people.invitation import Invitations, Logins
-from interplay.studio.people.person import RESEARCHER, ROLES, People
+from interplay.studio.people.person import RESEARCHER, ROLES, People, Person
 from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study import Study
 from interplay.studio.studies.study_folder import StudyFolder
 from interplay.studio.web.rate_limit import RateLimit
 
@@ -76,6 +78,7 @@ class StudioContext:
         self.results = CheckResults(self.database)
         self.choice = MarkChoice(self.store, self.assignments, np.random.default_rng(), served.folder / "scores.json")
         self.progression = Progression(self.consents, self.assignments, self.results, self.choice)
+        self.plays = LiveProgression(self.consents, self.database)
         self.choosing = threading.Lock()
         config = served.config
         self.films = FilmLibrary(
@@ -90,6 +93,16 @@ class StudioContext:
         """A new one-time code for the researcher; codes that earlier starts printed end."""
         self.invitations.withdraw(RESEARCHER)
         return self.invitations.make(ROLES, seconds=RESEARCHER_CODE_SECONDS, person=RESEARCHER)
+
+    def standing(self, person: Person, study: Study) -> StudyStanding:
+        """How far a person is in a study."""
+        return self.plays.standing(person, study) if study.is_live else self.progression.standing(person, study)
+
+    def finished(self, person: Person, study: Study) -> int:
+        """The episodes of a study that a person has finished."""
+        if study.is_live:
+            return self.plays.played(study, person.id)
+        return sum(each.state == "finished" for each in self.assignments.of_person(person.id, study.name))
 
     def meta(self, episode: str) -> EpisodeMeta:
         """The metadata of an episode. Raises KeyError if the store does not list it."""

@@ -11,8 +11,7 @@ const DESK = [
 
 const person = await begin();
 const { studies } = await get('/api/studies');
-const plays = person.roles.includes('play');
-if (!studies.length && !plays) say(byId('message'), word('home.nothing'));
+if (!studies.length) say(byId('message'), word('home.nothing'));
 
 /** @param {any} study */
 function card(study) {
@@ -20,7 +19,8 @@ function card(study) {
   const query = `?study=${encodeURIComponent(study.name)}`;
   const over = standing.stage === 'over';
   const state = over ? word(standing.outcome ? `done.${standing.outcome}` : standing.paused === 'closed' ? 'done.closed' : 'done.paused') : '';
-  const where = standing.stage === 'consent' ? `/consent${query}` : `/${study.kind}${query}`;
+  const page = study.kind === 'mark' ? '/mark' : '/play';
+  const where = standing.stage === 'consent' && page === '/mark' ? `/consent${query}` : `${page}${query}`;
   return make(
     'section', { class: 'card' },
     make('div', { class: 'row spread' }, make('h2', { text: study.title }), make('span', { class: 'tag plain', text: word(`kind.${study.kind}`) })),
@@ -32,11 +32,7 @@ function card(study) {
   );
 }
 
-const playing = plays && make(
-  'section', { class: 'card' }, make('h2', { text: word('nav.play') }), make('p', { text: word('home.play') }),
-  make('a', { class: 'button primary', href: '/play', data: 'play-page', text: word('home.play_go') }),
-);
-fill(byId('studies'), ...studies.map(card), playing || '');
+fill(byId('studies'), ...studies.map(card));
 const desk = DESK.filter(([, , , role]) => person.roles.includes(role));
 byId('deskTitle').hidden = !desk.length;
 fill(byId('desk'), ...desk.map(([path, name, text]) => make(

@@ -13,6 +13,7 @@ const RECONNECT_MS = 1000;
 const LOST = 1006; // the connection broke, with no reason given
 const RESTARTED = 1012;
 const MOST_WORDS = 15;
+const ANSWER_SECONDS = 15; // to say that one is there
 
 await begin();
 const shown = { drawn: 0, shown: 0, rtt: 0 };
@@ -24,56 +25,96 @@ function stage(name) {
   for (const each of ['consent', 'lobby', 'game', 'over']) byId(each).hidden = each !== name;
 }
 
-const live = await get('/api/live').catch((error) => {
+const study = new URLSearchParams(location.search).get('study') ?? 'live';
+const live = await get(`/api/live?study=${encodeURIComponent(study)}`).catch((error) => {
   say(byId('message'), error.message, 'bad');
   return null;
 });
-if (live?.agreed) lobby();
+if (live?.standing.stage === 'over') finished(live.standing);
+else if (live?.agreed) lobby();
 else if (live) askConsent();
 
 function askConsent() {
   stage('consent');
+  byId('title').textContent = live.title;
+  byId('studyText').textContent = live.text;
   byId('consentText').textContent = live.consent;
-  byId('mustText').textContent = live.must;
-  byId('must').onchange = () => { byId('agree').disabled = !byId('must').checked; };
+  fill(byId('must'), ...live.must.map((/** @type {string} */ text, /** @type {number} */ i) => make(
+    'label', { class: 'check' }, make('input', { type: 'checkbox', data: i ? `agree-${i}` : 'agree' }), make('span', { text }),
+  )));
+  const boxes = [.../** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('#must input'))];
+  byId('must').onchange = () => { byId('agree').disabled = !boxes.every((box) => box.checked); };
   byId('agree').onclick = async () => {
-    await post('/api/live/consent', { version: live.version });
+    await post('/api/live/consent', { version: live.version, study });
     lobby();
   };
+}
+
+/** Nothing is left to play in this study. @param {any} standing */
+function finished(standing) {
+  stage('over');
+  byId('overText').textContent = word(standing.outcome ? 'play.over_complete' : standing.paused === 'closed' ? 'done.closed' : 'done.paused');
+  byId('again').hidden = true;
+  code(standing.code);
+}
+
+/** @param {string} text of a crowd platform, or empty */
+function code(text) {
+  byId('code').hidden = !text;
+  byId('code').textContent = text;
 }
 
 async function lobby() {
   stage('lobby');
   ready = false;
   byId('ready').disabled = false;
-  byId('ready').onclick = () => {
+  const press = () => {
     ready = true;
-    byId('ready').disabled = true;
+    byId('ready').disabled = byId('practiceReady').disabled = true;
   };
+  byId('ready').onclick = byId('practiceReady').onclick = press;
   byId('stop').onclick = () => post('/api/live/quit');
+  byId('practice').hidden = !live.practice;
+  /** @type {{ close: () => void } | null} */ let room = null;
+  byId('practice').onclick = async () => {
+    const { session, seat } = await post('/api/live/practice', { study });
+    room = play(session, seat, true);
+  };
   byId('ready').focus();
   for (;;) {
-    const state = await post('/api/live/join', { ready }).catch((error) => ({ state: 'error', text: error.message }));
-    if (state.state === 'session') return play(state.session, state.seat);
-    byId('lobbyText').textContent = state.text ?? word(`play.lobby_${state.state}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
+    const state = await post('/api/live/join', { ready, study }).catch((error) => ({ state: 'error', text: error.message }));
+    if (state.state === 'session') {
+      room?.close();
+      return play(state.session, state.seat);
+    }
+    const text = state.text ?? word(`play.lobby_${state.state}`, { seconds: Math.ceil(state.seconds ?? state.waited ?? 0) });
+    byId('lobbyText').textContent = byId('practiceText').textContent = text;
     document.title = word(state.state === 'matched' ? 'play.title_matched' : 'play.title');
-    if (state.state === 'no_partner') return undefined;
+    if (state.state === 'no_partner' || state.state === 'no_agent') {
+      room?.close();
+      stage('over');
+      byId('overText').textContent = text;
+      byId('again').onclick = () => location.reload();
+      return code(state.code);
+    }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
-/** @param {string} session @param {string} seat */
-function play(session, seat) {
+/** @param {string} session @param {string} seat @param {boolean} [practicing] */
+function play(session, seat, practicing = false) {
   stage('game');
+  byId('practicing').hidden = !practicing;
   document.title = word('play.title');
   byId('role').textContent = word(`play.role_${seat}`);
   byId('cardBox').hidden = seat !== 'setter';
   byId('wantedBox').hidden = seat === 'setter';
+  byId('steersBox').hidden = seat !== 'copilot';
   const canvas = byId('view');
   const paint = canvas.getContext('2d');
   /** @type {SeatKeys | null} */ let keys = null;
   /** @type {any} */ let hello = null;
-  let playing = false, over = false;
+  let playing = false, over = false, steers = seat !== 'copilot';
   /** @type {LiveSocket} */ let socket;
 
   /** @param {number} frame @param {Blob} jpeg */
@@ -103,11 +144,17 @@ function play(session, seat) {
 
   /** @param {any} message */
   function heard(message) {
-    const mine = message.role === seat;
-    const name = word(mine ? 'play.you' : 'play.other');
-    byId('dialogue').append(make('li', {}, make('b', { text: `${name}:` }), message.text));
+    const last = byId('dialogue').lastElementChild;
+    if (message.piece && last?.classList.contains('piece')) {
+      last.append(message.text);
+      return last.scrollIntoView({ block: 'nearest' });
+    }
+    const mine = message.role === (seat === 'copilot' ? 'solver' : seat);
+    const name = word(seat === 'copilot' || message.role === 'world' ? `role.${message.role}` : mine ? 'play.you' : 'play.other');
+    byId('dialogue').append(make('li', { class: message.piece ? 'piece' : '' }, make('b', { text: `${name}:` }), message.text));
     byId('dialogue').lastElementChild.scrollIntoView({ block: 'nearest' });
     if (message.role === 'setter') byId('wanted').textContent = message.text;
+    return undefined;
   }
 
   const handlers = {
@@ -116,6 +163,7 @@ function play(session, seat) {
       hello = message;
       socket.shown = shown.shown = 0;
       keys ??= new SeatKeys(canvas, message.controls, () => send(true));
+      active = performance.now();
       fill(byId('dialogue'));
       message.dialogue.forEach(heard);
       fill(byId('keys'), ...message.controls.flatMap((/** @type {any} */ control) => [
@@ -123,11 +171,24 @@ function play(session, seat) {
         make('dd', { text: `${control.label} (${control.name.replace('_', ' ')})` }),
       ]));
       byId('speak').hidden = !message.words;
+      byId('keysBox').hidden = !message.controls.length;
+      canvas.closest('.stage').hidden = !message.pictures;
+      byId('words').hidden = Boolean(message.symbols);
+      if (message.symbols) byId('say').placeholder = word('play.type_hint');
+      if (!message.pictures) byId('say').focus();
       if (!message.pictures) say(byId('message'), word('play.no_pictures'));
     },
     /** @param {any} message */
     card(message) { byId('card').textContent = message.text; },
     said: heard,
+    /** @param {any} message */
+    steers(message) {
+      steers = message.person;
+      byId('steers').textContent = word(steers ? 'play.steers_person' : 'play.steers_agent');
+      byId('take').textContent = word(steers ? 'play.give' : 'play.take');
+      canvas.closest('.stage').classList.toggle('agent', !steers);
+      byId('say').disabled = !steers;
+    },
     /** @param {any} message */
     state(message) {
       playing = message.state === 'playing';
@@ -137,14 +198,21 @@ function play(session, seat) {
     },
     /** @param {any} message */
     rate(message) { if (message.rung) say(byId('message'), word('play.slow', { size: message.size.join('x') })); else say(byId('message'), ''); },
+    judge() {
+      playing = false;
+      byId('overlay').textContent = word('play.judge_open');
+      byId('done').focus();
+    },
     /** @param {any} message */
     notice(message) { say(byId('message'), message.text); },
     /** @param {any} message */
     end(message) {
       over = true;
       document.exitPointerLock?.();
+      if (practicing) return;
       stage('over');
-      byId('overText').textContent = word(`play.ended_${message.why}`);
+      get(`/api/live?study=${encodeURIComponent(study)}`).then(({ standing }) => standing.outcome && code(standing.code));
+      byId('overText').textContent = word(`play.ended_${message.why}`, { text: message.text });
       byId('again').onclick = () => location.reload();
     },
   };
@@ -168,14 +236,32 @@ function play(session, seat) {
     socket.shown = shown.shown;
   }
 
+  let active = performance.now();
+  /** Asks after a while of rest whether someone is there; without an answer the page falls silent, and the world pauses. */
+  function isThere() {
+    const idle = (performance.now() - active) / 1000 - (hello?.idle ?? Infinity);
+    if (byId('there').hidden === (playing && idle > 0)) {
+      byId('there').hidden = !byId('there').hidden;
+      if (!byId('there').hidden) {
+        byId('thereText').textContent = word('play.there');
+        document.exitPointerLock?.();
+      }
+    }
+    return idle < ANSWER_SECONDS;
+  }
+  const moved = () => { active = performance.now(); };
+  for (const event of ['keydown', 'pointermove', 'pointerdown']) document.addEventListener(event, moved);
+  byId('here').onclick = () => canvas.focus();
+
   let last = performance.now(), held = -1;
   /** Sends held keys and the pointer's way, at most 60 times a second. @param {boolean} [now] */
   function send(now = false) {
-    if (over || !keys) return;
+    if (over || !keys || !isThere()) return;
     const at = performance.now();
     if (at - last < INPUT_MS && keys.held() === held) return;
     const [right, up] = playing ? keys.moved(Math.min(0.1, (at - last) / 1000)) : [0, 0];
     if (!now && !right && !up && keys.held() === held && at - last < SIGN_OF_LIFE_MS) return;
+    if (!steers && hello.take_over_by === 'moving' && keys.held() & ~held) take();
     held = keys.held();
     last = at;
     socket.move(held, right, up);
@@ -183,17 +269,24 @@ function play(session, seat) {
 
   byId('speak').onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    const text = byId('say').value.trim();
-    if (text) socket.send('say', { text });
+    const text = hello.symbols ? byId('say').value : byId('say').value.trim();
+    if (text || hello.symbols) socket.send('say', { text });
     byId('say').value = '';
     byId('words').textContent = '';
-    canvas.focus();
+    if (hello.pictures) canvas.focus();
   };
   byId('say').oninput = () => {
     const count = byId('say').value.trim().split(/\s+/).filter(Boolean).length;
     byId('words').textContent = word('play.words_left', { count: MOST_WORDS - count });
   };
   byId('say').onfocus = () => { document.exitPointerLock?.(); keys?.release(); };
+  /** Takes over, or gives back. */
+  function take() { socket.send(steers ? 'give' : 'take'); }
+
+  byId('take').onclick = () => {
+    take();
+    canvas.focus();
+  };
   byId('done').onclick = () => socket.send('verdict', { verdict: 'done' });
   byId('failed').onclick = () => socket.send('verdict', { verdict: 'failed' });
   byId('leave').onclick = () => socket.send('leave');
@@ -202,9 +295,18 @@ function play(session, seat) {
     if (event.key === 'Enter') { event.preventDefault(); byId('say').focus(); }
     if (seat === 'setter' && event.key === 'y') byId('done').click();
     if (seat === 'setter' && event.key === 'n') byId('failed').click();
+    if (seat === 'copilot' && event.key === 't') byId('take').click();
   });
-  setInterval(() => send(), INPUT_MS);
+  const beat = setInterval(() => send(), INPUT_MS);
   open();
+  return {
+    close() {
+      over = true;
+      clearInterval(beat);
+      keys?.stop();
+      socket.socket.close();
+    },
+  };
 }
 
 /** Keys of a control as people read them. @param {any} control */

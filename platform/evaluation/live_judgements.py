@@ -1,0 +1,115 @@
+"""Live evaluation: what people asked agents for, and how they judged it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from interplay.episodes.episode import DONE, EpisodeMeta
+from interplay.evaluation.estimates import (
+    Estimate,
+    SuccessCurve,
+    paired_bootstrap,
+    pooled_share,
+    success_curve,
+    success_share,
+)
+
+EVALUATION = "evaluation"  # split of the episodes of live evaluations, from which nothing is learned
+LIVE_BOOTSTRAP_SEED = 11
+SETTER_SEAT = "setter"
+
+
+@dataclass(frozen=True)
+class JudgedRequest:
+    """One request of a person, and its verdict."""
+
+    agent: str
+    setter: str  # pseudonym
+    request: str
+    seconds: float  # from the request to the verdict
+    done: bool
+
+
+def judged_requests(meta: EpisodeMeta, agent: str, frames_per_second: float) -> list[JudgedRequest]:
+    """The requests of an episode that were judged; a verdict on a card before anything was asked counts for nothing."""
+    asked = [said for said in meta.utterances if said.role == SETTER_SEAT]
+    found = []
+    for prompt in meta.prompts:
+        words = [said for said in asked if prompt.frame <= said.frame <= (prompt.judged or -1)]
+        if prompt.verdict is not None and prompt.judged is not None and words:
+            seconds = (prompt.judged - words[0].frame) / frames_per_second
+            setter = meta.people.get(SETTER_SEAT, "")
+            found.append(JudgedRequest(agent, setter, words[0].text, seconds, prompt.verdict == DONE))
+    return found
+
+
+@dataclass(frozen=True)
+class LiveResults:
+    """The judged requests of live evaluations by agent."""
+
+    requests: Mapping[str, Sequence[JudgedRequest]]
+
+    @staticmethod
+    def of(requests: Iterable[JudgedRequest]) -> LiveResults | None:
+        """Groups requests by agent; None without any."""
+        by_agent: dict[str, list[JudgedRequest]] = {}
+        for request in requests:
+            by_agent.setdefault(request.agent, []).append(request)
+        return LiveResults(dict(sorted(by_agent.items()))) if by_agent else None
+
+    def share(self, agent: str) -> Estimate:
+        """The share of requests judged as done, with an interval that resamples setters.
+
+        Requests of one setter are correlated. With a single setter, or where all verdicts are equal, resampling would
+        see no spread; the interval is then Wilson's over the requests.
+        """
+        rows = self.requests[agent]
+        grouped = by_setter(rows)
+        if len(grouped) < 2 or len({row.done for row in rows}) < 2:
+            return success_share([row.done for row in rows])
+        right = [sum(each) for each in grouped.values()]
+        total = [len(each) for each in grouped.values()]
+        return pooled_share(right, total, np.random.default_rng(LIVE_BOOTSTRAP_SEED))
+
+    def difference(self, agent: str, other: str) -> Estimate | None:
+        """How much more often `agent` succeeds than `other`, over the setters that asked both; None below two."""
+        ours, theirs = (by_setter(self.requests[each]) for each in (agent, other))
+        both = sorted(ours.keys() & theirs.keys())
+        if len(both) < 2:
+            return None
+        rates = [[sum(of[setter]) / len(of[setter]) for setter in both] for of in (ours, theirs)]
+        return paired_bootstrap(rates[0], rates[1], np.random.default_rng(LIVE_BOOTSTRAP_SEED))
+
+    def curves(self) -> dict[str, SuccessCurve]:
+        """The share of requests done within each second, by agent."""
+        longest = math.ceil(max(row.seconds for rows in self.requests.values() for row in rows))
+        return {
+            agent: success_curve([row.seconds if row.done else math.nan for row in rows], max(longest, 1), 1.0)
+            for agent, rows in self.requests.items()
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Shares by agent, for summary.json."""
+        found = {agent: (self.share(agent), rows) for agent, rows in self.requests.items()}
+        return {
+            agent: {
+                "success": share.value,
+                "interval": [share.low, share.high],
+                "requests": len(rows),
+                "setters": len(by_setter(rows)),
+            }
+            for agent, (share, rows) in found.items()
+        }
+
+
+def by_setter(rows: Sequence[JudgedRequest]) -> dict[str, list[bool]]:
+    """The verdicts by setter."""
+    found: dict[str, list[bool]] = {}
+    for row in rows:
+        found.setdefault(row.setter, []).append(row.done)
+    return found

@@ -1,0 +1,129 @@
+"""Live play as studies: seats, prompts and limits of their own, the practice room, and judging at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from seated_agents import save_agent
+from studio_process import StartedStudio
+from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play
+from test_live_session import check_replay, make_world
+
+from interplay.episodes.store import EpisodeStore
+from interplay.evaluation.live_judgements import EVALUATION, judged_requests
+from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
+from interplay.studio.studies.study import Consent, LivePlan, Study
+
+ASK = Consent(text="You are recorded.", must=("I agree.",))
+
+
+def written(root: Path, **fields: Any) -> Study:
+    """A study, written before the studio starts."""
+    study = Study(title="Play", consent=ASK, **fields)
+    folder = root / "studio" / "studies"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{study.name}-v1.json").write_text(study.model_dump_json())
+    return study
+
+
+def sat(visitor: LiveVisitor, study: str) -> tuple[str, LivePlayer]:
+    """Joins a study, and takes the seat once the world plays."""
+    session, seat = visitor.join(study=study)
+    player = visitor.sit(session, seat)
+    player.until("state", state="playing")
+    return seat, player
+
+
+def test_a_study_chooses_seats_prompts_and_limits(tmp_path: Path) -> None:
+    plan = LivePlan(setter="scripted", solver="scripted", copilot="person", seconds=0.8)
+    written(tmp_path, name="help", kind="copilot", live=plan, most_episodes=1, codes={"complete": "C-77"})
+    with house(tmp_path) as studio:
+        (visitor,) = invited(tmp_path, studio, 1, roles=("copilot",))
+        with pytest.raises(LiveRefused, match="no such study"):
+            visitor.get("/api/live?study=live")
+        about = visitor.get("/api/live?study=help")
+        assert about["seats"] == ["copilot"] and about["seconds"] == 0.8 and not about["agreed"]
+        seat, player = sat(visitor, "help")
+        assert seat == "copilot"
+        play({seat: player}, range(24))
+        player.until("end")
+        standing = visitor.get("/api/live?study=help")["standing"]
+        assert (standing["stage"], standing["outcome"], standing["code"]) == ("over", "complete", "C-77")
+        with pytest.raises(LiveRefused, match="over for you"):
+            visitor.post("/api/live/join", {"ready": True, "study": "help"})
+    assert only_episode(tmp_path).meta.frames == 24
+
+
+def test_a_study_whose_seats_do_not_fit_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, name="odd", kind="copilot", live=LivePlan(solver="person"))
+    with house(tmp_path) as studio:
+        (visitor,) = invited(tmp_path, studio, 1, roles=("copilot",))
+        with pytest.raises(LiveRefused, match="takes over from an agent"):
+            visitor.get("/api/live?study=odd")
+
+
+def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -> None:
+    with house(tmp_path) as studio:
+        first, second = invited(tmp_path, studio, 2)
+        first.post("/api/live/consent", {"version": 1})
+        assert first.post("/api/live/join", {"ready": False})["state"] == "waiting"
+        room = first.post("/api/live/practice", {})
+        assert first.post("/api/live/practice", {})["session"] == room["session"], "one room each"
+        player = first.sit(room["session"], room["seat"])
+        assert player.until("hello")["practice"] is True
+        player.until("state", state="playing")
+        play({"solver": player}, range(12))
+        second.post("/api/live/consent", {"version": 1})
+        second.post("/api/live/join", {"ready": True})
+        first.post("/api/live/join", {"ready": True})
+        session, _ = first.join()
+        assert session != room["session"] and second.join()[0] == session
+        assert player.until("end")["why"] == "left", "the room ends where the episode begins"
+    assert not list((tmp_path / "store" / "episodes").glob("*/*.npz"))
+
+
+@pytest.mark.slow
+def test_agents_are_judged_blind_in_permuted_blocks(tmp_path: Path) -> None:
+    agents = ("clone", "reinforce")
+    paths = {name: str(save_agent(tmp_path, make_world(), stage=name, seed=i + 1)) for i, name in enumerate(agents)}
+    written(tmp_path, name="compare", kind="evaluate", live=LivePlan(agents=agents))
+    with house(tmp_path) as studio:
+        (visitor,) = invited(tmp_path, studio, 1)
+        for _ in range(4):
+            judged(visitor, studio)
+    with EpisodeStore(tmp_path / "store") as store:
+        episodes = [store.read(each) for each in store.ids(split=EVALUATION)]
+    played = [episode.meta.players["solver"]["checkpoint"] for episode in episodes]
+    assert Counter(played[:2]) == Counter(played[2:]) == Counter(paths.values()), "each block has each agent once"
+    for episode in episodes:
+        check_replay(episode)
+        requests = judged_requests(episode.meta, "any", 30.0)
+        assert [(each.request, each.done) for each in requests] == [("lift the ball", True), ("come here", False)]
+
+
+def judged(visitor: LiveVisitor, studio: StartedStudio) -> None:
+    """Asks twice: judges one request at once, and the other after the time is over."""
+    seat, player = sat(visitor, "compare")
+    assert seat == "setter"
+    player.send("say", text="lift the ball")
+    play({seat: player}, range(20))
+    player.send("verdict", verdict="done")
+    player.send("say", text="come here")
+    play({seat: player}, range(20, FRAMES))
+    player.until("judge")
+    assert not any(message["kind"] == "end" for message in player.messages), "the open request is judged first"
+    player.send("verdict", verdict="failed")
+    assert player.until("end")["why"] == "time"
+    assert not any(name in str(message) for message in player.messages for name in ("clone", "reinforce"))
+
+
+def test_plans_of_studies_are_checked() -> None:
+    with pytest.raises(ValueError, match="of the kind 'evaluate'"):
+        Study(name="a", kind="evaluate", title="A", consent=ASK)
+    with pytest.raises(ValueError, match="of the kind 'evaluate'"):
+        Study(name="a", kind="play", title="A", consent=ASK, live=LivePlan(agents=("clone",)))
+    free = Study(name="a", kind="play", title="A", consent=ASK, live=LivePlan(card="Build a tower"))
+    assert free.live_config(LIVE).card == "Build a tower"

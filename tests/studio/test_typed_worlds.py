@@ -1,0 +1,90 @@
+"""Worlds without pictures, played by typing: utterances, and every symbol of an alphabet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_live_session import same, settings
+
+from interplay.env import registry
+from interplay.env.world import Action, Start
+from interplay.stages.live_config import LiveConfig
+from interplay.studio.live.live_session import LiveSession
+from interplay.studio.live.session_settings import SessionSettings
+
+CHARACTERS = {"name": "commai", "tasks": ["micro"], "interface": "characters"}
+
+
+def typed(folder: Path, env: dict[str, object]) -> tuple[SessionSettings, LiveSession]:
+    given = settings(folder, env=env, seats={"solver": "person"}, live=LiveConfig(seconds=60))
+    return given, LiveSession(registry.make(**env), given, {})  # type: ignore[arg-type]
+
+
+def silent(live: LiveSession) -> None:
+    """Runs until the teacher waits for the learner."""
+    while not live.waits() and not live.done:
+        live.tick()
+
+
+def test_every_symbol_of_an_alphabet_can_be_typed(tmp_path: Path) -> None:
+    _, live = typed(tmp_path, CHARACTERS)
+    assert not live.world.controls("solver"), "it is typed, not chosen by 32 keys"
+    live.begin()
+    silent(live)
+    assert live.dialogue[0]["role"] == "world" and live.dialogue[0]["text"].strip()
+    symbols = live.world.symbols("solver")
+    assert len(symbols) > 90
+    frame = live.frame
+    live.say("solver", "zZ9~\t")
+    for _ in range(4):
+        assert not live.waits()
+        live.tick()
+    assert [each["text"] for each in live.dialogue if each["role"] == "solver"] == ["zZ9~"], "a tab is no symbol"
+    episode = live.finish("setter")
+    assert episode is not None
+    assert "".join(symbols[row[0]] for row in episode.actions["solver"][frame : frame + 4]) == "zZ9~"
+    world = registry.make(**CHARACTERS)  # type: ignore[arg-type]
+    world.reset(Start(state=episode.initial_state))
+    assert episode.vectors["solver"].shape[0] == episode.meta.steps + 1
+    for step in range(episode.meta.steps):
+        outcome = world.step({"solver": Action(episode.actions["solver"][step : step + 1])})
+        vector = outcome.views["solver"].vector
+        assert vector is not None and (vector == episode.vectors["solver"][step + 1]).all()
+
+
+@pytest.mark.parametrize("cut", [1, 3])
+def test_what_was_typed_survives_a_kill(tmp_path: Path, cut: int) -> None:
+    episodes = []
+    for killed in (False, True):
+        given, live = typed(tmp_path / str(killed), CHARACTERS)
+        live.begin()
+        silent(live)
+        live.say("solver", "abcde")
+        for _ in range(cut):
+            live.tick()
+        if killed:
+            live = LiveSession(registry.make(**CHARACTERS), given, {})  # type: ignore[arg-type]
+            assert live.resume() is None
+        for _ in range(5 - cut):
+            live.tick()
+        said = [each["text"] for each in live.dialogue]
+        episode = live.finish("setter")
+        assert episode is not None
+        episodes.append((episode, said))
+    (one, said), (other, said_again) = episodes
+    assert said == said_again
+    same(one, replace(other, meta=replace(other.meta, id=one.meta.id, created=one.meta.created)))
+
+
+def test_a_world_of_utterances_says_its_words(tmp_path: Path) -> None:
+    _, live = typed(tmp_path, {**CHARACTERS, "interface": "utterances"})
+    live.begin()
+    silent(live)
+    assert any(each["role"] == "world" and each["text"] for each in live.dialogue)
+    live.say("solver", "hello")
+    live.tick()
+    episode = live.finish("setter")
+    assert episode is not None
+    assert [each.text for each in episode.meta.utterances if each.role == "solver"] == ["hello"]
