@@ -381,7 +381,7 @@ def _watch(config: Config) -> int:
 
 
 def _doctor(config: Config) -> int:
-    checks = doctor.doctor(Path(config.run.dir))
+    checks = [*doctor.doctor(Path(config.run.dir)), *doctor.memory_of_stages(config)]
     sys.stdout.write(doctor.table(checks))
     return doctor.exit_code(checks)
 

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Literal
 
 from interplay.launch.machine import free_memory, usable_cores
+from interplay.launch.memory_need import TRAINED, memory_needs
+from interplay.stages.config import Config
 
 PACKAGE = "interplay"
 MINIMUM_PYTHON = (3, 11)
@@ -246,6 +248,20 @@ def memory(root: Path) -> Check:
     if free < MEMORY_WANTED * GIGABYTE:
         return Check("memory", "note", seen, f"a run wants {MEMORY_WANTED:g} GB; fewer worlds a process need less")
     return Check("memory", "ok", seen)
+
+
+def memory_of_stages(config: Config) -> list[Check]:
+    """Does each stage that trains fit into the memory of this machine and its GPU, with these settings?"""
+    checks = []
+    for stage in TRAINED:
+        try:
+            needs = memory_needs(config, stage)
+        except (ValueError, ImportError) as error:  # a world of an extra that is missing
+            return [Check("stages", "note", "their memory is unknown", str(error))]
+        for need in needs:
+            seen = f"at least {need.total / GIGABYTE:,.1f} of {need.available / GIGABYTE:,.1f} GB of {need.where}"
+            checks.append(Check(stage, "ok" if need.fits else "fail", seen, "" if need.fits else need.remedy))
+    return checks
 
 
 def _signed_in(path: Path) -> bool:

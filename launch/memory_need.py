@@ -1,4 +1,4 @@
-"""Memory that a stage needs at the least, compared with what this machine has before anything starts.
+"""Memory that a stage needs at the least, compared with what this machine and its GPU have, before anything starts.
 
 Counted are the arrays of the unrolls, the weights, the activations kept for the backward pass, the worlds and the
 requests for episodes. The remaining needs (the interpreter, caches, copies) are smaller and are not counted, so a
@@ -7,9 +7,11 @@ stage that passes may still run out of memory, but one that is refused would hav
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,6 +28,7 @@ from interplay.learner.device import find_device
 from interplay.stages.config import Config
 
 GIGABYTE = 1e9
+TRAINED = ("clone", "reward", "reinforce")  # the stages with a learner
 WORDS = 500  # assumed size of the vocabulary; embeddings are a small part of the weights
 WORLD_BYTES = 600_000  # one world after its first reset, measured with one room of the Playhouse
 REQUEST_BYTES = 1_400  # one episode that is still to be recorded or played: its seeds and random stream, measured
@@ -35,32 +38,78 @@ COPIES_OF_WEIGHTS = 4  # the weights, their gradients and the two moments of Ada
 CERTAIN = 0.75
 
 
-def refuse_too_large(config: Config, stage: str, root: Path = Path("/")) -> None:
-    """Refuses a stage that cannot fit into the memory of this machine.
+@dataclass(frozen=True)
+class MemoryNeed:
+    """What a stage needs at the least of one memory, and how large that memory is."""
 
-    Under Ray with the address of a cluster nothing is checked: the stage runs elsewhere.
+    stage: str
+    where: str  # the owner of the memory: this machine, or its GPU
+    needs: Mapping[str, float]  # bytes, by what they are for
+    available: float  # bytes
+    remedy: str  # what to change if it does not fit
+
+    @property
+    def total(self) -> float:
+        """Bytes of all needs."""
+        return sum(self.needs.values())
+
+    @property
+    def fits(self) -> bool:
+        """Whether the memory may suffice."""
+        return self.total <= self.available
+
+    @property
+    def problem(self) -> str:
+        """The arithmetic, and what to change."""
+        terms = " + ".join(f"{size / GIGABYTE:,.1f} GB for {what}" for what, size in self.needs.items())
+        return (
+            f"{self.stage} needs at least {self.total / GIGABYTE:,.1f} GB of memory, and {self.where} has "
+            f"{self.available / GIGABYTE:,.1f} GB: {terms}; {self.remedy}"
+        )
+
+
+def gpu_memory(device: str) -> int | None:
+    """Bytes of memory of the GPU that a learner's `device` names here; None if it names none."""
+    if device == "cpu" or not torch.cuda.is_available() or find_device(device).type != "cuda":
+        return None
+    return int(torch.cuda.mem_get_info(find_device(device))[1])
+
+
+def refuse_too_large(
+    config: Config, stage: str, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
+) -> None:
+    """Refuses a stage that cannot fit into the memory of this machine, or of its GPU.
 
     Raises:
         SettingsError: the stage needs more memory than there is; the message shows the arithmetic and what to change.
     """
-    available = total_memory(root)
-    if available is None or (config.runtime.kind == "ray" and config.runtime.address is not None):
-        return
-    needs = dict(_needs(config, stage))
-    if sum(needs.values()) <= available:
-        return
-    terms = " + ".join(f"{size / GIGABYTE:,.1f} GB for {what}" for what, size in needs.items())
-    raise SettingsError(
-        [
-            f"{stage} needs at least {sum(needs.values()) / GIGABYTE:,.1f} GB of memory, and this machine has "
-            f"{available / GIGABYTE:,.1f} GB: {terms}; {_remedy(stage)}"
-        ]
-    )
+    problems = [need.problem for need in memory_needs(config, stage, root, gpu) if not need.fits]
+    if problems:
+        raise SettingsError(problems)
 
 
-def _needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
-    """What the memory is for, and bytes."""
-    stage = settings_group(stage)
+def memory_needs(
+    config: Config, stage: str, root: Path = Path("/"), gpu: Callable[[str], int | None] = gpu_memory
+) -> list[MemoryNeed]:
+    """What a stage needs of each memory whose size is known here.
+
+    Empty under Ray with the address of a cluster: the stage runs elsewhere.
+    """
+    if config.runtime.kind == "ray" and config.runtime.address is not None:
+        return []
+    group, found = settings_group(stage), list[MemoryNeed]()
+    on_gpu = gpu(getattr(config, group).learner.device) if group in TRAINED else None
+    if (available := total_memory(root)) is not None:
+        needs = dict(_host_needs(config, group, with_network=on_gpu is None))
+        found.append(MemoryNeed(stage, "this machine", needs, available, _remedy(stage)))
+    if on_gpu is not None:
+        needs = dict(_gpu_needs(config, group))
+        found.append(MemoryNeed(stage, "its GPU", needs, on_gpu, _gpu_remedy(config, group, on_gpu)))
+    return found
+
+
+def _host_needs(config: Config, stage: str, *, with_network: bool) -> Iterator[tuple[str, float]]:
+    """What the memory of the machine is for, and bytes."""
     if stage in ("collect", "collect_agent"):
         collect = config.collect if stage == "collect" else config.collect_agent
         episodes = collect.episodes + collect.heldout
@@ -69,35 +118,59 @@ def _needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
     elif stage == "evaluate":
         yield f"{config.evaluate.episodes:,} probes of each kind", float(config.evaluate.episodes * REQUEST_BYTES)
         yield f"{config.evaluate.lanes:,} worlds", float(config.evaluate.lanes * WORLD_BYTES)
-    elif stage in ("clone", "reward", "reinforce"):
-        yield from _training_needs(config, stage)
+    elif stage in TRAINED:
+        if stage == "reinforce":
+            lanes = config.reinforce.actor.lanes
+            yield f"{lanes:,} worlds", float(lanes * WORLD_BYTES)
+        layout = _layout(config)
+        for block, row_bytes in _blocks(config, stage, layout):
+            yield (
+                f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
+                float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
+            )
+        if with_network:
+            yield from _update_needs(config, stage, layout, ranks=1)
 
 
-def _training_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
+def _gpu_needs(config: Config, stage: str) -> Iterator[tuple[str, float]]:
+    """What the memory of a learner's GPU is for, and bytes; each rank has a GPU of its own."""
+    layout, ranks = _layout(config), config.runtime.learners if config.runtime.kind == "ray" else 1
+    rows = [(block.lanes * (block.steps + 1), row_bytes) for block, row_bytes in _blocks(config, stage, layout)]
+    yield "the batch", float(sum(count * row_bytes for count, row_bytes in rows)) / ranks
+    yield from _update_needs(config, stage, layout, ranks)
+    if stage == "reinforce" and config.runtime.kind == "in_process":
+        weights, _ = _network_bytes(config.agent, layout, utility=True)
+        yield "the reward model and the reference policy", 2.0 * weights
+
+
+def _update_needs(config: Config, stage: str, layout: Layout, ranks: int) -> Iterator[tuple[str, float]]:
+    """What the network of one rank and its backward pass need."""
     learner: LearnerConfig = getattr(config, stage).learner
-    dataset = getattr(config, stage).dataset
+    rows = sum(block.lanes * (block.steps + 1) for block, _ in _blocks(config, stage, layout))
+    rows = rows // ranks // learner.accumulate
+    weights, activations = _network_bytes(config.agent, layout, utility=stage == "reward")
+    yield "the network and its optimizer", float(COPIES_OF_WEIGHTS * weights)
+    share = CERTAIN / max(1, learner.recompute) / (2 if learner.precision == "bf16" or learner.compile else 1)
+    yield f"activations ({rows:,} rows x {share * activations:,.0f} bytes)", rows * share * activations
+
+
+def _layout(config: Config) -> Layout:
     settings = dict(config.env)
     world = registry.make(settings.pop("name"), **settings)
     layout = Layout(world.spec, config.agent.utterance_length, config.agent.actions_per_step)
     world.close()
-    unrolls = [(dataset, allocate_demonstration)]
+    return layout
+
+
+def _blocks(config: Config, stage: str, layout: Layout) -> list[tuple[Any, int]]:
+    """The settings of each kind of unroll in a batch, and the bytes of its rows."""
+    settings = getattr(config, stage)
+    kinds: list[tuple[Any, Callable[[Layout, int, int], Mapping[str, Any]]]] = []
     if stage == "reinforce":
-        actor = config.reinforce.actor
-        unrolls = [(actor, allocate_rollout), *(unrolls if learner.objective.weights.needs_demonstrations else [])]
-        yield f"{actor.lanes:,} worlds", float(actor.lanes * WORLD_BYTES)
-    rows = 0  # with activations at a time
-    for block, allocate in unrolls:
-        row_bytes = sum(array.nbytes for array in allocate(layout, 0, 1).values())
-        rows += block.lanes * (block.steps + 1) // learner.accumulate
-        yield (
-            f"unrolls ({block.blocks} x {block.lanes:,} lanes x {block.steps + 1:,} rows x {row_bytes:,} bytes)",
-            float(block.blocks * block.lanes * (block.steps + 1) * row_bytes),
-        )
-    weights, activations = _network_bytes(config.agent, layout, utility=stage == "reward")
-    yield "the network and its optimizer", float(COPIES_OF_WEIGHTS * weights)
-    if find_device(learner.device).type == "cpu":
-        share = CERTAIN / max(1, learner.recompute) / (2 if learner.precision == "bf16" or learner.compile else 1)
-        yield f"activations ({rows:,} rows x {share * activations:,.0f} bytes)", rows * share * activations
+        kinds.append((settings.actor, allocate_rollout))
+    if stage != "reinforce" or settings.learner.objective.weights.needs_demonstrations:
+        kinds.append((settings.dataset, allocate_demonstration))
+    return [(block, sum(array.nbytes for array in allocate(layout, 0, 1).values())) for block, allocate in kinds]
 
 
 @lru_cache  # a pipeline asks for each of its stages
@@ -126,9 +199,28 @@ def _network_bytes(sizes: AgentConfig, layout: Layout, *, utility: bool) -> tupl
     return sum(weight.numel() * weight.element_size() for weight in agent.parameters()), activations
 
 
+def _gpu_remedy(config: Config, stage: str, available: float) -> str:
+    """The fewest parts of a batch that fit; otherwise what else to change."""
+    settings = getattr(config, stage)
+    lanes = [block.lanes for block, _ in _blocks(config, stage, _layout(config))]
+    ranks = config.runtime.learners if config.runtime.kind == "ray" else 1
+    for parts in range(settings.learner.accumulate + 1, min(lanes) + 1):
+        if any(count % (parts * ranks) for count in lanes):
+            continue
+        learner = replace(settings.learner, accumulate=parts)
+        changed = replace(config, **{stage: replace(settings, learner=learner)})
+        need = sum(size for _, size in _gpu_needs(changed, stage))
+        if need <= available:
+            return f"set {stage}.learner.accumulate={parts}, with which it needs {need / GIGABYTE:,.1f} GB"
+    return (
+        f"set {stage}.learner.precision=bf16 and {stage}.learner.recompute=10, or lower the lanes and choose a smaller "
+        "agent, as agent=18m"
+    )
+
+
 def _remedy(stage: str) -> str:
     stage = settings_group(stage)
-    if stage in ("clone", "reward", "reinforce"):
+    if stage in TRAINED:
         lanes = f"{stage}.dataset.lanes" + (" or reinforce.actor.lanes" if stage == "reinforce" else "")
         return (
             f"lower {lanes} or the steps of an unroll ({stage}.dataset.steps), choose a smaller agent, as agent=nano, "

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interplay.launch import doctor
+from interplay.launch.compose import compose
 from interplay.launch.doctor import Check, Requirement
 from interplay.launch.machine import free_memory, usable_cores
 
@@ -27,6 +28,14 @@ def test_this_installation_can_run(tmp_path: Path) -> None:
     assert checks["torch"].level == "ok"
     assert doctor.exit_code(checks.values()) == 0
     assert not (tmp_path / "runs").exists()  # looking changes nothing
+
+
+def test_stages_that_do_not_fit_are_named_with_a_remedy() -> None:
+    assert [check.level for check in doctor.memory_of_stages(compose(["experiment=demo"]))] == ["ok"] * 3
+    clone, *_ = doctor.memory_of_stages(compose(["clone.dataset.lanes=10000000"]))
+    assert (clone.name, clone.level) == ("clone", "fail") and "lower clone.dataset.lanes" in clone.advice
+    (unknown,) = doctor.memory_of_stages(compose(["env=gymnasium", "env.id=Nothing-v0"]))
+    assert unknown.level == "note"
 
 
 def test_every_problem_has_a_remedy(tmp_path: Path) -> None:
