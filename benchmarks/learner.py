@@ -80,6 +80,7 @@ class Plan:
     lanes: int  # of rollouts, and as many of demonstrations
     updates: int
     recompute: int | None  # None: as little as memory allows
+    accumulate: int = 1  # parts of a batch
 
 
 @dataclass
@@ -188,7 +189,9 @@ def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
     """A learner after its first update; recomputes more if memory is insufficient."""
     device = find_device(plan.device)
     for chunks in CHUNKS if plan.recompute is None else (plan.recompute,):
-        learner = learner_of(size, plan.lanes, device=plan.device, recompute=chunks, **WAYS[way])
+        learner = learner_of(
+            size, plan.lanes, device=plan.device, recompute=chunks, accumulate=plan.accumulate, **WAYS[way]
+        )
         given = unrolls(learner.agent, plan.steps, plan.lanes)
         if device.type == "cuda":
             torch.cuda.empty_cache()
@@ -200,9 +203,10 @@ def begin(plan: Plan, size: str, way: str) -> tuple[Learner, Row]:
             say(f"{size} {way}: recompute={chunks} does not fit into memory")
             del learner
             continue
-        memory = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else None
-        first = clock(device) - start
-        return learner, Row(size, way, chunks, first, 0, 0, 0, 0, 0, 0, memory, metrics["gradient_norm"])
+        first, peak_gb = clock(device) - start, None
+        if device.type == "cuda":
+            peak_gb = torch.cuda.max_memory_allocated(device) / 1e9
+        return learner, Row(size, way, chunks, first, 0, 0, 0, 0, 0, 0, peak_gb, metrics["gradient_norm"])
     raise SystemExit(f"{size} {way}: memory does not suffice; try fewer --lanes")
 
 
@@ -285,6 +289,7 @@ def planned() -> tuple[Plan, argparse.Namespace]:
     parser.add_argument("--lanes", type=int, help="of rollouts, and as many of demonstrations")
     parser.add_argument("--updates", type=int, help="per setting, after the first update")
     parser.add_argument("--recompute", type=int, help="chunks; default: as few as fit into memory")
+    parser.add_argument("--accumulate", type=int, default=1, help="parts of a batch, one after another")
     parser.add_argument("--profile", action="store_true", help="also print the most expensive operations to stderr")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
     asked = parser.parse_args()
@@ -301,6 +306,7 @@ def planned() -> tuple[Plan, argparse.Namespace]:
         lanes=asked.lanes or (4 if small else 96),
         updates=asked.updates or (6 if small else 10),
         recompute=asked.recompute,
+        accumulate=asked.accumulate,
     )
     unknown = [name for name in plan.sizes if name not in SIZES] + [way for way in plan.ways if way not in WAYS]
     if unknown:

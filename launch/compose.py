@@ -19,7 +19,7 @@ from interplay.core.settings_validation import SettingsError, build_config, did_
 from interplay.env import registry
 from interplay.stages.config import Config
 
-GROUPS = ("env", "agent", "runtime", "experiment")
+GROUPS = ("env", "agent", "runtime", "experiment", "gpu")
 KEY = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
 
 
@@ -90,7 +90,7 @@ def _translated(overrides: Sequence[str]) -> list[str]:
             translated += ["env=plugin", f"++env.name={value}"]
         elif key in GROUPS:
             choices = _choices(key)
-            if (key, value) == ("experiment", "null"):  # none, as without the word; Hydra would raise
+            if key in ("experiment", "gpu") and value == "null":  # none, as without the word; Hydra would raise
                 continue
             if value not in choices:
                 unknown = f"there is no {value!r}.{did_you_mean(value, choices)}"

@@ -13,6 +13,7 @@ from tiny_runs import refused, tiny
 
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
+from interplay.agent.sizes import SIZES
 from interplay.agent.unroll import Unroll, allocate_demonstration
 from interplay.core.settings_validation import SettingsError
 from interplay.launch.cli import main
@@ -24,7 +25,7 @@ from interplay.stages.run import Run
 
 
 def machine(root: Path, gigabytes: float) -> Path:
-    (root / "proc").mkdir()
+    (root / "proc").mkdir(parents=True)
     (root / "proc" / "meminfo").write_text(f"MemTotal: {int(gigabytes * 1e9 / 1024)} kB\n")
     return root
 
@@ -83,18 +84,34 @@ def test_a_learner_on_a_gpu_is_held_against_its_memory(tmp_path: Path) -> None:
     assert memory_needs(ranks, "clone", root, gpu=lambda device: int(40e9))[1].total < on_gpu.total / 2
 
 
+@pytest.mark.parametrize("typed", ["gpu=18m", "gpu=71m", "gpu=165m", "experiment=paper gpu=paper"])
+def test_the_presets_of_a_gpu_leave_a_third_of_80_gigabytes(typed: str, tmp_path: Path) -> None:
+    config = compose(typed.split())
+    assert config.agent.width == SIZES["71m" if "paper" in typed else typed.removeprefix("gpu=")].width
+    for stage, settings in config.training_stages.items():
+        learner = settings.learner
+        assert (learner.device, learner.precision, learner.recompute) == ("cuda", "bf16", 0)
+        assert learner.compile and learner.channels_last
+        needs = memory_needs(config, stage, machine(tmp_path / stage, 500.0), gpu=lambda device: int(80e9))
+        assert needs[-1].where == "its GPU" and needs[-1].total < 80e9 * 2 / 3
+        assert (
+            settings.dataset.lanes == 96
+            and learner.objective == compose(typed.split()[:1]).training_stages[stage].learner.objective
+        )
+
+
 def memory(name: str) -> float:
     """Bytes of this process; not from `getrusage`, whose peak a new process inherits."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)]
     return 1024.0 * int(line.split()[1])
 
 
-SIZES = {"nano": (10, "env.image=[36,48]"), "5m": (2, "env.image=[72,96]")}  # agent: lanes, pictures
+MEASURED = {"nano": (10, "env.image=[36,48]"), "5m": (2, "env.image=[72,96]")}  # agent: lanes, pictures
 
 
 def measured(size: str, accumulate: int) -> tuple[float, float]:
     """Of one update on lanes of 51 rows: the memory certain to be needed, and the peak of this process; in bytes."""
-    lanes, image = SIZES[size]
+    lanes, image = MEASURED[size]
     settings = (f"agent={size}", f"clone.dataset.lanes={lanes}", image, f"clone.learner.accumulate={accumulate}")
     config = compose(settings)
     run = Run(Path("none"), config)
@@ -110,7 +127,7 @@ def measured(size: str, accumulate: int) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", MEASURED)
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_the_estimate_is_a_lower_bound_of_one_update(size: str, accumulate: int) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:

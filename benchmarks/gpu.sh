@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# What only a GPU can show of the learner, in pieces that each end within eight minutes; torch and numpy suffice.
+#
+#   benchmarks/gpu.sh              # names the pieces
+#   benchmarks/gpu.sh 71m          # runs one; results go to stdout and to gpu_PIECE.json
+#
+# A piece that takes longer is stopped after 480 seconds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -d .typing ] || make -s typing
+export PYTHONPATH=.typing OMP_NUM_THREADS=1
+python=${PYTHON:-python3}
+
+learner() {  # NAME ARGUMENTS
+  timeout 480 "$python" benchmarks/learner.py --json "gpu_$1.json" "${@:2}"
+}
+
+case "${1:-}" in
+  nano) learner nano --sizes nano --ways "fp32,bf16" ;;
+  nano-compiled) learner nano-compiled --sizes nano --ways "bf16,bf16 compiled" --updates 20 ;;
+  18m) learner 18m --sizes 18m --ways "bf16 compiled channels_last" --accumulate 3 --recompute 0 ;;
+  71m-eager) learner 71m-eager --sizes 71m --ways bf16 --accumulate 6 --recompute 0 --updates 5 ;;
+  71m) learner 71m --sizes 71m --ways "bf16 compiled channels_last" --accumulate 6 --recompute 0 ;;
+  71m-recompute) learner 71m-recompute --sizes 71m --ways "bf16 compiled channels_last" --recompute 8 ;;
+  71m-profile) learner 71m-profile --sizes 71m --ways "bf16 compiled channels_last" --accumulate 6 --recompute 0 --updates 3 --profile ;;
+  165m) learner 165m --sizes 165m --ways "bf16 compiled channels_last" --accumulate 8 --recompute 0 --updates 5 ;;
+  *) sed -n 's/^  \([a-z0-9-]*\)) learner.*/\1/p' "$0"; exit 2 ;;
+esac
