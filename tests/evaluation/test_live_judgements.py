@@ -22,7 +22,7 @@ def meta() -> EpisodeMeta:
         Prompt(120, "ask", verdict="failed", judged=121),  # nothing was asked
         Prompt(121, "ask"),  # nothing was judged
     )
-    episode = record_episode(LineWorld(), seed=1)
+    episode, _ = record_episode(LineWorld(), seed=1, steps=60)
     return replace(episode.meta, utterances=tuple(said), prompts=prompts, people={"setter": "p-1"})
 
 
