@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import ray
 
-from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
+from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 TIMEOUT_SECONDS = 300.0  # on a busy machine a worker takes twenty to start
 

@@ -27,8 +27,8 @@ from interplay.runtime.config import Resources, RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ray.cluster_session import ResourceRequest, reserve_resources, start_with_retries
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.replicas import Replicas, ScoreRequest
-from interplay.runtime.ray.worker_handle import PendingUnroll
+from interplay.runtime.ray.reward_replicas import Replicas, ScoreRequest
+from interplay.runtime.ray.worker_restarts import PendingUnroll
 
 STORE = {"object_store_memory": 80 * 2**20}
 ROOM = {"num_cpus": 4, **STORE}  # for both workers, which do not fit on the first node

@@ -13,7 +13,7 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports, WorkerFailed
 from interplay.runtime.ray import learner_supervision
 from interplay.runtime.ray.learner_supervision import LearnerDied, SupervisedStage
-from interplay.runtime.ray.worker_handle import LOST_BEFORE_START_TEXTS
+from interplay.runtime.ray.worker_restarts import LOST_BEFORE_START_TEXTS
 
 RESTART_WINDOW_SECONDS = 1e-6  # shorter than the time between any two failures
 

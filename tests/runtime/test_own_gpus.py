@@ -15,7 +15,7 @@ from interplay.runtime.crashes import CrashReports
 from interplay.runtime.ray.cluster_session import LEARNER, ResourceRequest, WorkerPlacement, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import DriverTerminal, LearnerHost
-from interplay.runtime.ray.worker_handle import remote_class
+from interplay.runtime.ray.worker_restarts import remote_class
 
 TIMEOUT_SECONDS = 300.0
 CONFIG = RuntimeConfig("ray", start_limit=300, stall_limit=300)

@@ -37,8 +37,8 @@ from interplay.runtime.interruption import Interrupted
 from interplay.runtime.ray.cluster_session import ClusterError, ResourceRequest, check_reachable, reserve_resources
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_supervision import LearnerDied, stage_error
-from interplay.runtime.ray.replicas import Replicas, ScoreRequest
 from interplay.runtime.ray.replicated_scorer import NoAnswer, ReplicatedScorer
+from interplay.runtime.ray.reward_replicas import Replicas, ScoreRequest
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 ray.cloudpickle.register_pickle_by_value(fake_workers)  # the workers' processes cannot import the tests' modules

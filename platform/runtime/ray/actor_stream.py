@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from interplay.runtime.batch_sources import BatchBuffers, SourceStats
 from interplay.runtime.prefetcher import Prefetcher
 from interplay.runtime.ray.learner_context import LearnerContext, total_restarts
-from interplay.runtime.ray.worker_handle import ActorPipeline, WorkerHandle
+from interplay.runtime.ray.worker_restarts import ActorPipeline, WorkerHandle
 
 Filled = TypeVar("Filled")
 

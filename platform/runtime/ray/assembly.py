@@ -24,7 +24,7 @@ from interplay.runtime.ray.inference import (
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import StageFunction
 from interplay.runtime.ray.learner_supervision import SupervisedStage, supervise
-from interplay.runtime.ray.replicas import Replicas, ScoringPool
+from interplay.runtime.ray.reward_replicas import Replicas, ScoringPool
 from interplay.runtime.ray.rollout_stream import RolloutStream
 from interplay.runtime.ray.worker import Worker
 

@@ -17,7 +17,7 @@ from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
+from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 READING_ACTIVITY = "reads unroll"
 

@@ -26,7 +26,7 @@ from interplay.runtime.heartbeat import WAITING, Heartbeat
 from interplay.runtime.inference_model import BatchingQueue, QueueClosed
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.worker import Worker
-from interplay.runtime.ray.worker_handle import FETCH_SECONDS, HEARTBEAT_POLL_SECONDS, WorkerHandle
+from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, HEARTBEAT_POLL_SECONDS, WorkerHandle
 
 INFERENCE_WAIT = "for inference"  # why an actor is idle, in its heartbeat
 

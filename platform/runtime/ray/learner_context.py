@@ -17,7 +17,7 @@ from interplay.runtime.heartbeat import Heartbeat, IdleFraction, WorkerStatus
 from interplay.runtime.prefetcher import Prefetcher
 from interplay.runtime.ray.cluster_session import LEARNER, WorkerPlacement
 from interplay.runtime.ray.worker import Worker, dump_process_stacks
-from interplay.runtime.ray.worker_handle import FETCH_SECONDS, NO_GROUPS, ActorPipeline, PendingUnroll, WorkerHandle
+from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, NO_GROUPS, ActorPipeline, PendingUnroll, WorkerHandle
 
 logger = logging.getLogger(__name__)
 

@@ -41,7 +41,7 @@ from interplay.runtime.ray.learner_host import (
     LearnerReport,
     StageFunction,
 )
-from interplay.runtime.ray.worker_handle import FETCH_SECONDS, lost_before_start, remote_class
+from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, lost_before_start, remote_class
 from interplay.runtime.restart_budget import RestartBudget
 
 logger = logging.getLogger(__name__)

@@ -36,7 +36,7 @@ from interplay.learner.learner import Learner
 from interplay.runtime.ray.cluster_session import RANK
 from interplay.runtime.ray.learner_context import LearnerContext
 from interplay.runtime.ray.learner_host import STARTING_ACTIVITY
-from interplay.runtime.ray.worker_handle import FETCH_SECONDS, WorkerHandle, lost_before_start
+from interplay.runtime.ray.worker_restarts import FETCH_SECONDS, WorkerHandle, lost_before_start
 
 EXIT_DELAY_SECONDS = 2.0  # for a failed rank to return its exception before its process exits
 

@@ -18,8 +18,8 @@ from interplay.runtime.config import RuntimeConfig
 from interplay.runtime.crashes import CrashReports
 from interplay.runtime.messages import UnrollMessage
 from interplay.runtime.ray.cluster_session import cluster_session, reserve_resources, resource_requests
-from interplay.runtime.ray.replicas import NoReplicaLeft, Replicas, ScoreRequest
-from interplay.runtime.ray.worker_handle import WorkerHandle
+from interplay.runtime.ray.reward_replicas import NoReplicaLeft, Replicas, ScoreRequest
+from interplay.runtime.ray.worker_restarts import WorkerHandle
 
 NAME = "reward-"
 PAST = 0.1  # seconds to wait beyond a replica's equal time limit, so that the replica is then found to be stalled

@@ -31,8 +31,8 @@ from interplay.runtime.prefetcher import POLL_SECONDS
 from interplay.runtime.ray.actor_stream import ActorStream
 from interplay.runtime.ray.inference import InferenceServer
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.replicas import OutstandingUnroll, ScoringPool
-from interplay.runtime.ray.worker_handle import ActorPipeline, PendingUnroll, WorkerHandle
+from interplay.runtime.ray.reward_replicas import OutstandingUnroll, ScoringPool
+from interplay.runtime.ray.worker_restarts import ActorPipeline, PendingUnroll, WorkerHandle
 
 PLAYING_ACTIVITY = "plays unroll"
 IDLE_IF_ABSENT = {"reward": 1.0, "inference": 1.0}  # idle fractions of optional workers

@@ -16,7 +16,7 @@ from interplay.agent.weights import Weights
 from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll
 from interplay.runtime.crashes import WorkerFailed
 from interplay.runtime.ray.learner_context import LearnerContext
-from interplay.runtime.ray.worker_handle import PendingUnroll, WorkerHandle, lost_before_start
+from interplay.runtime.ray.worker_restarts import PendingUnroll, WorkerHandle, lost_before_start
 
 logger = logging.getLogger(__name__)
 
