@@ -20,7 +20,9 @@ IsStopped = Callable[[], bool]
 
 POLL_SECONDS = 0.2  # between two looks for a stop request
 
-_work: Callable[[Any], Any] | None = None  # of this process, if a pool started it
+# Of this process, if a pool started it.
+_make_work: Callable[[], Callable[[Any], Any]] | None = None
+_work: Callable[[Any], Any] | None = None  # None before the first unit
 
 
 def map_in_processes(
@@ -36,13 +38,13 @@ def map_in_processes(
     Processes ignore Ctrl-C, which reaches all of a terminal: the caller decides, by two functions that it passes.
 
     Args:
-        make: called once in each process; returns the function of a unit. Its argument returns True once the
-            present unit is to be given up. The function is pickled, as are the units and their results.
+        make: called in each process before its first unit; returns the function of a unit. Its argument returns True
+            once the present unit is to be given up. The function is pickled, as are the units and their results.
         stopped: once it returns True, no further unit begins; those under way end and are yielded.
         overdue: once it returns True, processes give up the units under way.
 
     Raises:
-        Exception: what a unit raised, or `BrokenProcessPool` if a process died.
+        Exception: what `make` or a unit raised, or `BrokenProcessPool` if a process died.
     """
     context = get_context("forkserver")  # a fork of this process would copy locks that its threads hold
     made: Any = make.func if isinstance(make, partial) else make
@@ -78,13 +80,16 @@ def map_in_processes(
 
 
 def _begin(make: Callable[[IsStopped], Callable[[Any], Any]], give_up: Event) -> None:
-    """Prepares a process of the pool."""
-    global _work
+    """Prepares a process of the pool, where an error would only be logged; `make` is left to the first unit."""
+    global _make_work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
-    _work = make(give_up.is_set)
+    _make_work = partial(make, give_up.is_set)
 
 
 def _run(unit: Any) -> Any:
-    assert _work is not None, "only processes of a pool run units"
+    global _work
+    assert _make_work is not None, "only processes of a pool run units"
+    if _work is None:
+        _work = _make_work()
     return _work(unit)
