@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from interplay.evaluation.results_page import SeedResults, over_seeds, render_results, verdict
@@ -35,6 +36,8 @@ def test_an_interval_over_seeds_is_students() -> None:
     found = over_seeds([1.0, 2.0, 3.0])
     assert found.value == 2.0 and found.high - found.value == pytest.approx(4.30 / math.sqrt(3))
     assert over_seeds([1.0]).low == -math.inf
+    many = over_seeds([0.0, 1.0] * 10)
+    assert many.high - many.value > 2.09 * float(np.std([0.0, 1.0] * 10, ddof=1)) / math.sqrt(20), "t of 19 is 2.09"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,12 @@ def test_the_findings_compare_with_the_longer_clone() -> None:
     assert "| +0.30 |" in line(page, "A correct answer"), "the step from plausible to incoherent is the smallest"
     assert line(page, "A 71M").endswith("| – | – | not tested |")
     assert line(page, "IBT beats AR").endswith("| – | not tested |"), "no AR agent has played"
+
+
+def test_without_a_longer_clone_the_page_names_the_clone() -> None:
+    page = render_results([replace(SEED, success={name: SEED.success[name] for name in ("bc", "bc_rl")})])
+    assert "| BC+RL minus twice BC | +0.10 |" in line(page, "Reinforcement about doubles")
+    assert "longer" not in page
 
 
 def test_seeds_are_averaged_by_agent_and_kind() -> None:
