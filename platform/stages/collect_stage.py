@@ -87,7 +87,9 @@ def _collect(run: Run, config: CollectConfig, stage: str) -> None:
 def _waiting(run: Run, config: CollectConfig, stage: str, recorded: Counter[tuple[str, int]]) -> list[tuple[str, int]]:
     """The episodes that are not in the store, whose episodes of each split and seed are counted in `recorded`.
 
-    Houses recur in turn, so the episodes of a house were recorded in order, whatever stopped the collection.
+    Houses recur in turn, so the episodes of a house count as recorded in order. If one of them was stored before an
+    earlier one, as in lanes of one process that play the same house at once, or if an earlier one is damaged, the later
+    one is recorded again in place of the earlier one.
     """
     waiting, left = [], recorded.copy()
     for split, index in interleaved({"train": config.episodes, "heldout": config.heldout}):
