@@ -1,8 +1,9 @@
 """Parts of a batch, learned from one after another, whose gradients add up to that of the whole batch.
 
-Only one part's activations are in memory at a time, and nothing is computed twice. Each part has an equal number of
-lanes of either kind. Its means count by its share of the batch, as those of a rank do by the rank's, and CSS pairs the
-same lanes as in the whole batch: the language of a lane in another part is embedded again from its tokens.
+Only one part's activations are in memory at a time, and each row passes through the network once. Each part has as
+many lanes of either kind. Its means count by its share of the batch, as those of a rank do by the rank's; the
+shares are counted before, from the losses of zeros. CSS pairs the same lanes as in the whole batch: the language of the
+paired lanes is embedded again from its tokens.
 """
 
 from __future__ import annotations

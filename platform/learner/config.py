@@ -15,7 +15,8 @@ class LearnerConfig(ForwardConfig):
     """Settings of the objective, the optimizer and the forward pass. The defaults are the paper's."""
 
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
-    # Parts of the lanes, learned from one after another: exact, without further arithmetic, with memory for one part.
+    # Parts of the lanes, learned from one after another, with memory for one part. Same gradient; only texts that CSS
+    # pairs are embedded again.
     accumulate: int = 1
     learning_rate: float = 1e-4
     adam_betas: tuple[float, float] = (0.0, 0.999)
