@@ -113,7 +113,8 @@ def judged(visitor: LiveVisitor, studio: StartedStudio) -> None:
     player.send("verdict", verdict="done")
     player.send("say", text="come here")
     play({seat: player}, range(20, FRAMES))
-    player.until("judge")
+    if not any(message["kind"] == "judge" for message in player.messages):  # may have come with the last picture
+        player.until("judge")
     assert not any(message["kind"] == "end" for message in player.messages), "the open request is judged first"
     player.send("verdict", verdict="failed")
     assert player.until("end")["why"] == "time"

@@ -221,7 +221,9 @@ def test_marks_set_while_the_studio_is_dead_arrive_once_it_lives(browser: Browse
         expect(page.get_by_test_id("saved")).to_have_text("all saved")
         studio.process.kill()
         studio.process.wait(30)
-        for key in ("ArrowRight", "k", "Shift+ArrowRight", "j", "z"):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("window.studio.shown > 0")  # a mark is set at the picture that is shown
+        for key in ("k", "Shift+ArrowRight", "j", "z"):
             page.keyboard.press(key)
         expect(page.get_by_test_id("saved")).to_contain_text("saving")
         with started(tmp_path, ENV, SMALL, port=port):
