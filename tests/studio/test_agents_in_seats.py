@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,10 @@ from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.agents.agent_minds import AgentMinds
-from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone
+from interplay.studio.agents.agent_seat import AgentFailed, AgentLink, AgentPlayer, AgentsGone, view_to_json
+from interplay.studio.agents.agents_process import AgentsServer
 from interplay.studio.live.live_session import LiveSession
+from interplay.studio.live.picture_wire import Connection
 from interplay.studio.live.session_settings import SessionSettings
 
 FRAMES = STEPS * 8
@@ -179,6 +182,26 @@ def test_agents_decide_in_a_batch_as_they_do_alone(agent: Path) -> None:
     for which in (0, 1):
         np.testing.assert_array_equal(alone["a", which].movement, together["b", which].movement)
         torch.testing.assert_close(minds.memory(("a", which)).hidden, minds.memory(("b", which)).hidden)
+
+
+def test_an_agent_that_fails_ends_no_session_of_another(tmp_path: Path, agent: Path) -> None:
+    other = save_agent(tmp_path, make_world(), seed=2)
+    world, minds = make_world(), AgentMinds(tmp_path)
+    server = AgentsServer(socket.socketpair()[0], minds, ROOM)
+    links = []
+    for number, path in enumerate((agent, other)):
+        ours, theirs = socket.socketpair()
+        links.append(AgentLink(ours))
+        server._connections[number] = Connection(theirs)
+        begin = {"kind": "begin", "seat": "solver", "agent": str(path), "seed": 1, "world": asdict(world.spec)}
+        server._take(number, begin)
+        view = view_to_json(View(np.zeros(world.spec.image, np.uint8), None, "", ""))
+        server._take(number, {"kind": "observe", "seat": "solver", "step": 0, "executed": None, "view": view})
+    minds._minds[0, "solver"].memory = minds.memory((1, "solver")).select(slice(0, 0))  # of no lane
+    server._decide()
+    with pytest.raises(AgentFailed):
+        links[0].decision("solver")
+    assert links[1].decision("solver")["kind"] == "decided"
 
 
 def test_agents_that_do_not_fit_are_refused(agent: Path) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ from interplay.learner.agents import check_description, check_same_world, load_a
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
 from interplay.stages.rounds import newest_round, stage_folder
 
+_Seat = TypeVar("_Seat", bound=Hashable)
 KEPT_AGENTS = 8  # networks in memory, at least as many as sessions use
 
 
@@ -100,12 +102,16 @@ class AgentMinds:
         """Passes on what the agent in a seat sees, and what was executed in its seat before."""
         self._minds[seat].observe(step, view, executed)
 
-    def decide(self, seats: Sequence[Hashable]) -> dict[Hashable, Action]:
-        """The next actions of these seats, and their memories after it; one forward pass for each agent."""
-        groups: dict[Path, list[Hashable]] = {}
+    def groups(self, seats: Sequence[_Seat]) -> list[list[_Seat]]:
+        """These seats by agent."""
+        groups: dict[Path, list[_Seat]] = {}
         for seat in seats:
             groups.setdefault(self._minds[seat].path, []).append(seat)
-        return {seat: action for group in groups.values() for seat, action in self._decide(group)}
+        return list(groups.values())
+
+    def decide(self, seats: Sequence[Hashable]) -> dict[Hashable, Action]:
+        """The next actions of these seats, and their memories after it; one forward pass for each agent."""
+        return {seat: action for group in self.groups(seats) for seat, action in self._decide(group)}
 
     def memory(self, seat: Hashable) -> RecurrentState[Tensor]:
         """What the agent in a seat remembers."""

@@ -134,19 +134,18 @@ class AgentsServer:
         return {"kind": "checked", "path": str(found.path.resolve()), "update": found.step, "seconds": seconds}
 
     def _decide(self) -> None:
-        """Decides for all seats that have asked; a failure ends the sessions that it concerns and no other."""
+        """Decides for all seats that have asked; a failure ends the sessions of that agent and no other."""
         asked, self._asked = self._asked, []
-        if not asked:
-            return
-        try:
-            decided = self._minds.decide(asked)
-        except (ValueError, RuntimeError) as error:
-            self._fail(asked, error)
-            return
-        for number, seat in asked:
-            action = decided[number, seat]
-            answer = {"kind": "decided", "seat": seat, "movement": action.movement.tolist()}
-            self._connections[number].send({**answer, "utterance": action.utterance})
+        for group in self._minds.groups(asked):
+            try:
+                decided = self._minds.decide(group)
+            except (ValueError, RuntimeError) as error:
+                self._fail(group, error)
+                continue
+            for number, seat in group:
+                action = decided[number, seat]
+                answer = {"kind": "decided", "seat": seat, "movement": action.movement.tolist()}
+                self._connections[number].send({**answer, "utterance": action.utterance})
 
     def _fail(self, seats: Sequence[SeatOfSession], error: Exception) -> None:
         logger.warning("an agent can't play: %s: %s", type(error).__name__, error)
