@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,19 @@ from interplay.env import registry
 from interplay.env.world import Action, Start, World
 from interplay.episodes.encoding import encode
 from interplay.episodes.episode import Episode
+from interplay.episodes.store import EpisodeStore
 from interplay.players.player import Player
 from interplay.players.setter import ScriptedSetter, SetterConfig
 from interplay.stages.live_config import LiveConfig
 from interplay.studio.live.live_session import JournalMismatch, LiveSession
+from interplay.studio.live.picture_wire import Connection
+from interplay.studio.live.session_process import SessionHost
 from interplay.studio.live.session_settings import SessionSettings
 
 ROOM = {"name": "playhouse", "rooms": [1, 1], "image": [24, 32]}
 STEPS = 6
 SPOKEN = (5, 30)
+VERDICT = {"kind": "verdict", "verdict": "done"}
 
 
 def settings(folder: Path, setter: str = "person", **changes: Any) -> SessionSettings:
@@ -116,6 +121,27 @@ def test_a_journal_continues_to_the_same_episode(tmp_path: Path, setter: str, cu
     one, other = whole.finish("time"), again.finish("time")
     assert one is not None and other is not None and other.meta.id == killed.episode
     same(one, replace(other, meta=replace(other.meta, id=one.meta.id, created=one.meta.created)))
+
+
+def test_a_session_killed_while_the_setter_judges_asks_again_and_runs_no_further_frame(tmp_path: Path) -> None:
+    given = settings(tmp_path, live=LiveConfig(seconds=1.6, judge_open=True))
+    killed = session(given)
+    killed.begin()
+    play(killed, STEPS * 4)
+    killed.say("setter", "lift the ball")
+    play(killed, STEPS * 4)
+    assert killed.done and killed.is_open()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        host, page = SessionHost(Connection(theirs), given, None), Connection(ours)
+        host.run([{"kind": "resume"}, *({"kind": "pause", "on": on} for on in (False, True, False)), VERDICT])
+        kinds = [message["kind"] for message in page.receive()]
+    assert kinds.count("judge") == 2, "again where the setter comes back"
+    assert kinds[-1] == "ended"
+    with EpisodeStore(tmp_path) as store:
+        store.reindex()
+        (meta,) = (store.read(each).meta for each in store.ids())
+    assert meta.frames == STEPS * 8 and meta.prompts[-2].verdict == "done"
 
 
 def test_an_ended_journal_gives_its_episode_again(tmp_path: Path) -> None:

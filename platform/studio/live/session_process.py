@@ -2,7 +2,7 @@
 
 The first message it gets holds the settings. It needs no torch: agents decide in a process of their own. Messages in:
 `begin`, `resume`, `input`, `say`, `verdict`, `take`, `give`, `release`, `view`, `pause`, `end`. Messages out: `ready`,
-`started`, `card`, `said`, `steers`, `notice`, `rate`, `ended`, and pictures for the seats that are looked at.
+`started`, `card`, `said`, `steers`, `judge`, `notice`, `rate`, `ended`, and pictures for the seats that are looked at.
 """
 
 from __future__ import annotations
@@ -186,8 +186,12 @@ class SessionHost:
             self._draw(seat)
 
     def _pause(self, on: bool) -> None:
-        self._playing = not on and not self._over and not self._judging
+        self._playing = not (on or self._over or self._judging or self._session.done)
         self._clock.restart(time.monotonic())
+        if self._judging and not (on or self._over):
+            self._ask_to_judge()  # again: the page may be another one now
+        elif self._session.done and not (on or self._over):  # its process was killed between the last frame and here
+            self._close("time")
 
     def _tick(self) -> None:
         began = time.monotonic()
@@ -226,9 +230,12 @@ class SessionHost:
         asks = self._settings.live.judge_open and why in ("time", "setter") and self._session.is_open()
         if asks and not self._judging:
             self._playing, self._judging = False, why
-            self._connection.send({"kind": "judge", "seat": SETTER})
+            self._ask_to_judge()
         else:
             self._end(self._judging or why)
+
+    def _ask_to_judge(self) -> None:
+        self._connection.send({"kind": "judge", "seat": SETTER})
 
     def _end(self, why: str) -> None:
         """Places the episode; the web process lists it, and removes the journal then."""
