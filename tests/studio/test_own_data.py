@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 from fake_world import LineWorld, record_episode
 from studio_client import agree_to, logged_in, open_studio, visitor
 
-from interplay.episodes.episode import Mark
+from interplay.episodes.episode import Mark, Prompt, Utterance
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.people.audit import AuditLog
+from interplay.studio.studies.study import FIRST_PLAY
 
 
 def test_what_a_person_did_is_downloaded_and_deleted_for_good(tmp_path: Path) -> None:
@@ -105,6 +107,31 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         assert studio.store.ids() == [other]
         assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
     assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
+
+
+def test_a_download_has_a_person_s_own_words_and_verdicts_of_live_sessions(tmp_path: Path) -> None:
+    episode = record_episode(LineWorld(), 0, 6)[0]
+    said = tuple(Utterance(frame, role, role) for frame, role in ((0, "setter"), (0, "solver"), (3, "solver")))
+    control = {"setter": [(0, "human")], "solver": [(0, "agent"), (2, "human")]}
+    prompts = (Prompt(0, "lift", verdict="done", judged=4),)
+    with open_studio(tmp_path) as studio:
+        studio.store.append(
+            replace(episode, meta=replace(episode.meta, utterances=said, control=control, prompts=prompts))
+        )
+        (played,) = studio.store.ids()
+        people = {seat: logged_in(studio, "play") for seat in ("setter", "copilot")}
+        names = {seat: client.get("/api/me").json()["person"] for seat, client in people.items()}
+        session = "INSERT INTO sessions (id, study, version, started, episode, seats) VALUES (?, 'live', 1, 0, ?, ?)"
+        studio.database.write(session, "s1", played, json.dumps(names))
+        kept = {seat: client.get("/api/data/download") for seat, client in people.items()}
+        studio.studies.keep(FIRST_PLAY.model_copy(update={"codes": {"withdrew": "W-1"}}))
+        gone = people["setter"].post("/api/data/delete", json={"person": names["setter"]}).json()
+        assert gone["codes"] == {"live": "W-1"}, "the code of a study in which it played"
+    ours = {seat: answer.json()["sessions"][0] for seat, answer in kept.items()}
+    assert [each["verdict"] for each in ours["setter"]["requests"]] == ["done"] and not ours["copilot"]["requests"]
+    assert [each["text"] for each in ours["setter"]["said"]] == ["setter"]
+    assert [each["frame"] for each in ours["copilot"]["said"]] == [3], "what the agent said is not the person's"
+    assert names["setter"] not in kept["copilot"].text and ours["copilot"]["seats"] == ["copilot"]
 
 
 def test_the_audit_log_forgets_a_person_in_lists_too(tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from interplay.episodes.episode import EpisodeMeta, Utterance
+from interplay.stages.live_config import COPILOT, SETTER, SOLVER
+from interplay.studio.live.session_settings import HUMAN
 from interplay.studio.marks.mark_choice import AGREED
 from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict
@@ -51,7 +54,7 @@ def download(request: Request, person: Someone) -> Response:
     )
     marks = [vars(mark) for rater in raters_of(person.id) for mark in studio.store.marks(rater=rater)]
     everything = {"person": person.id, **tables, "shown": [dict(row) for row in shown], "marks": marks}
-    everything["sessions"] = played(studio, person.id)
+    everything["sessions"] = [_session(studio, session, person.id) for session in played(studio, person.id)]
     name = f'attachment; filename="{person.id}.json"'
     return Response(
         json.dumps(everything, indent=1), media_type="application/json", headers={"Content-Disposition": name}
@@ -66,10 +69,12 @@ def delete(deletion: Deletion, request: Request, response: Response, person: Som
         raise HTTPException(409, f"type {person.id} to delete what is yours")
     if person.id == RESEARCHER:
         raise HTTPException(409, "the researcher of this studio can't be deleted; remove the folder 'studio' instead")
+    taken_part = {session["study"] for session in played(studio, person.id)}
     codes = {
         study.name: study.codes["withdrew"]
         for study in studio.studies.newest()
-        if "withdrew" in study.codes and studio.assignments.of_person(person.id, study.name)
+        if "withdrew" in study.codes
+        and (study.name in taken_part or studio.assignments.of_person(person.id, study.name))
     }
     kept_in = erase(studio, person.id)
     response.delete_cookie(cookie_name(request))
@@ -114,6 +119,25 @@ def played(studio: StudioContext, person: str) -> list[dict[str, Any]]:
     """The live sessions in which a person had a seat."""
     rows = studio.database.rows("SELECT * FROM sessions ORDER BY started")
     return [dict(row) for row in rows if person in json.loads(row["seats"]).values()]
+
+
+def _session(studio: StudioContext, session: dict[str, Any], person: str) -> dict[str, Any]:
+    """A session with the person's own seats and words, and as setter its verdicts; nothing of its partner."""
+    seats = [seat for seat, name in json.loads(session["seats"]).items() if name == person]
+    own: dict[str, Any] = {**session, "seats": seats}
+    if session["episode"] is None:
+        return own
+    with suppress(KeyError):  # the episode was deleted
+        meta = studio.meta(session["episode"])
+        roles = {SOLVER if seat == COPILOT else seat for seat in seats}
+        own["said"] = [vars(said) for said in meta.utterances if said.role in roles and _by_person(meta, said)]
+        own["requests"] = [vars(prompt) for prompt in meta.prompts] if SETTER in seats else []
+    return own
+
+
+def _by_person(meta: EpisodeMeta, said: Utterance) -> bool:
+    """Whether a person steered the role that said this."""
+    return [player for frame, player in meta.control.get(said.role, ()) if frame <= said.frame][-1:] == [HUMAN]
 
 
 def erase_episodes(studio: StudioContext, person: str) -> None:
