@@ -27,7 +27,7 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
     Returns the crowd's report.
 
     Raises:
-        ValueError: the studio does not start; the message holds what it printed last.
+        ValueError: the studio does not start; what it printed before says why.
     """
     with run.store() as store:
         empty = not len(store)
