@@ -14,7 +14,7 @@ PYTEST := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist 
 .PHONY: help setup demo studio-demo test test-slow renderer lint types docs bench typing clean
 
 help: ## what can be typed here
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## .venv with everything pinned (minutes the first time, nothing after that)
 

@@ -96,11 +96,13 @@ def orderings(config: Config, opened: Open) -> Path:
     `opened` opens the run of a configuration.
 
     Raises:
-        ValueError: `orderings.cells` names a cell that does not exist.
+        ValueError: `orderings.cells` names a cell that does not exist, or `evaluate.agents` an agent like a cell.
         Interrupted: a signal asked to stop; everything is saved, and the page is written by the command that ends it.
     """
     if unknown := sorted(set(config.orderings.cells) - set(CELLS)):
         raise ValueError(f"orderings.cells names {', '.join(unknown)}; there are {', '.join(CELLS)}")
+    if taken := sorted({BC_MARKS, *CELLS} & set(config.evaluate.agents)):
+        raise ValueError(f"evaluate.agents names {', '.join(taken)} like a cell; choose another name for the agent")
     results = list[SeedResults]()
     with StopRequest() as stop:
         for seed in config.orderings.seeds:

@@ -48,7 +48,11 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
             return Crowd(run, replace(config, studio="")).run(lambda: stop.requested).sentences()
     finally:
         process.terminate()
-        process.wait(STOP_SECONDS)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_SECONDS)
 
 
 def _wait_for(process: subprocess.Popen[bytes], served: ServedRun) -> None:

@@ -67,3 +67,9 @@ def test_a_cell_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.Ca
     said = refused("orderings", tiny(tmp_path, "orderings.cells=[bc_longer]"), capsys)
     assert "bc_longer" in said and "bc_long," in said
     assert not list(tmp_path.glob("run*/store"))
+
+
+def test_an_agent_with_the_name_of_a_cell_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused("orderings", tiny(tmp_path, "evaluate.agents={ar: clone}"), capsys)
+    assert "ar" in said and "another name" in said
+    assert not list(tmp_path.glob("run*/store"))
