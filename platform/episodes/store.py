@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -265,13 +265,23 @@ class EpisodeStore:
         Returns the names of the snapshots that still hold the rater: snapshots never change.
         """
         self._catalog.erase_marks(rater)
-        holding = []
+
+        def holds(snapshot: Snapshot) -> bool:
+            return any(rater in names for names in snapshot.raters().values()) or bool(snapshot.marks(rater=rater))
+
+        return self._snapshots_that(holds)
+
+    def snapshots_with(self, episodes: Collection[str]) -> list[str]:
+        """The names of the snapshots that contain one of these episodes."""
+        return self._snapshots_that(lambda snapshot: not set(snapshot.ids).isdisjoint(episodes))
+
+    def _snapshots_that(self, holds: Callable[[Snapshot], bool]) -> list[str]:
+        names = []
         for path in sorted((self.root / "snapshots").glob("*.db")):
             with closing(Snapshot(path)) as snapshot:
-                rated = any(rater in names for names in snapshot.raters().values())
-                if rated or snapshot.marks(rater=rater):
-                    holding.append(path.stem)
-        return holding
+                if holds(snapshot):
+                    names.append(path.stem)
+        return names
 
     def snapshot(
         self,

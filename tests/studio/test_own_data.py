@@ -103,7 +103,9 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         studio.database.write(session, "s2", other, json.dumps({"solver": "p-1"}))
         assert client.get("/api/data").json()["played"] == 1
         assert [each["id"] for each in client.get("/api/data/download").json()["sessions"]] == ["s1"]
-        client.post("/api/data/delete", json={"person": person})
+        studio.store.snapshot("clone")
+        gone = client.post("/api/data/delete", json={"person": person}).json()
+        assert gone["kept_in"] == ["clone"], "the snapshot names an episode that the person played"
         assert studio.store.ids() == [other]
         assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
     assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1

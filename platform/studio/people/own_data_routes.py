@@ -94,8 +94,10 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
 
 
 def erase(studio: StudioContext, person: str) -> list[str]:
-    """Deletes a person for good. Returns the snapshots that keep marks of it."""
-    kept_in = sorted({name for rater in raters_of(person) for name in studio.store.erase_marks(rater)})
+    """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played."""
+    marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
+    episodes = [session["episode"] for session in played(studio, person) if session["episode"] is not None]
+    kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
     erase_episodes(studio, person)
     own = "SELECT id FROM assignments WHERE person = ?"
     studio.database.erase(
