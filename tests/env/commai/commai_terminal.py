@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -81,6 +82,12 @@ class Screen:
                 other[:] = [" "] * len(other)
 
 
+def _take_terminal() -> None:
+    """Makes standard input the terminal of this process, with Ctrl-C even where the tests' own process ignores it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A program that runs on a terminal, to be used in a `with` statement."""
 
@@ -101,7 +108,7 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_take_terminal,
         )
 
     def __enter__(self) -> Terminal:
