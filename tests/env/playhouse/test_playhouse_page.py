@@ -21,12 +21,13 @@ MODULES = (
     relations, arrangements, view_and_location_questions, color_and_size_questions, contacts,
     go_and_stand, bring_and_reposition, lift_and_throw,
 )  # fmt: skip
+MEASURES = {"circle_through"}  # judges nothing by itself
 
 
 def test_every_predicate_and_kind_is_on_the_page() -> None:
     functions = {name: value.__module__ for name, value in vars(predicates).items() if isinstance(value, FunctionType)}
     modules = {f"{predicates.__name__}.{name}" for name in ("arrangements", "perception", "relations")}
-    judging = [name for name, module in functions.items() if module in modules]
+    judging = [name for name, module in functions.items() if module in modules and name not in MEASURES]
     assert len(judging) > 30
     missing = [
         name for name in (*judging, *PlayhouseTasks.kinds, *PlayhouseTasks.optional_kinds) if f"`{name}`" not in PAGE
