@@ -22,6 +22,7 @@ from interplay.evaluation.listening_tables import answer_rows, listening_rows
 from interplay.evaluation.live_tables import render_live
 from interplay.evaluation.measure_table import measure_table
 from interplay.evaluation.report_data import (
+    LEARNED,
     ChanceLevel,
     KindTraining,
     ProbeResults,
@@ -54,6 +55,7 @@ def render_page(data: ReportData) -> str:
         reward_curve=_reward_curve(data),
         kind_rows=[_kind_row(each) for each in data.kinds],
         traces=[_trace(trace) for trace in data.traces],
+        learned_reward=data.reward_source == LEARNED or data.reward_model is not None,
         answers=_answers(data),
         reward_model=_reward_model(data.reward_model) if data.reward_model is not None else None,
         learning={
@@ -207,7 +209,7 @@ def _reward_curve(data: ReportData) -> SvgFigure | None:
     counts = [len(sample) for point in data.reward_points for sample in (point.training, point.heldout)]
     return figures.reward_curve(
         data.reward_points,
-        "Return of an episode, as the reward model sees it",
+        f"Return of an episode, given by {data.reward_source}",
         f"Means with bands of two standard errors; n = {_range(counts)} episodes a point.",
     )
 

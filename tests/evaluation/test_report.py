@@ -321,6 +321,9 @@ def test_a_report_without_a_reward_model_names_none() -> None:
     found = headlines(ReportData(reward_points=points, reward_source="the world"))
     assert "the return that the world gives" in found[-1].sentence
     assert not any("model" in (headline.label + headline.sentence).lower() for headline in found)
+    page = render_page(ReportData(reward_points=points, reward_source="the world"))
+    assert "Return of an episode, given by the world" in page
+    assert "What the reward model thinks" not in page and "can be trusted" not in page
 
 
 def test_the_summary_has_the_return_measured_before_the_first_update() -> None:

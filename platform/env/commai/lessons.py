@@ -22,8 +22,8 @@ class LessonFacts:
     opening: str  # the teacher's first words
     number: int  # of the instance in this episode
     results: tuple[tuple[str, float], ...]  # kind and reward of each finished instance
-    heard: str  # the teacher's last words
-    said: str  # the solver's
+    heard: str  # the teacher's last words; in bits and characters, the symbols of the last steps
+    said: str  # the same of the solver
     task: Any = field(compare=False)  # the CommAI task, for experts
     environment: Any = field(compare=False)
 

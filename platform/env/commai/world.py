@@ -35,6 +35,7 @@ VERSION = 1
 SETTER, SOLVER = "setter", "solver"
 PRINTABLE = SILENCE + string.ascii_letters + string.digits + string.punctuation
 FEEDBACK = 100  # characters that a task may take for its feedback, in time limits
+RECENT = 100  # steps whose symbols are facts
 TALK = 2000  # characters of the transcript that a portrait shows, at most
 
 
@@ -125,8 +126,8 @@ class CommAI(World):
             opening=self._opening,
             number=len(self._results),
             results=self._results,
-            heard=self._heard,
-            said=self._said[SOLVER],
+            heard=self._heard if self.spec.utterances else self._symbols("teacher"),
+            said=self._said[SOLVER] if self.spec.utterances else self._symbols(SOLVER),
             task=task,
             environment=self.environment,
         )
@@ -194,6 +195,10 @@ class CommAI(World):
             self._heard = named or self._heard
         spoken = (said or "") if self.spec.utterances else self.interface.symbols[said]
         self._talk = [*self._talk[-TALK:], (SOLVER, spoken), ("teacher", self._last.heard)]
+
+    def _symbols(self, role: str) -> str:
+        """What a role has said in the last `RECENT` steps, without the silence around it."""
+        return "".join(text for name, text in self._talk[-2 * RECENT :] if name == role).strip()
 
     def _on_task(self, task: Any) -> None:
         channel = self._running()._output_channel

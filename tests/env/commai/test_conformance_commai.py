@@ -10,7 +10,7 @@ import pytest
 
 from interplay.env import registry
 from interplay.env.conformance import WorldConformance
-from interplay.env.world import Start, World
+from interplay.env.world import Action, Start, World
 
 
 class TestCharacters(WorldConformance):
@@ -97,3 +97,16 @@ def test_an_alphabet_must_be_able_to_answer_the_tasks_of_a_file(tmp_path: Path) 
     with pytest.raises(ValueError, match="Repeat3V1L needs 'C'"):
         registry.make("commai", config=str(file), alphabet=" AB.")
     registry.make("commai", config=str(file), alphabet=" ABC.")
+
+
+def test_facts_hold_what_was_said_in_characters() -> None:
+    world = registry.make("commai")
+    world.reset(Start(seed=0))
+    for symbol in "BB":
+        movement = world.spec.rest()
+        movement[0, 0] = world.interface.symbols.index(symbol)
+        world.step({"solver": Action(movement)})
+    while not world.environment.is_idle():
+        world.step({})
+    assert world.facts().said == "BB"
+    assert world.facts().heard.startswith("repeat: ")

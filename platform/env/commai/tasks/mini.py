@@ -69,7 +69,7 @@ def single(rng: random.Random) -> Description:
 
 
 def disjunction(rng: random.Random) -> Description:
-    """Up to three groups with "or"; one in twenty is "anything" alone."""
+    """Up to three groups with "or"; one in twenty is "anything" alone, which `example` keeps for true strings only."""
     return Description((), anything=True) if rng.random() < 1 / 20 else Description(groups_of(rng, most_groups))
 
 

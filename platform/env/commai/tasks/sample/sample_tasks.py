@@ -14,6 +14,7 @@ from interplay.env.commai.task import (
     on_init,
     on_message,
     on_output_message,
+    on_output_sequence,
     on_sequence,
     on_start,
     on_state_changed,
@@ -96,19 +97,28 @@ class BeSilentTask(_SampleTask):
 
 
 class SendBitsTask(_SampleTask):
-    """`on_sequence`: a pattern of bits, whatever characters they belong to (with bits, x holds four 1s in a row)."""
+    """`on_sequence` and `on_output_sequence`: patterns of bits, whatever characters they belong to.
+
+    With bits, x holds four 1s in a row. They count once the teacher has sent its four ones, each of them 00110001.
+    """
 
     spoken = "x1"
     wrong = ("a",)
 
     @on_start()
     def on_start(self, event: Any) -> None:
+        self.instructed = False
         self.right = "x" if len(self._env._serializer.to_binary("x")) > 1 else "1111"
         self.set_message("send 1111")
 
+    @on_output_sequence("1111|(00110001){4}")
+    def on_instructed(self, event: Any) -> None:
+        self.instructed = True
+
     @on_sequence("1111")
     def on_bits(self, event: Any) -> None:
-        self.set_reward(1)
+        if self.instructed:
+            self.set_reward(1)
 
 
 class RepeatingPhraseTask(_SampleTask):
