@@ -46,6 +46,12 @@ def kill_a_world(researcher: LiveVisitor, rng: random.Random) -> bool:
     return bool(processes)
 
 
+def going_on(researcher: LiveVisitor) -> list[str]:
+    """The sessions that have not ended."""
+    sessions = researcher.get("/api/live/sessions")["sessions"]
+    return [each["session"] for each in sessions if each["phase"] != "ended"]
+
+
 @pytest.mark.slow
 def test_no_acknowledged_mark_and_no_finished_episode_is_lost(tmp_path: Path) -> None:
     people = ("crowd.players=4", "crowd.raters=4", "crowd.seconds=1000", "crowd.films=false", "crowd.speed=8")
@@ -74,6 +80,7 @@ def test_no_acknowledged_mark_and_no_finished_episode_is_lost(tmp_path: Path) ->
                 over.set()
                 worker.join(60)
                 wait_until(lambda: not list((run.root / "studio" / "journals").iterdir()), pause)
+                wait_until(lambda: not going_on(researcher), pause)
         with EpisodeStore(run.root / "store") as store:
             stored = [mark.id for mark in store.marks()]
         assert set(crowd.report.marks) <= set(stored), "an acknowledged mark is gone"

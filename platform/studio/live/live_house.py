@@ -188,8 +188,6 @@ class LiveHouse:
             except (DamagedEpisode, UnknownFormat) as error:
                 logger.error("session %s: %s; its journal stays", session.settings.session, error)
                 return
-        if message["why"] not in KEPT_JOURNALS or episode is not None:
-            journal.unlink(missing_ok=True)
         self.studio.database.write(
             "UPDATE sessions SET ended = ?, outcome = ?, episode = ? WHERE id = ?",
             time.time(),
@@ -197,3 +195,5 @@ class LiveHouse:
             episode,
             session.settings.session,
         )
+        if message["why"] not in KEPT_JOURNALS or episode is not None:
+            journal.unlink(missing_ok=True)  # last: a start after a kill before this line does all of it again
