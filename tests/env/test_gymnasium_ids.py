@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -19,6 +21,7 @@ def test_an_id_that_names_its_module_registers_all() -> None:
 
 def test_each_task_has_an_id_of_its_own() -> None:
     """`LookAroundTask` and two more are names of several tasks."""
+    import_module("interplay.env.gymnasium_ids")
     ids = [spec for name, spec in gymnasium.registry.items() if name.startswith("interplay/")]
     registered = {task for spec in ids for task in spec.kwargs.get("tasks", ())}
     assert {dotted for tasks in task_sets.sets().values() for dotted in tasks} <= registered

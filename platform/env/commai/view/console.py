@@ -16,6 +16,7 @@ __all__ = ["BaseView", "ConsoleView", "PlainView"]
 LABEL = 9  # columns before a stream
 PROMPT = "you: "
 ENTER, ERASE, END = ("\n", "\r"), ("\b", "\x7f"), "\x04"  # keys; Ctrl-D ends the input
+REDRAW = 500  # milliseconds between two drawings while no key is typed
 
 
 class ConsoleView(BaseView):
@@ -46,10 +47,13 @@ class ConsoleView(BaseView):
     def get_input(self) -> str:
         """Reads a line that is typed under the streams.
 
+        curses tests for a resized terminal before it waits for a key, so it misses a signal that arrives between the
+        two. A wait with a limit draws the new size after `REDRAW` at the latest.
+
         Raises:
             KeyboardInterrupt: the input has ended.
         """
-        self._screen.nodelay(False)
+        self._screen.timeout(REDRAW)
         line, key = "", ""
         while key not in ENTER:
             self._draw_prompt(line)
@@ -73,10 +77,10 @@ class ConsoleView(BaseView):
         self._screen.refresh()
 
     def _read_key(self) -> str:
-        """The next key; "" for one without a character, such as the signal of a resized terminal."""
+        """The next key; "" for one without a character, such as that of a resized terminal, and for none in time."""
         try:
             key = self._screen.get_wch()
-        except curses.error:  # a signal, or a terminal that has gone
+        except curses.error:  # no key, a signal, or a terminal that has gone
             if not sys.stdin.isatty():
                 raise KeyboardInterrupt from None
             return ""
