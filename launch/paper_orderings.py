@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from interplay.evaluation.results_page import SeedResults, write_results_page
+from interplay.evaluation.results_page import write_results_page
+from interplay.evaluation.seed_results import SeedResults
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner.objective import LossWeights
 from interplay.runtime.interruption import Interrupted, StopRequest

@@ -72,9 +72,17 @@ class SvgFigure:
 
 
 def grouped_bars(
-    groups: Mapping[str, Mapping[str, Estimate]], chance: Mapping[str, float], title: str, caption: str
+    groups: Mapping[str, Mapping[str, Estimate]],
+    chance: Mapping[str, float],
+    title: str,
+    caption: str,
+    lowest: float = 0.0,
+    legend: bool = False,
 ) -> SvgFigure:
-    """Success shares as bars: one group per task, one bar per agent, whiskers for intervals, a line for guessing."""
+    """Shares as bars: one group per task, one bar per agent, whiskers for intervals, a line for guessing.
+
+    The axis starts at `lowest`, below 0 for differences of shares. `legend` names the agents in the figure itself.
+    """
     agents = list(dict.fromkeys(agent for bars in groups.values() for agent in bars))
     width = 0.8 / max(len(agents), 1)
 
@@ -88,9 +96,11 @@ def grouped_bars(
                 axes.hlines(chance[task], place - 0.45, place + 0.45, color=_INK, linestyle=(0, (2, 2)), linewidth=1.2)
         axes.set_xticks(range(len(groups)), list(groups))
         axes.tick_params(axis="x", length=0)
-        axes.set_ylim(0, 1.05)
+        axes.set_ylim(lowest, 1.05)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
         axes.set_ylabel("success")
+        if legend:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(agents))
 
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
 
@@ -135,6 +145,24 @@ def reward_curve(points: Sequence[RewardPoint], title: str, caption: str) -> Svg
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.set_xlabel("updates of reinforcement")
         axes.set_ylabel("return of an episode")
+        axes.legend(loc="best")
+
+    return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
+
+
+def seed_curves(
+    curves: Mapping[str, Sequence[tuple[int, float]]], title: str, axes_names: tuple[str, str], caption: str
+) -> SvgFigure:
+    """A value against updates, one line for each seed; `axes_names`: horizontal, vertical."""
+
+    def draw(axes: Axes) -> None:
+        for slot, (name, points) in enumerate(curves.items()):
+            color, style = COLORS[slot % len(COLORS)], LINE_STYLES[slot % len(LINE_STYLES)]
+            axes.plot(*zip(*points, strict=True), color=color, linestyle=style, marker="o", markersize=3.5, label=name)
+        axes.axhline(0, color=_GRID, linewidth=1)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xlabel(axes_names[0])
+        axes.set_ylabel(axes_names[1])
         axes.legend(loc="best")
 
     return SvgFigure(_svg(draw, title, wide=True), caption, wide=True)
@@ -275,10 +303,17 @@ def learning_curve(name: str, curve: MetricCurve) -> SvgFigure:
     return SvgFigure(_svg(draw, name, height=1.9), "")
 
 
+def standalone(svg: str) -> str:
+    """A figure as a file of its own: with the colors that a page would give it, on white."""
+    colored = svg.replace("var(--ink)", "#1b1f24").replace("var(--grid)", "#c8ccd2")
+    return colored.replace("<svg ", '<svg style="background: #fff" ', 1) + "\n"
+
+
 def _bar(axes: Axes, at: float, width: float, estimate: Estimate, color: str, label: str) -> None:
     axes.bar(at, estimate.value, width, color=color, label=label or None)
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
-    axes.errorbar(at, estimate.value, yerr=[[max(below, 0)], [max(above, 0)]], color=_INK, linewidth=1, fmt="none")
+    if below > 0 or above > 0:
+        axes.errorbar(at, estimate.value, yerr=[[max(below, 0)], [max(above, 0)]], color=_INK, linewidth=1, fmt="none")
 
 
 def _svg(draw: Callable[[Axes], None], title: str, *, wide: bool = False, height: float = 2.6) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,28 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from interplay.core.files import write_whole
-from interplay.evaluation.estimates import Estimate
+from interplay.evaluation.figures import standalone
+from interplay.evaluation.results_figures import results_figures
+from interplay.evaluation.seed_results import SeedResults, over_seeds
 
 PAGE, NUMBERS = "results.md", "results.json"
 BC, BC_LONG, BC_RL, AR = "bc", "bc_long", "bc_rl", "ar"
 MIN_SEEDS = 3  # with fewer, the page shows the numbers and makes no claim
-# Student's t, two-sided 95%, for 1, 2, ... degrees of freedom; the last one counts beyond, where it is a little wide.
-STUDENT_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)
-
-
-@dataclass(frozen=True)
-class SeedResults:
-    """What one seed showed. Agents are named as in `evaluate`; shares are by kind of probe."""
-
-    seed: int
-    success: Mapping[str, Mapping[str, float]]  # by agent
-    early: Mapping[str, Mapping[str, float]]  # success within half of the time limit
-    listening: Mapping[str, Mapping[str, float]]  # success under own words minus that under other words
-    probes: Mapping[str, int]  # number of probes
-    chance: Mapping[str, float]  # best share without understanding the words
-    heldout_returns: Sequence[tuple[int, float]]  # (update, mean modeled return) through reinforcement
-    answers: Mapping[str, float]  # mean reward: correct, plausible wrong, incoherent
-    budget: Mapping[str, int]  # what was recorded and trained
 
 
 @dataclass(frozen=True)
@@ -42,17 +26,6 @@ class Finding:
     claim: str
     quantity: str  # what `measure` returns
     measure: Callable[[SeedResults], float | None]
-
-
-def over_seeds(values: Sequence[float]) -> Estimate:
-    """The mean over seeds with Student's 95% interval; infinite for a single seed."""
-    n = len(values)
-    mean = float(np.mean(values)) if n else math.nan
-    if n < 2:
-        return Estimate(mean, -math.inf, math.inf, n)
-    t = STUDENT_T[min(n - 2, len(STUDENT_T) - 1)]
-    half = t * float(np.std(values, ddof=1)) / math.sqrt(n)
-    return Estimate(mean, mean - half, mean + half, n)
 
 
 def verdict(values: Sequence[float]) -> str:
@@ -141,8 +114,10 @@ FINDINGS = (
 
 
 def write_results_page(folder: Path, seeds: Sequence[SeedResults]) -> Path:
-    """Writes `results.md` and `results.json` into a folder, and returns the path of the former."""
+    """Writes `results.md`, its figures and `results.json` into a folder, and returns the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in results_figures(seeds).items():
+        write_whole(folder / _file(name), standalone(figure.svg))
     document = json.dumps([asdict(seed) for seed in seeds], indent=1)
     write_whole(folder / NUMBERS, document + "\n")
     write_whole(folder / PAGE, render_results(seeds))
@@ -157,8 +132,7 @@ def render_results(seeds: Sequence[SeedResults]) -> str:
         "# Results\n",
         "Scripted setters, solvers and raters stand in for people in all of these runs. "
         f"Seeds of training: {numbers}. Probes of a seed: {probes}, the same for every agent. Values are means over "
-        "seeds with 95% intervals (Student's t) where there are several seeds. The report of each seed's run has its "
-        "figures.\n",
+        "seeds with 95% intervals (Student's t) where there are several seeds.\n",
         f"Budget of a seed: {_budget(seeds[0])}.\n",
         "## The paper's findings\n",
         _table(("finding (arXiv 2211.11602)", "measured here", "value", "verdict"), [_row(f, seeds) for f in FINDINGS]),
@@ -166,8 +140,14 @@ def render_results(seeds: Sequence[SeedResults]) -> str:
         _shares(seeds, lambda seed: seed.success, chance=True),
         "## Listening: success under own words minus success under other words\n",
         _shares(seeds, lambda seed: seed.listening, chance=False),
+        "## Figures\n",
+        *(f"![{f.caption}]({_file(name)})\n\n{f.caption}\n" for name, f in results_figures(seeds).items()),
     ]
     return "\n".join(parts)
+
+
+def _file(figure: str) -> str:
+    return f"results_{figure}.svg"
 
 
 def _budget(seed: SeedResults) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from interplay.evaluation.probes import ProbeResult
-from interplay.evaluation.results_page import SeedResults
+from interplay.evaluation.seed_results import SeedResults
 from interplay.stages import evaluate_stage
 from interplay.stages.config import Config
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_results

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from interplay.evaluation.results_page import SeedResults, over_seeds, render_results, verdict
+from interplay.evaluation.estimates import wilson
+from interplay.evaluation.results_figures import _bars, results_figures
+from interplay.evaluation.results_page import render_results, verdict, write_results_page
+from interplay.evaluation.seed_results import SeedResults, over_seeds
 
 KINDS = ("go", "position")
 SEED = SeedResults(
@@ -79,3 +84,28 @@ def test_seeds_are_averaged_by_agent_and_kind() -> None:
     assert line(page, "chance").startswith("| chance | 0.10 ")
     assert "Seeds of training: 1, 2." in page and "50 go, 50 position" in page
     assert "Budget of a seed: demonstrations 8,000, updates of cloning 60." in page
+
+
+def test_the_page_shows_figures_that_lie_beside_it(tmp_path: Path) -> None:
+    page = write_results_page(tmp_path, [SEED]).read_text()
+    named = re.findall(r"\]\((results_\w+\.svg)\)", page)
+    assert named == [f"results_{name}.svg" for name in ("returns", "answers", "success", "early", "listening")]
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == sorted(named)
+    success = (tmp_path / "results_success.svg").read_text()
+    assert all(agent in success for agent in ("bc_long", "bc_rl", "position")) and "var(--" not in success
+    assert "One seed" in page
+
+
+def test_a_figure_without_data_is_left_out(tmp_path: Path) -> None:
+    silent = replace(SEED, answers={}, heldout_returns=[], listening={})
+    assert "results_answers" not in write_results_page(tmp_path, [silent]).read_text()
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == ["results_early.svg", "results_success.svg"]
+
+
+def test_a_single_seed_has_the_error_of_its_probes_and_several_have_that_of_seeds() -> None:
+    one = results_figures([SEED])["success"]
+    three = results_figures([SEED, replace(SEED, seed=2), replace(SEED, seed=3)])
+    assert "Wilson" in one.caption and "Mean of 3 seeds" in three["success"].caption
+    assert three["returns"].svg.count("seed ") >= 3
+    bars = _bars([SEED, replace(SEED, success={"bc_rl": {"go": 0.7}})], lambda seed: seed.success, wilson)
+    assert bars["go"]["bc_rl"] == over_seeds([0.9, 0.7]) and bars["go"]["bc"] == wilson(10, 50)

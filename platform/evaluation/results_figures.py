@@ -1,0 +1,76 @@
+"""Figures of the results page over seeds, in the order in which the paper shows its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from interplay.evaluation import figures
+from interplay.evaluation.estimates import Estimate, wilson
+from interplay.evaluation.seed_results import SeedResults, over_seeds
+
+# Agents that are drawn, in this order; the tables of the page have all of them.
+AGENTS = ("bc", "bc_long", "bc_marks", "cloning_only", "bc_rl", "true_progress")
+Shares = Mapping[str, Mapping[str, float]]  # by agent and kind of probe
+
+
+def results_figures(seeds: Sequence[SeedResults]) -> Mapping[str, figures.SvgFigure]:
+    """Figures by the name of their file; one for which no seed has data is left out."""
+    chance = {kind: level.value for kind, level in _by_kind([seed.chance for seed in seeds]).items()}
+    found = {}
+    if any(len(seed.heldout_returns) > 1 for seed in seeds):
+        found["returns"] = figures.seed_curves(
+            {f"seed {seed.seed}": seed.heldout_returns for seed in seeds},
+            "Modeled return of held-out episodes",
+            ("updates of reinforcement", "return of an episode"),
+            "One line for each seed.",
+        )
+    rewards = _by_kind([seed.answers for seed in seeds])
+    if rewards:
+        found["answers"] = figures.reward_bars(rewards, "Reward of an answer", _spread(seeds))
+    for name, title, shares, guessing in (
+        ("success", "Success on probes", lambda seed: seed.success, chance),
+        ("early", "Success within half of the time limit", lambda seed: seed.early, {}),
+    ):
+        drawn = _bars(seeds, shares, wilson)
+        if drawn:
+            dashes = " Dashes: chance." if guessing else ""
+            found[name] = figures.grouped_bars(drawn, guessing, title, _spread(seeds) + dashes, legend=True)
+    heard = _bars(seeds, lambda seed: seed.listening, None)
+    if heard:
+        title = "Listening: success under own words minus under other words"
+        found["listening"] = figures.grouped_bars(heard, {}, title, _spread(seeds), lowest=-0.5, legend=True)
+    return found
+
+
+def _spread(seeds: Sequence[SeedResults]) -> str:
+    probes = ", ".join(f"{count} {kind}" for kind, count in seeds[0].probes.items())
+    if len(seeds) == 1:
+        return f"Probes: {probes}. One seed: 95% intervals of shares are Wilson's, over its probes; others have none."
+    return f"Probes of a seed: {probes}. Mean of {len(seeds)} seeds, with Student's 95% interval over seeds."
+
+
+def _bars(
+    seeds: Sequence[SeedResults], chosen: Callable[[SeedResults], Shares], within: Callable[[int, int], Estimate] | None
+) -> dict[str, dict[str, Estimate]]:
+    """Estimates by kind of probe and agent; `within` gives the interval of a single seed, from successes and probes."""
+    bars: dict[str, dict[str, Estimate]] = {}
+    for kind in dict.fromkeys(kind for seed in seeds for kind in seed.probes):
+        probes = seeds[0].probes[kind]
+        for agent in AGENTS:
+            shares = [chosen(seed).get(agent, {}) for seed in seeds]
+            values = [share[kind] for share in shares if kind in share]
+            if len(values) == 1 and within is not None:
+                bars.setdefault(kind, {})[agent] = within(round(values[0] * probes), probes)
+            elif values:
+                bars.setdefault(kind, {})[agent] = _mean(values)
+    return bars
+
+
+def _mean(values: Sequence[float]) -> Estimate:
+    """The mean over seeds; without an interval for a single one."""
+    return over_seeds(values) if len(values) > 1 else Estimate(values[0], values[0], values[0], 1)
+
+
+def _by_kind(rows: Sequence[Mapping[str, float]]) -> dict[str, Estimate]:
+    kinds = dict.fromkeys(kind for row in rows for kind in row)
+    return {kind: _mean([row[kind] for row in rows if kind in row]) for kind in kinds}
