@@ -88,7 +88,7 @@ FINDINGS = (
         _doubles_position,
     ),
     Finding(
-        "Reinforcement beats cloning on all six probes",
+        "Reinforcement beats cloning on every probe",
         "least difference of BC+RL and the longer BC over the probes",
         lambda seed: _difference(seed.success, BC_RL, _baseline(seed), min),
     ),

@@ -67,6 +67,7 @@ def test_the_findings_compare_with_the_longer_clone() -> None:
     assert "| +0.30 |" in line(page, "Reinforcement succeeds sooner")
     assert "| +1.50 |" in line(page, "The modeled return rises")
     assert "| +0.30 |" in line(page, "A correct answer"), "the step from plausible to incoherent is the smallest"
+    assert "on every probe" in line(page, "Reinforcement beats cloning"), "of two kinds here"
     assert line(page, "A 71M").endswith("| – | – | not tested |")
     assert line(page, "IBT beats AR").endswith("| – | not tested |"), "no AR agent has played"
 
