@@ -107,12 +107,14 @@ def build(run: Run, snapshot: Snapshot, stage: str, role: str, heldout: Snapshot
 
 
 def _vocabulary(run: Run, snapshot: Snapshot, stage: str) -> Vocabulary:
-    """The vocabulary of the checkpoint to resume from, which damaged episodes can't change; at first, of the data."""
+    """The vocabulary of the checkpoint to resume from, which damaged episodes can't change; at first, of the data, also
+    as the stages that continue from this agent mirror it."""
     found = checkpoint.latest(run.stage(stage).checkpoints)
     if found is not None:
         return Vocabulary.from_json(found.description["vocabulary"])
     with run.busy("builds the vocabulary") as beat:
-        mirrors = run.make_world().reflection() if run.config.clone.dataset.mirror else None
+        is_mirrored = any(stage.dataset.mirror for stage in run.config.training_stages.values())
+        mirrors = run.make_world().reflection() if is_mirrored else None
         agent, texts = run.config.agent, Counter(_texts(snapshot, beat, mirrors))
         vocabulary = Vocabulary.build(texts, agent.vocabulary, agent.tokens)
     warn_of_long_utterances(texts, vocabulary, agent.utterance_length, "to clone")

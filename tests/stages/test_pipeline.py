@@ -7,6 +7,7 @@ import logging
 import re
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -16,8 +17,10 @@ from outcomes import assert_equal_nested
 from signalled_run import AfterCall, run_and_signal
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
+from interplay.episodes.episode import Utterance, new_episode_id
 from interplay.launch.pipeline import STAGES, stages_of_round
 from interplay.learner import checkpoint
+from interplay.learner.agents import load_agent
 from interplay.stages.config import LEARNED_REWARDS, ReinforceConfig
 from interplay.stages.evaluate_stage import stages_of
 from interplay.stages.report_stage import RECORDED_STAGES, REWARD_SOURCES
@@ -174,6 +177,20 @@ def test_mirrored_demonstrations_are_cloned_also_by_an_agent_that_observes_its_p
     interplay("reward", [*settings, "reward.dataset.mirror=0.5"])
     said = refused("reward", [*settings, "reward.dataset.mirror=0.5", "reward.augmentation.mirror=0.5"], capsys, 2)
     assert "would mirror the pictures again: set one to 0" in said
+
+
+def test_a_clone_knows_the_mirrored_words_of_the_stages_after_it(cloned: Path, tmp_path: Path) -> None:
+    root = copied(cloned, tmp_path)
+    settings = tiny(root, "reward.dataset.mirror=0.5")
+    with opened(settings).store() as store:
+        episode = store.read(store.ids(split="train")[0])
+        said = (Utterance(0, "setter", "lift the left one"),)
+        store.append(replace(episode, meta=replace(episode.meta, id=new_episode_id(), utterances=said)))
+    shutil.rmtree(root / "run/clone")
+    shutil.rmtree(root / "run/store/snapshots")
+    interplay("clone", settings)
+    _, words = load_agent(root / "run/clone/checkpoints")
+    assert "left" in words and "right" in words
 
 
 def test_words_are_cloned_from_windows_around_utterances(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
