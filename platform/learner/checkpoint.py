@@ -10,6 +10,7 @@ A directory is written under a temporary name, synced and renamed: it is whole o
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import shutil
@@ -39,6 +40,19 @@ class Checkpoint:
     path: Path
     step: int
     description: Mapping[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the file of the agent's weights, different from that of another agent of the same update.
+
+        Raises:
+            CheckpointError: the file is missing.
+        """
+        try:
+            with (self.path / "agent.pt").open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        except FileNotFoundError as error:
+            raise CheckpointError(f"{self.path / 'agent.pt'} is missing: the checkpoint is not whole") from error
 
     def weights(self) -> dict[str, Tensor]:
         """The agent's weights by name, on the CPU."""

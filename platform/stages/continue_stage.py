@@ -36,7 +36,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.evaluate_stage import EXPERT, stages_of
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.shared_parts import checkpoint_of, is_same_player, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, damaged, read_json
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
@@ -97,10 +97,11 @@ def _continue(run: Run) -> None:
         check_texts(run, stage, [each.task(worlds[0]).instruction for each in scenarios], "of the scenarios")
     with StopRequest() as stop:
         for name in players:
-            checkpoint = _checkpoint(run, agents.get(name))
+            checkpoint = player_of(run, agents[name]) if name in agents else {}
             played = {(each.scenario, each.continuation) for each in read_continuations(folder, name)}
             file = folder.path / f"{name}.json"
-            if len(played) == len(scenarios) * config.continuations and read_json(file)["agent"] == checkpoint:
+            whole = len(played) == len(scenarios) * config.continuations
+            if whole and is_same_player(read_json(file)["agent"], checkpoint):
                 continue
             clock.claim()
             partial = _Partial(file.with_suffix(".jsonl"), checkpoint)
@@ -113,10 +114,6 @@ def _continue(run: Run) -> None:
             partial.remove()
     rates = {f"success_{name}": _share(read_continuations(folder, name)) for name in players}
     clock.finish(scenarios=len(scenarios), episodes=len(scenarios) * config.continuations * len(players), **rates)
-
-
-def _checkpoint(run: Run, stage: str | None) -> Mapping[str, Any]:
-    return {} if stage is None else {"stage": stage, "update": checkpoint_of(run, stage).step}
 
 
 def _suite(run: Run, world: World) -> Sequence[Scenario]:
@@ -140,7 +137,7 @@ class _Partial:
         self._lines = JsonLines(path, key="number")
         rows, damaged_lines = self._lines.readable()
         self.results: list[ContinuationResult] = []
-        if damaged_lines or not rows or rows[0].get("agent") != dict(checkpoint):
+        if damaged_lines or not rows or not is_same_player(rows[0].get("agent"), checkpoint):
             self.remove()
             self._lines.append({"number": 0, "agent": checkpoint})
         else:

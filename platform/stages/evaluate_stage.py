@@ -33,7 +33,7 @@ from interplay.stages.probe_files import (
 )
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of
+from interplay.stages.shared_parts import checkpoint_of, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
@@ -75,7 +75,7 @@ def evaluate(run: Run) -> None:
 
 def _evaluate(run: Run, agents: Mapping[str, str]) -> None:
     config, folder = run.config.evaluate, run.stage(STAGE)
-    checkpoints = {name: {"stage": stage, "update": checkpoint_of(run, stage).step} for name, stage in agents.items()}
+    checkpoints = {name: player_of(run, stage) for name, stage in agents.items()}
     default = ProbesConfig()
     fixed = replace(config, **{name: getattr(default, name) for name in CHANGEABLE}, workers=min(config.workers, 1))
     clock = folder.begin({"evaluate": fixed, "seed": run.seed})

@@ -19,7 +19,7 @@ from interplay.evaluation.success_judge import one_second
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of, learned_setters
+from interplay.stages.shared_parts import is_same_player, learned_setters, player_of
 from interplay.stages.stage_folder import StageFolder, damaged, read_json
 from interplay.tracking.progress import Progress
 
@@ -48,12 +48,12 @@ def play_freely(
     rules = _rules(run, worlds[0])
     described = {
         "agent": dict(checkpoint),
-        "setter": {"stage": config.setter, "update": checkpoint_of(run, config.setter, "setter").step},
+        "setter": player_of(run, config.setter, "setter"),
         "rules": json.loads(json.dumps(asdict(rules))),
         "seeds": [derive_seed(config.seed, FOLDER, number) for number in range(config.setter_episodes)],
     }
     file = folder.path / FOLDER / f"{agent}.json"
-    if file.exists() and {**read_json(file), "episodes": None} == {**described, "episodes": None}:
+    if file.exists() and _is_of(read_json(file), described):
         return
     setters = learned_setters(run, config.setter, len(worlds), ("evaluate", FOLDER, agent))
     assert setters is not None, "evaluate.setter names one"
@@ -70,6 +70,12 @@ def play_freely(
     played = [asdict(each) for each in sorted(episodes, key=lambda each: order[each.seed])]
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, json.dumps({**described, "episodes": played}), durable=False)
+
+
+def _is_of(kept: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
+    """Whether the kept episodes are of the described players, rules and seeds."""
+    same = all(is_same_player(kept.get(player), described[player]) for player in ("agent", "setter"))
+    return same and all(kept.get(key) == described[key] for key in ("rules", "seeds"))
 
 
 def read_free_play(folder: StageFolder, agent: str) -> list[FreePlayEpisode]:

@@ -23,6 +23,7 @@ from interplay.core.settings_validation import build_config
 from interplay.evaluation.probe_player import Film
 from interplay.evaluation.probes import Probe, ProbeResult
 from interplay.evaluation.report_data import ChanceLevel
+from interplay.stages.shared_parts import is_same_player
 from interplay.stages.stage_folder import StageFolder, damaged, read_json
 
 CHANCE = "chance.json"
@@ -36,7 +37,7 @@ def write_results(
     results: Sequence[ProbeResult],
     counterfactuals: Sequence[ProbeResult] = (),
 ) -> None:
-    """Writes an agent's results; `checkpoint` holds its stage and update, `counterfactuals` are under other words."""
+    """Writes an agent's results; `checkpoint` is a result of `player_of`, `counterfactuals` are under other words."""
     document: dict[str, Any] = {"agent": checkpoint}
     for name, played in ((OWN_WORDS, results), (OTHER_WORDS, counterfactuals)):
         document[name] = [asdict(result) for result in sorted(played, key=lambda each: (each.kind, each.index))]
@@ -73,7 +74,7 @@ def has_results(
 ) -> bool:
     """Whether the agent of this checkpoint has played all of these, and success had to last as long."""
     file = _file(folder, agent)
-    if not file.exists() or read_json(file).get("agent") != checkpoint:
+    if not file.exists() or not is_same_player(read_json(file).get("agent"), checkpoint):
         return False
     own, other = (
         {(each.kind, each.index, each.hold) for each in read_results(folder, agent, words)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -53,6 +53,21 @@ def checkpoint_of(run: Run, name: str, role: Literal["setter", "solver"] = "solv
         f"{run.root} has no checkpoint of the stage {name!r}; type: {run.command(name)}, "
         "or give the path of a checkpoint"
     )
+
+
+def player_of(run: Run, name: str, role: Literal["setter", "solver"] = "solver") -> dict[str, Any]:
+    """Describes the checkpoint that `checkpoint_of` finds, as results state whose they are.
+
+    Raises:
+        CheckpointError: as `checkpoint_of`.
+    """
+    found = checkpoint_of(run, name, role)
+    return {"stage": name, "update": found.step, "weights": found.fingerprint}
+
+
+def is_same_player(kept: Any, player: Mapping[str, Any]) -> bool:
+    """Whether results that state `kept` are those of `player`; older versions did not state the weights."""
+    return bool(kept in (player, {key: value for key, value in player.items() if key != "weights"}))
 
 
 def _of_role(found: Checkpoint, role: str) -> Checkpoint:

@@ -81,6 +81,22 @@ def test_probes_are_played_again_where_success_has_to_last_longer(evaluated: Pat
     assert len(content(root, "bc.json")["counterfactuals"]) == 6
 
 
+def test_an_agent_trained_again_to_the_same_update_plays_again(evaluated: Path, tmp_path: Path) -> None:
+    root = copied(evaluated, tmp_path)
+    first, played = content(root, "bc.json"), root / "run" / "evaluate" / "bc.json"
+    assert first["agent"]["update"] == 4
+    older = {**first, "agent": {"stage": "clone", "update": 4}}
+    played.write_text(json.dumps(older))
+    interplay("evaluate", tiny(root, *PROBES))
+    assert content(root, "bc.json") == older, "a result of an older version counts"
+    played.write_text(json.dumps(first))
+    shutil.rmtree(root / "run" / "clone")
+    interplay("clone", tiny(root, *PROBES, "clone.learner.learning_rate=0.01"))
+    interplay("evaluate", tiny(root, *PROBES))
+    again = content(root, "bc.json")["agent"]
+    assert again["update"] == 4 and again["weights"] != first["agent"]["weights"]
+
+
 def test_workers_find_the_same_results_whatever_their_number(
     evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

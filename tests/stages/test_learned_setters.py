@@ -117,7 +117,9 @@ def test_agents_are_evaluated_with_a_learned_setter(
     interplay("evaluate", settings)
     file = root / "run/evaluate/free-play/bc.json"
     kept = json.loads(file.read_text())
-    assert kept["setter"] == {"stage": "clone-setter", "update": 4} and kept["agent"]["stage"] == "clone"
+    setter = checkpoint.read(root / "run/clone-setter/checkpoints")
+    assert kept["setter"] == {"stage": "clone-setter", "update": 4, "weights": setter.fingerprint}
+    assert kept["agent"]["stage"] == "clone"
     assert [episode["steps"] for episode in kept["episodes"]] == [8, 8, 8]
     assert [episode["seed"] for episode in kept["episodes"]] == kept["seeds"]
     written = file.stat().st_mtime_ns
@@ -128,6 +130,11 @@ def test_agents_are_evaluated_with_a_learned_setter(
     requests = [request for episode in kept["episodes"] for request in episode["requests"]]
     assert (summary["episodes"], summary["requests"]) == (3, len(requests))
     assert "With a learned setter" in (root / "run/report.html").read_text()
+    shutil.rmtree(root / "run/clone-setter")
+    interplay("clone-setter", [*settings, "clone.learner.learning_rate=0.01"])
+    interplay("evaluate", settings)
+    trained_again = json.loads(file.read_text())["setter"]
+    assert trained_again["update"] == 4 and trained_again["weights"] != kept["setter"]["weights"]
     interplay("evaluate", [*settings, "evaluate.setter_steps=6"])
     assert json.loads(file.read_text())["rules"]["steps"] == 6
     said = refused("evaluate", [*settings, "evaluate.setter=clone"], capsys)
