@@ -17,6 +17,7 @@ from typing import Any
 from interplay.evaluation.results_page import write_results_page
 from interplay.evaluation.seed_results import SeedResults
 from interplay.launch.pipeline import STAGES, stages_of_round
+from interplay.learner import checkpoint
 from interplay.learner.objective import LossWeights
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.stages.config import Config, ReinforceConfig
@@ -24,10 +25,12 @@ from interplay.stages.evaluate_stage import STAGE as EVALUATE
 from interplay.stages.orderings_results import seed_results
 from interplay.stages.report_stage import report
 from interplay.stages.run import Run
+from interplay.stages.stage_folder import StageFolder, setting_differences
 
 logger = logging.getLogger(__name__)
 
 Open = Callable[[Config], Run]
+ORDER = [stage.name for stage in stages_of_round(1)]
 AFTER_POLICY = dict.fromkeys(("movement_policy", "language_policy", "value", "gate_kl", "entropy"), 0.0)
 
 
@@ -115,13 +118,14 @@ def orderings(config: Config, opened: Open) -> Path:
 def _seed(config: Config, opened: Open, stop: StopRequest) -> SeedResults:
     """The results of one seed, after its run and its cells."""
     base = opened(config)
-    _train(base, [stage.name for stage in stages_of_round(1) if stage.name != EVALUATE], stop)
+    _train(base, [stage for stage in ORDER if stage != EVALUATE], stop)
     agents = {BC_MARKS: "reward"}
-    for name in config.orderings.cells or CELLS:
+    cells = {base.root.with_name(f"{base.root.name}-{name}"): name for name in config.orderings.cells or CELLS}
+    _refuse_outdated(base.root, {folder: CELLS[name].stages[0] for folder, name in cells.items()})
+    for folder, name in cells.items():
         cell = CELLS[name]
-        changed = cell.change(replace(config, run=replace(config.run, name=f"{config.run.name}-{name}")))
-        _branch(base.root, Path(config.run.dir) / changed.run.name, cell.stages)
-        run = opened(changed)
+        _branch(base.root, folder, cell.stages)
+        run = opened(cell.change(replace(config, run=replace(config.run, name=folder.name))))
         _train(run, cell.stages, stop)
         agents[name] = str(run.stage(cell.stages[-1]).checkpoints)
     base = opened(replace(config, evaluate=replace(config.evaluate, agents={**agents, **config.evaluate.agents})))
@@ -138,6 +142,32 @@ def _train(run: Run, stages: Sequence[str], stop: StopRequest) -> None:
             raise Interrupted(f"stopped after {name} of {run.root.name}; the same command continues")
 
 
+def _refuse_outdated(base: Path, cells: Mapping[Path, str]) -> None:
+    """Refuses cells whose copies of the base's stages are outdated; each is given with the first stage that it trains.
+
+    Raises:
+        ValueError: the base has recorded or trained more since, or again; lists the folders to remove.
+    """
+    outdated = []
+    for folder, first in cells.items():
+        for stage in ORDER[: ORDER.index(first)] if folder.exists() else ():
+            copied, current = (_made(root / stage) for root in (folder, base))
+            outdated += [f"{folder} ({changed})" for changed in setting_differences(copied, current, stage)]
+    if outdated:
+        raise ValueError(
+            f"these cells began as copies of {base}, whose stages have changed since: {', '.join(outdated)}; remove "
+            "their folders, and type the same command again"
+        )
+
+
+def _made(stage: Path) -> dict[str, Any]:
+    """What a stage has made: the facts of its record, and its newest weights."""
+    folder = StageFolder(stage)
+    facts = {name: fact for name, fact in folder.record().items() if name not in ("settings", "seconds")}
+    found = checkpoint.latest(folder.checkpoints)
+    return facts if found is None else {**facts, "weights": found.fingerprint}
+
+
 def _branch(base: Path, to: Path, stages: Sequence[str]) -> None:
     """Copies a run for a cell, without the stages that the cell trains itself and those after them.
 
@@ -145,8 +175,7 @@ def _branch(base: Path, to: Path, stages: Sequence[str]) -> None:
     """
     if to.exists():
         return
-    order = [stage.name for stage in stages_of_round(1)]
-    left_out = order[order.index(stages[0]) :] if stages[0] != "clone" else order[order.index("clone") + 1 :]
+    left_out = ORDER[ORDER.index(stages[0]) + (1 if stages[0] == "clone" else 0) :]
     partial = to.with_name(f".{to.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     shutil.copytree(

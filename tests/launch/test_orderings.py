@@ -38,7 +38,9 @@ def test_a_cell_differs_from_the_run_in_what_it_compares(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(tmp_path: Path) -> None:
+def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings = tiny(tmp_path, *PROBES, *TWO_CELLS, "reward.training.updates=2", "reinforce.updates_per_batch=2")
     interplay("orderings", settings)
     found = json.loads((tmp_path / "run" / "results.json").read_text())
@@ -61,6 +63,10 @@ def test_the_cells_share_the_stages_of_their_seed_and_play_its_probes(tmp_path: 
     assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*/checkpoints/*/*")} == before, (
         "nothing is trained twice"
     )
+    said = refused("orderings", [*settings, "reward.training.updates=3"], capsys)
+    assert f"{cloning} (reward.updates: 2 -> 3), " in said and "remove their folders" in said
+    assert str(long) not in said, "it has copied no reward model"
+    assert {file: file.stat().st_mtime_ns for file in before if "-cloning_only/" in str(file)}.items() <= before.items()
 
 
 def test_a_cell_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
