@@ -381,6 +381,16 @@ def test_lanes_around_utterances_clone_words_alone_and_the_others_are_streams(sn
     assert worded > 20
 
 
+@pytest.mark.parametrize(("share", "lanes"), [(0.0, 0), (0.01, 1), (0.5, 2), (0.99, 3)])
+def test_some_lanes_are_around_utterances_if_any_are_wanted_and_never_all(share: float, lanes: int) -> None:
+    assert replace(CONFIG, lanes=4, around_utterances=share).utterance_lanes == lanes
+
+
+def test_lanes_for_utterances_and_swaps_alone_are_refused(snapshot: Snapshot) -> None:
+    with pytest.raises(ValueError, match="of 4 lanes 2 show windows around utterances and 2 swapped"):
+        with_utterances(snapshot, replace(CONFIG, lanes=4, around_utterances=0.5), augmentation=AugmentationConfig(1.0))
+
+
 @pytest.mark.parametrize(
     "augmentation", [None, AugmentationConfig(1.0), AugmentationConfig(0.7, "windows", mirror=0.5)]
 )

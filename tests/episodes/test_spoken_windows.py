@@ -37,8 +37,8 @@ def snapshot(tmp_path: Path) -> Snapshot:
     return store.snapshot("run")
 
 
-def reader_of(snapshot: Snapshot, seed: int = 0, **settings: object) -> SpokenWindowReader:
-    return SpokenWindowReader(EpisodeSource(snapshot, Corridor(), "solver", 2**20), seed, **settings)  # type: ignore[arg-type]
+def reader_of(snapshot: Snapshot, seed: int = 0, role: str = "solver", **settings: object) -> SpokenWindowReader:
+    return SpokenWindowReader(EpisodeSource(snapshot, Corridor(), role, 2**20), seed, **settings)  # type: ignore[arg-type]
 
 
 def drawn(reader: SpokenWindowReader, times: int, rows: int = 5) -> list[EpisodeWindow]:
@@ -68,6 +68,8 @@ def test_a_cursor_resumes_exactly(snapshot: Snapshot) -> None:
     assert places(reader) == places(resumed)
     with pytest.raises(ValueError, match="this cursor is of other windows"):
         reader_of(snapshot, 6).load_state(reader.state())
+    with pytest.raises(ValueError, match="this cursor is of other windows"):
+        reader_of(snapshot, 5, role="setter").load_state(reader.state())
 
 
 def test_two_readers_share_the_utterances(snapshot: Snapshot) -> None:

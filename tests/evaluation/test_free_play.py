@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
-from fake_world import LineWorld, make_runner, tiny_agent
+from fake_world import LineTask, LineTaskSource, LineWorld, make_runner, tiny_agent
 
 from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.seats import AgentSeat
-from interplay.env.world import Action
+from interplay.env.task import Task, TaskSource
+from interplay.env.world import Action, View
 from interplay.evaluation.free_play import FreePlayEpisode, FreePlayer, FreePlayRules, SetterRequest, free_play_shares
 
 RULES = FreePlayRules(kinds=("walk", "count"), steps=12, limit=5, hold=1)
 
 
 def played(
-    setter: Mapping[int, str], solver: Mapping[int, str], seeds: tuple[int, ...] = (3,), lanes: int = 1, **rules: Any
+    setter: Mapping[int, str],
+    solver: Mapping[int, str],
+    seeds: tuple[int, ...] = (3,),
+    lanes: int = 1,
+    world: Callable[[], LineWorld] = LineWorld,
+    heard: dict[str, list[str]] | None = None,
+    **rules: Any,
 ) -> list[FreePlayEpisode]:
-    """Episodes in which both say this, by step, and nobody moves."""
-    worlds = [LineWorld() for _ in range(lanes)]
+    """Episodes in which both say this, by step, and nobody moves; `heard` takes what each has observed to be said."""
+    worlds = [world() for _ in range(lanes)]
     runners = [make_runner(tiny_agent(worlds[0], role=role), lanes) for role in ("setter", "solver")]
     for runner, said in zip(runners, (setter, solver), strict=True):
         decide, counts = runner.decide, [0] * lanes
-        reset = runner.reset
+        reset, observe = runner.reset, runner.observe
+        ears = [] if heard is None else heard.setdefault(runner.policy.layout.role, [])
 
         def restart(lane: int, counts: list[int] = counts, reset: Any = reset) -> None:
             counts[lane] = 0
@@ -35,7 +44,11 @@ def played(
             counts[:] = [count + 1 for count in counts]
             return chosen, decide()[1]
 
-        runner.reset, runner.decide = restart, decided  # type: ignore[method-assign]
+        def observed(lane: int, view: View, ears: list[str] = ears, observe: Any = observe) -> None:
+            ears.append(view.heard)
+            observe(lane, view)
+
+        runner.reset, runner.decide, runner.observe = restart, decided, observed  # type: ignore[method-assign]
     player = FreePlayer(
         worlds=worlds,
         seat=AgentSeat(runners[1], "solver"),
@@ -75,6 +88,39 @@ def test_every_seed_is_played_also_in_fewer_lanes() -> None:
     episodes = played({0: "count houses"}, {1: "two"}, seeds=(5, 6, 7), lanes=2)
     assert sorted(episode.seed for episode in episodes) == [5, 6, 7]
     assert all(episode.requests[0].ended == "done" for episode in episodes)
+
+
+class Arrived(LineWorld):
+    """Its tasks ask the solver to be where it is; one of twenty is worded as a walk to two."""
+
+    def tasks(self) -> TaskSource:
+        world = self
+
+        class Here(LineTaskSource):
+            def sample(self, kind: str, rng: np.random.Generator) -> Task:
+                text = "walk to two" if rng.integers(20) == 0 else "walk to one"
+                return LineTask("walk", text, world.at["solver"])
+
+        return Here()
+
+
+def test_success_counts_from_the_step_in_which_it_began_to_last() -> None:
+    (episode,) = played({0: "walk to two", 10: "walk to two"}, {}, world=Arrived, hold=3)
+    assert [(each.kind, each.ended, each.steps) for each in episode.requests] == [
+        ("walk", "done", 1),
+        ("walk", "interrupted", 2),
+    ]
+
+
+def test_a_world_may_end_the_episode_with_its_task_done() -> None:
+    (episode,) = played({4: "walk to two"}, {}, world=lambda: Arrived(ends_at=6), hold=3)
+    assert episode.steps == 6 and episode.requests[0].ended == "done"
+
+
+def test_both_observe_every_step() -> None:
+    heard: dict[str, list[str]] = {}
+    played({1: "count houses"}, {3: "two"}, heard=heard)
+    assert heard == {"solver": [""] * 2 + ["count houses"] * 11, "setter": [""] * 4 + ["two"] * 9}
 
 
 def test_a_setter_may_say_nothing() -> None:

@@ -18,7 +18,7 @@ from interplay.learner.agents import load_agent
 from interplay.stages.clone_stage import clone_setter
 from interplay.stages.collect_stage import collect
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import dataset_actor
+from interplay.stages.shared_parts import Share, dataset_actor
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,16 @@ def test_the_utterances_to_imitate_are_the_setters(with_setter: Path) -> None:
     metas = [snapshot.read(name).meta for name in snapshot.ids]
     asked = {words.decode(words.encode(u.text, 99)) for meta in metas for u in meta.utterances if u.role == "setter"}
     assert spoken and all(any(one.startswith(text) for one in asked) for text in spoken)
+
+
+def test_actors_share_the_windows_around_utterances(with_setter: Path) -> None:
+    run = opened(tiny(with_setter, "clone.dataset.around_utterances=0.5"))
+    agent, words = load_agent(run.stage("clone-setter").checkpoints)
+    snapshot = Snapshot(run.root / "store" / "snapshots" / "clone-setter.db")
+    dataset = run.config.clone.dataset
+    actor = dataset_actor(run, "clone-setter", snapshot, agent.layout, words, dataset, share=Share(1, 2))
+    spoken = actor.state()["spoken"]
+    assert (spoken["rank"], spoken["world_size"], spoken["spoken by"]) == (1, 2, "setter")
 
 
 @pytest.mark.parametrize(
@@ -113,13 +123,14 @@ def test_agents_are_evaluated_with_a_learned_setter(
     with_setter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = copied(with_setter, tmp_path)
-    settings = tiny(root, "evaluate.setter=clone-setter", "evaluate.setter_episodes=3", "evaluate.setter_steps=8")
+    learned = ("evaluate.setter=clone-setter", "evaluate.setter_episodes=3", "evaluate.setter_steps=8")
+    settings = tiny(root, *learned, "evaluate.kinds=[go]")
     interplay("evaluate", settings)
     file = root / "run/evaluate/free-play/bc.json"
     kept = json.loads(file.read_text())
     setter = checkpoint.read(root / "run/clone-setter/checkpoints")
     assert kept["setter"] == {"stage": "clone-setter", "update": 4, "weights": setter.fingerprint}
-    assert kept["agent"]["stage"] == "clone"
+    assert kept["agent"]["stage"] == "clone" and "color" in kept["rules"]["kinds"], "as the setter asks"
     assert [episode["steps"] for episode in kept["episodes"]] == [8, 8, 8]
     assert [episode["seed"] for episode in kept["episodes"]] == kept["seeds"]
     written = file.stat().st_mtime_ns
