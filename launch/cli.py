@@ -19,9 +19,7 @@ from rich.console import Console
 
 from interplay.core.renamed_settings import new_value
 from interplay.core.settings_validation import SettingsError, did_you_mean
-from interplay.env import registry
 from interplay.env.task import InfeasibleTask
-from interplay.env.world import Start
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.repair import repair
 from interplay.launch import contact_sheets, doctor, people_verbs, world_sheet
@@ -30,6 +28,7 @@ from interplay.launch.memory_need import refuse_too_large
 from interplay.launch.paper_orderings import orderings
 from interplay.launch.pipeline import STAGES, PipelineStage, complete_round, stages_of_round
 from interplay.launch.safe_stdio import outlive_readers
+from interplay.launch.served_run import draw_once, served_run
 from interplay.launch.studio_demo import studio_demo
 from interplay.launch.sweep import sweep
 from interplay.launch.traceback_file import keep_traceback
@@ -45,14 +44,13 @@ from interplay.stages.play_stage import play
 from interplay.stages.replay_stage import replay
 from interplay.stages.report_stage import report
 from interplay.stages.rounds import SHARED_STAGES
-from interplay.stages.run import Run, open_run, recorded_env
+from interplay.stages.run import Run, open_run
 from interplay.stages.score_stage import score
 from interplay.stages.serve_reward_stage import serve_reward
 from interplay.stages.stage_folder import WORK_LOCK, StageConflict, StageFolder
 from interplay.stages.training_loop import Diverged
 from interplay.studio.crowd.crowd import crowd
 from interplay.studio.web import server
-from interplay.studio.web.studio_context import ServedRun
 from interplay.tracking.dashboard import watch
 from interplay.tracking.run_summary import read_run_summary
 from interplay.video.writer import EncoderFailed
@@ -137,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except USER_ERRORS as error:
         sys.stderr.write(f"interplay {name}: {_described(error)}\n")
-        kept = keep_traceback(Path(config.run.dir) / config.run.name, typed, error)
+        kept = keep_traceback(config.run.root, typed, error)
         if kept is not None:
             sys.stderr.write(f"  where it was raised: {kept}\n")
         return 1
@@ -272,8 +270,8 @@ def _serve_reward(config: Config) -> int:
 
 
 def _studio(config: Config) -> int:
-    served = _served(config)
-    _draw_once(served)
+    served = served_run(config)
+    draw_once(served)
     sys.stdout.flush()
     os.execv(sys.executable, server.command(served))
 
@@ -284,37 +282,25 @@ def _studio_demo(config: Config) -> int:
         sys.stdout.flush()
 
     run = _open(config)
-    served = _served(config)
-    _draw_once(served)
+    served = served_run(config)
+    draw_once(served)
     say(studio_demo(run, served, say))
     return 0
 
 
-def _served(config: Config) -> ServedRun:
-    """The run as its studio serves it."""
-    root = Path(config.run.dir) / config.run.name
-    env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
-    if env is None:
-        env = _open(config).config.env
-    world = Run(root, replace(config, env=env)).make_world()
-    served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
-    world.close()
-    return served
-
-
 def _invite(config: Config) -> int:
-    sys.stdout.write(people_verbs.invite(Run(_root(config), config)))
+    sys.stdout.write(people_verbs.invite(Run(config.run.root, config)))
     return 0
 
 
 def _forget(config: Config) -> int:
-    sys.stdout.write(people_verbs.forget(Run(_root(config), config), _served(config)))
+    sys.stdout.write(people_verbs.forget(Run(config.run.root, config), served_run(config)))
     return 0
 
 
 def _export(config: Config) -> int:
-    rate = _served(config).rate
-    sys.stdout.write(people_verbs.export_people(config, _root(config), rate))
+    rate = served_run(config).rate
+    sys.stdout.write(people_verbs.export_people(config, config.run.root, rate))
     return 0
 
 
@@ -323,22 +309,8 @@ def _score(config: Config) -> int:
     return 0
 
 
-def _root(config: Config) -> Path:
-    return Path(config.run.dir) / config.run.name
-
-
-def _draw_once(served: ServedRun) -> None:
-    """Compiles what draws pictures, before processes of low priority need it."""
-    env = dict(served.env)
-    world = registry.make(env.pop("name"), **env)
-    if world.spec.image is not None and world.runs_frames:
-        world.reset(Start(seed=served.seed), observers=())
-        world.picture(world.spec.solver, *served.config.size)
-    world.close()
-
-
 def _crowd(config: Config) -> int:
-    root = Path(config.run.dir) / config.run.name
+    root = config.run.root
     found = crowd(Run(root, config))
     sys.stdout.write(f"The crowd of {root} ({config.crowd.players} players, {config.crowd.raters} raters):\n")
     sys.stdout.write(found.sentences())
@@ -363,7 +335,7 @@ def _replay(config: Config) -> int:
 
 
 def _reindex(config: Config) -> int:
-    root = Path(config.run.dir) / config.run.name  # opens no run: its settings are left as they are
+    root = config.run.root  # opens no run: its settings are left as they are
     with ExitStack() as held:
         for file in sorted(root.glob(f"*/{WORK_LOCK}")):  # of stages that record, mark or evaluate
             held.enter_context(StageFolder(file.parent).locked(WORK_LOCK))
@@ -372,7 +344,7 @@ def _reindex(config: Config) -> int:
 
 
 def _watch(config: Config) -> int:
-    root = Path(config.run.dir) / config.run.name  # does not open the run, which would overwrite its config.json
+    root = config.run.root  # does not open the run, which would overwrite its config.json
     try:
         watch(lambda: read_run_summary(root), Console())
     except KeyboardInterrupt:

@@ -112,7 +112,7 @@ def orderings(config: Config, opened: Open) -> Path:
         for seed in config.orderings.seeds:
             named = replace(config.run, name=f"{config.run.name}-seed-{seed}", seed=seed)
             results.append(_seed(replace(config, run=named), opened, stop))
-    return write_results_page(Path(config.run.dir) / config.run.name, results)
+    return write_results_page(config.run.root, results)
 
 
 def _seed(config: Config, opened: Open, stop: StopRequest) -> SeedResults:

@@ -72,7 +72,7 @@ def copied(root: Path, to: Path, name: str = "run") -> Path:
 def opened(settings: list[str]) -> Run:
     """The run of these settings."""
     config = compose(settings)
-    return Run(Path(config.run.dir) / config.run.name, config)
+    return Run(config.run.root, config)
 
 
 def refused(verb: str, settings: list[str], capsys: pytest.CaptureFixture[str], code: int = 1) -> str:

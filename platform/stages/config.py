@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from interplay.actors.augmentation import AugmentationConfig
@@ -45,6 +46,11 @@ class RunConfig:
             raise ValueError(f"run.seed is at least 0, got {self.seed}")
         if self.round < 1:
             raise ValueError(f"run.round is at least 1, got {self.round}")
+
+    @property
+    def root(self) -> Path:
+        """The folder of the run."""
+        return Path(self.dir) / self.name
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def replay(config: Config) -> Path:
         EncoderFailed: the encoder's process ended before the video was complete.
     """
     require_encoder()
-    found = find_episode(Run(Path(config.run.dir) / config.run.name, config), config.replay.episode)
+    found = find_episode(Run(config.run.root, config), config.replay.episode)
     episode = found.episode
     recorded = {"name": episode.meta.world, **with_current_names(episode.meta.world_config, "env")}
     run = Run(found.root, replace(config, env=recorded if episode.meta.world_config else config.env))

@@ -125,7 +125,7 @@ def open_run(config: Config) -> Run:
         ValueError: the folder can't be made.
         StageConflict: the run holds episodes of another world, or the round before has no agent.
     """
-    root = Path(config.run.dir) / config.run.name
+    root = config.run.root
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

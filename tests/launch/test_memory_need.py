@@ -21,6 +21,7 @@ from interplay.launch.compose import compose
 from interplay.launch.machine import total_memory
 from interplay.launch.memory_need import memory_needs, refuse_too_large
 from interplay.learner.learner import Learner
+from interplay.stages.config import Config
 from interplay.stages.run import Run
 
 
@@ -100,6 +101,30 @@ def test_the_presets_of_a_gpu_leave_a_third_of_80_gigabytes(typed: str, tmp_path
         )
 
 
+def layout_of(config: Config) -> Layout:
+    world = Run(Path("none"), config).make_world()
+    return Layout(world.spec, config.agent.utterance_length, config.agent.actions_per_step)
+
+
+def test_weights_are_kept_with_their_gradients_and_two_moments(tmp_path: Path) -> None:
+    config = compose(["agent=nano"])
+    layout = layout_of(config)
+    size = sum(weight.numel() * weight.element_size() for weight in Agent(config.agent, layout, 500).parameters())
+    (need,) = memory_needs(config, "clone", machine(tmp_path, 8))
+    assert need.needs["the network and its optimizer"] == 4 * size
+
+
+def test_reinforcement_in_one_process_holds_two_more_networks_on_its_gpu(tmp_path: Path) -> None:
+    root, more = machine(tmp_path, 500.0), "the reward model and the reference policy"
+    alone, ray = (
+        memory_needs(
+            compose(["reinforce.learner.device=cuda", *typed]), "reinforce", root, gpu=lambda device: int(80e9)
+        )
+        for typed in ([], ["runtime=ray", "runtime.learner.gpus=1"])
+    )
+    assert alone[1].needs[more] > alone[1].needs["the network and its optimizer"] / 4 and more not in ray[1].needs
+
+
 def memory(name: str) -> float:
     """Bytes of this process; not from `getrusage`, whose peak a new process inherits."""
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)]
@@ -114,8 +139,7 @@ def measured(size: str, accumulate: int) -> tuple[float, float]:
     lanes, image = MEASURED[size]
     settings = (f"agent={size}", f"clone.dataset.lanes={lanes}", image, f"clone.learner.accumulate={accumulate}")
     config = compose(settings)
-    run = Run(Path("none"), config)
-    layout = Layout(run.make_world().spec, config.agent.utterance_length, config.agent.actions_per_step)
+    layout = layout_of(config)
     need = memory_needs(config, "clone")[0].total
     before = memory("VmRSS")
     agent = Agent(config.agent, layout, 500)

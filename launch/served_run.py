@@ -1,0 +1,33 @@
+"""The run that a studio serves, and its world."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from interplay.env import registry
+from interplay.env.world import Start
+from interplay.stages.config import Config
+from interplay.stages.run import Run, open_run, recorded_env
+from interplay.studio.web.studio_context import ServedRun
+
+
+def served_run(config: Config) -> ServedRun:
+    """The run as its studio serves it."""
+    root = config.run.root
+    env = recorded_env(root)  # the world of the run's episodes, whatever else is typed here
+    if env is None:
+        env = open_run(config).config.env
+    world = Run(root, replace(config, env=env)).make_world()
+    served = ServedRun(root, env, world.spec.frames_per_second, config.run.seed, config.studio)
+    world.close()
+    return served
+
+
+def draw_once(served: ServedRun) -> None:
+    """Compiles what draws pictures, before processes of low priority need it."""
+    env = dict(served.env)
+    world = registry.make(env.pop("name"), **env)
+    if world.spec.image is not None and world.runs_frames:
+        world.reset(Start(seed=served.seed), observers=())
+        world.picture(world.spec.solver, *served.config.size)
+    world.close()
