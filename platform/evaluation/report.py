@@ -14,8 +14,9 @@ import numpy as np
 from interplay.core.files import write_whole
 from interplay.evaluation import findings, listening, orderings, scenario_findings
 from interplay.evaluation.headlines import headlines
-from interplay.evaluation.report_data import ProbeResults, ReportData
+from interplay.evaluation.report_data import ProbeResults, ReportData, RoundRecord
 from interplay.evaluation.report_page import render_page
+from interplay.evaluation.round_table import steps_between_rounds
 
 REPORT, SUMMARY, RESULTS = "report.html", "summary.json", "results"
 
@@ -55,6 +56,7 @@ def computed_results(data: ReportData) -> dict[str, Any]:
         "by_task": {task: findings.compare(probes, (task,)) for task in probes.compared} if probes else None,
         "kinds": data.kinds,
         "rounds": _rounds(data.rounds) if data.rounds else None,
+        "round_records": [_round_record(record) for record in data.round_records],
         "reward_model": findings.reward_model_figures(model) if model else None,
         "answers": findings.answer_rewards(data) or None,
         "modeled_return": [
@@ -77,6 +79,22 @@ def _rounds(rounds: ProbeResults) -> dict[str, Any]:
         "before": rounds.baseline,
         "all_tasks": findings.compare(rounds, rounds.compared),
         "by_task": {task: findings.compare(rounds, (task,)) for task in rounds.compared},
+        "steps": steps_between_rounds(rounds),
+    }
+
+
+def _round_record(record: RoundRecord) -> dict[str, Any]:
+    """A round's agent, data and reward model."""
+    model = findings.reward_model_figures(record.reward_model) if record.reward_model else None
+    return {
+        "name": record.name,
+        "improves": record.improves,
+        "updates": record.updates,
+        "episodes": record.episodes,
+        "mix": record.mix,
+        "marks": record.marks,
+        "pair_accuracy": model.pair_accuracy if model else None,
+        "auc": model.auc if model else None,
     }
 
 

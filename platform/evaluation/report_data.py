@@ -220,6 +220,19 @@ class RewardModelResults:
 
 
 @dataclass(frozen=True)
+class RoundRecord:
+    """A round: what its agent began from, and what its reward model learned from."""
+
+    name: str  # of its agent in `ReportData.rounds`
+    improves: str  # the agent that reinforcement began from
+    updates: int  # of reinforcement
+    episodes: Mapping[str, int]  # of the reward model, by kind and round, as "human-agent@1"
+    mix: Mapping[str, float]  # shares of the kinds, as `reward.dataset.mix`; empty: all episodes alike
+    marks: int
+    reward_model: RewardModelResults | None  # None without ordered pairs
+
+
+@dataclass(frozen=True)
 class MetricCurve:
     """A metric over training."""
 
@@ -270,6 +283,7 @@ class ReportData:
     measures: Mapping[str, Measures] = field(default_factory=dict)  # printed agent -> what its tasks measure
     free_play: Mapping[str, Mapping[str, float | int | None]] = field(default_factory=dict)  # printed agent -> shares
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
+    round_records: Sequence[RoundRecord] = ()  # empty with fewer than two rounds
     scenarios: ScenarioResults | None = None
     live: LiveResults | None = None  # of live evaluations
     reward_model: RewardModelResults | None = None

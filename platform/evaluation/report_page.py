@@ -30,6 +30,7 @@ from interplay.evaluation.report_data import (
     RewardModelResults,
     UtilityTrace,
 )
+from interplay.evaluation.round_table import round_table
 from interplay.evaluation.scenario_tables import render_scenarios
 
 FRAME_LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -49,6 +50,7 @@ def render_page(data: ReportData) -> str:
         probes=_probes(probes) if probes is not None and probes.tasks else None,
         measures=measure_table(data.measures) if data.measures else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
+        round_table=round_table(data.round_records, data.rounds) if data.round_records else None,
         free_play=[_free_play_row(agent, shares) for agent, shares in data.free_play.items()],
         scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
         live=render_live(data.live) if data.live is not None else None,

@@ -39,8 +39,8 @@ from interplay.stages.continue_stage import CONTINUE, read_continuations
 from interplay.stages.free_play_stage import free_play_by_agent
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
-from interplay.stages.reward_evaluation import Examination, examine
-from interplay.stages.rounds import newest_round
+from interplay.stages.reward_evaluation import Examination, examine, heldout_of
+from interplay.stages.round_results import round_records, rounds_on_probes
 from interplay.stages.run import Run
 from interplay.stages.stage_folder import StageFolder
 
@@ -89,7 +89,8 @@ SHOWN_METRICS = {
 def report(run: Run) -> Path:
     """Writes the report of the stages that have run so far, and returns its path."""
     spec = run.make_world().spec
-    examined = examine(run)
+    found = heldout_of(run)
+    examined = examine(run, found) if found is not None else None
     probes, labels = _probes(run, spec), _labels(run)
     records = {name: run.stage(name).record() for name in RECORDED_STAGES}
     material = ReportData(
@@ -107,7 +108,8 @@ def report(run: Run) -> Path:
         kinds=tasks_by_kind(read_curves(run.stage("reinforce").path / "metrics.jsonl")),
         probes=probes,
         measures={labels[name]: measures for name, measures in _measures(run).items()},
-        rounds=_rounds(run, spec),
+        rounds=rounds_on_probes(run, spec),
+        round_records=round_records(run, found),
         free_play={labels[name]: shares for name, shares in free_play_by_agent(run, labels).items()},
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
@@ -264,29 +266,6 @@ def _scenarios(run: Run, spec: WorldSpec) -> ScenarioResults | None:
 
 def _pairs(folder: StageFolder, name: str, results: Sequence[ProbeResult]) -> dict[str, PairedOutcomes]:
     return pair_outcomes(results, read_results(folder, name, OTHER_WORDS))
-
-
-def _rounds(run: Run, spec: WorldSpec) -> ProbeResults | None:
-    """The newest agent of each round on the probes that all rounds played; None unless two rounds have played."""
-    found = {"clone": read_results(run.stage("round-1/evaluate"), "bc")}
-    for number in range(1, newest_round(run.root) + 1):
-        found[f"round {number}"] = read_results(run.stage(f"round-{number}/evaluate"), "bc_rl")
-    found = {name: results for name, results in found.items() if results}
-    played = {name: {(row.kind, row.index, row.seed) for row in results} for name, results in found.items()}
-    for name in played:
-        if played[name] != next(iter(played.values())):
-            logger.warning("%s played other probes than the clone, so the report does not compare it", name)
-            del found[name]
-    if sum(name != "clone" for name in found) < 2:
-        return None
-    before, newest = list(found)[-2:]
-    return ProbeResults(
-        success_step={name: success_steps(results) for name, results in found.items()},
-        steps=run.config.evaluate.steps,
-        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
-        baseline=before,
-        candidate=newest,
-    )
 
 
 def _filmstrips(run: Run, spec: WorldSpec) -> list[Filmstrip]:

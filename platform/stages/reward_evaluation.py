@@ -63,11 +63,8 @@ def heldout_of(run: Run) -> ModelOnHeldOut | None:
     return ModelOnHeldOut(model, vocabulary, snapshot, world, heldout) if len(heldout) else None
 
 
-def examine(run: Run) -> Examination | None:
-    """The examination of `runs/<name>/reward`; None without a trained model or held-out episodes."""
-    found = heldout_of(run)
-    if found is None:
-        return None
+def examine(run: Run, found: ModelOnHeldOut) -> Examination:
+    """The examination of a run's reward model."""
     model, world, heldout = found.model, found.world, found.heldout
     measured = heldout.measure(model)
     agreed = measured.agreement

@@ -105,6 +105,25 @@ def test_the_report_compares_the_rounds(second: Path) -> None:
     assert "Success by round" not in (second / "run" / "report.html").read_text()
 
 
+def test_the_report_shows_the_rounds_side_by_side(second: Path) -> None:
+    documents = [json.loads((second / "run" / folder / "summary.json").read_text()) for folder in (".", "round-2")]
+    assert documents[0]["results"]["round_records"] == []
+    one, two = documents[1]["results"]["round_records"]
+    assert (one["name"], one["improves"], one["updates"]) == ("round 1", "reward", 4)
+    assert (two["name"], two["improves"], two["updates"]) == ("round 2", "round-1/reinforce", 4)
+    assert one["episodes"] == {"human-agent@1": 6, "human-human@0": 6}
+    assert two["episodes"] == {**one["episodes"], "human-agent@2": 6}
+    assert [each["marks"] for each in (one, two)] == [sum(document["marks"].values()) for document in documents]
+    assert two["marks"] > one["marks"] > 0
+    assert two["pair_accuracy"]["value"] == documents[1]["reward"]["pair_accuracy_heldout"]
+    assert one["pair_accuracy"]["n"] == two["pair_accuracy"]["n"] > 0, "both models see the same held-out episodes"
+    assert one["pair_accuracy"]["value"] != two["pair_accuracy"]["value"]
+    steps = documents[1]["results"]["rounds"]["steps"]
+    assert set(steps) == {"round 1", "round 2"} and steps["round 2"]["difference"]["n"] == 4
+    assert "<h2>Rounds</h2>" in (second / "run" / "round-2" / "report.html").read_text()
+    assert "<h2>Rounds</h2>" not in (second / "run" / "report.html").read_text()
+
+
 def test_rounds_of_other_probes_are_not_compared(
     second: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,95 @@
+"""Results of the rounds of a run side by side, for the report."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from interplay.actors.row_writer import RowWriter
+from interplay.env.world import WorldSpec
+from interplay.episodes.snapshot import Snapshot
+from interplay.evaluation.probes import success_steps
+from interplay.evaluation.report_data import ProbeResults, RewardModelResults, RoundRecord
+from interplay.learner.agents import load_agent
+from interplay.stages.probe_files import read_results
+from interplay.stages.reward_evaluation import ModelOnHeldOut
+from interplay.stages.rounds import newest_round
+from interplay.stages.run import Run
+from interplay.stages.shared_parts import checkpoint_of
+
+logger = logging.getLogger(__name__)
+
+
+def rounds_on_probes(run: Run, spec: WorldSpec) -> ProbeResults | None:
+    """The newest agent of each round on the probes that all rounds played; None unless two rounds have played."""
+    found = {"clone": read_results(run.stage("round-1/evaluate"), "bc")}
+    for number in range(1, newest_round(run.root) + 1):
+        found[f"round {number}"] = read_results(run.stage(f"round-{number}/evaluate"), "bc_rl")
+    found = {name: results for name, results in found.items() if results}
+    played = {name: {(row.kind, row.index, row.seed) for row in results} for name, results in found.items()}
+    for name in played:
+        if played[name] != next(iter(played.values())):
+            logger.warning("%s played other probes than the clone, so the report does not compare it", name)
+            del found[name]
+    if sum(name != "clone" for name in found) < 2:
+        return None
+    before, newest = list(found)[-2:]
+    return ProbeResults(
+        success_step={name: success_steps(results) for name, results in found.items()},
+        steps=run.config.evaluate.steps,
+        seconds_per_step=spec.frames_per_step / spec.frames_per_second,
+        baseline=before,
+        candidate=newest,
+    )
+
+
+def round_records(run: Run, found: ModelOnHeldOut | None) -> list[RoundRecord]:
+    """The rounds that have an agent, from the first on; empty with fewer than two.
+
+    All reward models are measured on the held-out episodes of `found`, those of the round of `run`; with None, none is.
+    """
+    numbers = [
+        number
+        for number in range(1, newest_round(run.root) + 1)
+        if run.stage(f"round-{number}/reinforce").checkpoints.exists()
+    ]
+    return [_round_record(_of_round(run, number), found) for number in numbers] if len(numbers) > 1 else []
+
+
+def _of_round(run: Run, number: int) -> Run:
+    return replace(run, config=replace(run.config, run=replace(run.config.run, round=number)))
+
+
+def _round_record(run: Run, found: ModelOnHeldOut | None) -> RoundRecord:
+    """The record of the round of `run`."""
+    agent, file = checkpoint_of(run, "reinforce"), run.snapshot_path("reward")
+    snapshot = Snapshot(file) if file.exists() else None
+    settings = agent.description["config"]["reinforce"]
+    return RoundRecord(
+        name=f"round {run.round}",
+        improves=settings.get("start", ""),
+        updates=agent.step,
+        episodes=snapshot.composition() if snapshot else {},
+        mix=snapshot.condition().get("mix", {}) if snapshot else {},
+        marks=len(snapshot.marks()) if snapshot else 0,
+        reward_model=_reward_model(run, found) if found is not None else None,
+    )
+
+
+def _reward_model(run: Run, found: ModelOnHeldOut) -> RewardModelResults | None:
+    """The reward model of the round of `run` on the held-out episodes of `found`; None without one or ordered pairs."""
+    folder = run.stage("reward")
+    if not folder.checkpoints.exists():
+        return None
+    model, vocabulary = load_agent(folder.checkpoints)
+    heldout = replace(found.heldout, writer=RowWriter(model.layout, vocabulary))
+    measured = heldout.measure(model)
+    if not measured.agreement.pairs.sum():
+        return None
+    return RewardModelResults(
+        pairs_right=measured.agreement.right,
+        pairs=measured.agreement.pairs,
+        returns=measured.returns,
+        success=found.heldout.success,
+        swapped_returns=None,
+    )
