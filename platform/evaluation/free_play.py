@@ -7,8 +7,10 @@ that fit no task that was drawn are counted and shown, and the solver is not jud
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -31,11 +33,12 @@ class SetterRequest:
 
     text: str
     step: int  # of the episode, in which it was said
-    kind: str | None = None  # of the task that its words ask for; None: not understood
+    kind: str | None = None  # of the task that its words ask for, in this house and now; None: not understood
     # Done, wrongly answered or out of time, or cut short by the next utterance or the end of the episode.
     ended: RequestEnd = "interrupted"
     steps: int = 0  # until it was done or otherwise ended
     said: tuple[str, ...] = ()  # by the solver, until then
+    recorded_kind: str | None = None  # of recorded requests in the same words, in any house; None: there are none
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,19 @@ class FreePlayer:
     """Plays episodes of a learned setter and a solver in several worlds side by side."""
 
     def __init__(
-        self, *, worlds: Sequence[World], seat: SolverSeat, setters: LearnedSetters, rules: FreePlayRules
+        self,
+        *,
+        worlds: Sequence[World],
+        seat: SolverSeat,
+        setters: LearnedSetters,
+        rules: FreePlayRules,
+        recorded: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`setters` has as many lanes as there are worlds."""
+        """`setters` has as many lanes as there are worlds; `recorded` has the kinds of recorded requests by words."""
         self._lanes = [_Lane(world) for world in worlds]
         self._worlds = worlds
         self._seat, self._setters, self._rules = seat, setters, rules
+        self._recorded = {self._as_said(text): kind for text, kind in recorded.items()}
         spec = worlds[0].spec
         self._solver, self._setter = spec.solver, spec.roles[0]
         self._see = (self._setter, *seat.observers(spec))
@@ -132,7 +142,9 @@ class FreePlayer:
     def _ask(self, lane: _Lane, text: str) -> None:
         self._end(lane, "interrupted")
         task = self._understood(lane, text)
-        lane.asked = SetterRequest(text, lane.step, None if task is None else task.kind)
+        lane.asked = SetterRequest(
+            text, lane.step, None if task is None else task.kind, recorded_kind=self._recorded.get(text)
+        )
         lane.judge = None if task is None else SuccessJudge(task, limit=self._rules.limit, hold=self._rules.hold)
         lane.said = []
 
@@ -142,22 +154,26 @@ class FreePlayer:
             return
         asked, success = lane.asked, None if lane.judge is None else lane.judge.success_step
         steps = lane.step - asked.step if success is None else success
-        lane.requests.append(SetterRequest(asked.text, asked.step, asked.kind, ended, steps, tuple(lane.said)))
+        lane.requests.append(replace(asked, ended=ended, steps=steps, said=tuple(lane.said)))
         lane.asked = lane.judge = None
 
     def _understood(self, lane: _Lane, text: str) -> Task | None:
         """A task of the world whose instruction the setter would say in these words; None if none was drawn."""
-        tasks, runner = lane.world.tasks(), self._setters.runner
-        length = runner.policy.layout.utterance_length
+        tasks = lane.world.tasks()
         for kind in self._rules.kinds:
             for _ in range(DRAWS):
                 try:
                     task = tasks.sample(kind, lane.rng)
                 except InfeasibleTask:
                     break
-                if runner.vocabulary.decode(runner.vocabulary.encode(task.instruction, length)) == text:
+                if self._as_said(task.instruction) == text:
                     return task
         return None
+
+    def _as_said(self, text: str) -> str:
+        """A text as the setter's vocabulary and utterance length have it."""
+        runner = self._setters.runner
+        return runner.vocabulary.decode(runner.vocabulary.encode(text, runner.policy.layout.utterance_length))
 
 
 def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, float | int | None]:
@@ -172,9 +188,21 @@ def free_play_shares(episodes: Sequence[FreePlayEpisode]) -> dict[str, float | i
         "requests": len(requests),
         "silent_episodes": sum(not episode.requests for episode in episodes),
         "steps_per_request": steps / len(requests) if requests else None,
+        "parsed": len(_parsed(requests)) / len(requests) if requests else None,
         "understood": len(understood) / len(requests) if requests else None,
         "judged": len(judged),
         "success": len(done) / len(judged) if judged else None,
         "steps_to_success": float(np.mean([request.steps for request in done])) if done else None,
         "spoken": sum(len(request.said) for request in requests) / steps if steps else None,
     }
+
+
+def request_kinds(episodes: Sequence[FreePlayEpisode]) -> dict[str, float]:
+    """The share of each kind among the requests whose words ask for a task, of the house or of a recorded one."""
+    parsed = _parsed([request for episode in episodes for request in episode.requests])
+    counts = Counter(request.kind or request.recorded_kind for request in parsed)
+    return {str(kind): count / len(parsed) for kind, count in sorted(counts.items(), key=str)}
+
+
+def _parsed(requests: Sequence[SetterRequest]) -> list[SetterRequest]:
+    return [request for request in requests if request.kind is not None or request.recorded_kind is not None]

@@ -282,6 +282,7 @@ class ReportData:
     probes: ProbeResults | None = None
     measures: Mapping[str, Measures] = field(default_factory=dict)  # printed agent -> what its tasks measure
     free_play: Mapping[str, Mapping[str, float | int | None]] = field(default_factory=dict)  # printed agent -> shares
+    free_play_kinds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # printed agent -> kind -> share
     rounds: ProbeResults | None = None  # the agents are those of the rounds; None with fewer than two rounds
     round_records: Sequence[RoundRecord] = ()  # empty with fewer than two rounds
     scenarios: ScenarioResults | None = None

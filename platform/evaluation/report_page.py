@@ -6,7 +6,7 @@ import base64
 import io
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from PIL import Image as Pillow
 from interplay.env.arrays import Image
 from interplay.evaluation import figures, findings, orderings
 from interplay.evaluation.figures import SvgFigure
+from interplay.evaluation.free_play_tables import free_play_tables
 from interplay.evaluation.headlines import headlines, percent, span, times
 from interplay.evaluation.listening_tables import answer_rows, listening_rows
 from interplay.evaluation.live_tables import render_live
@@ -51,7 +52,7 @@ def render_page(data: ReportData) -> str:
         measures=measure_table(data.measures) if data.measures else None,
         rounds=_probes(data.rounds) if data.rounds is not None else None,
         round_table=round_table(data.round_records, data.rounds) if data.round_records else None,
-        free_play=[_free_play_row(agent, shares) for agent, shares in data.free_play.items()],
+        free_play=free_play_tables(data.free_play, data.free_play_kinds) if data.free_play else None,
         scenarios=render_scenarios(data.scenarios) if data.scenarios is not None else None,
         live=render_live(data.live) if data.live is not None else None,
         reward_curve=_reward_curve(data),
@@ -220,23 +221,6 @@ def _kind_row(kind: KindTraining) -> tuple[str, ...]:
     answered = "–" if kind.answered is None else " → ".join(map(percent, kind.answered))
     returns = " → ".join(map(_number, kind.returns))
     return kind.kind, f"{kind.tasks:,}", " → ".join(map(percent, kind.success)), answered, returns
-
-
-def _free_play_row(agent: str, shares: Mapping[str, float | int | None]) -> tuple[str, ...]:
-    def shown(name: str, form: Callable[[float], str]) -> str:
-        value = shares[name]
-        return "–" if value is None else form(value)
-
-    counts = (f"{shares[name]:,}" for name in ("requests", "silent_episodes"))
-    return (
-        agent,
-        *counts,
-        shown("understood", percent),
-        f"{shares['judged']:,}",
-        shown("success", percent),
-        shown("steps_to_success", "{:.1f}".format),
-        shown("spoken", "{:.2f}".format),
-    )
 
 
 def _trace(trace: UtilityTrace) -> dict[str, Any]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +15,16 @@ from interplay.actors.seats import SolverSeat
 from interplay.core.files import write_whole
 from interplay.core.settings_validation import build_config
 from interplay.env.world import World
-from interplay.evaluation.free_play import FreePlayEpisode, FreePlayer, FreePlayRules, SetterRequest, free_play_shares
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.snapshot import Snapshot
+from interplay.evaluation.free_play import (
+    FreePlayEpisode,
+    FreePlayer,
+    FreePlayRules,
+    SetterRequest,
+    free_play_shares,
+    request_kinds,
+)
 from interplay.evaluation.success_judge import one_second
 from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import derive_seed
@@ -57,7 +67,9 @@ def play_freely(
         return
     setters = learned_setters(run, config.setter, len(worlds), ("evaluate", FOLDER, agent))
     assert setters is not None, "evaluate.setter names one"
-    player = FreePlayer(worlds=worlds, seat=seat, setters=setters, rules=rules)
+    requests = _recorded_requests(run)
+    recorded = {text: kind for (text, kind), _ in reversed(requests.most_common())}  # of two kinds the more frequent
+    player = FreePlayer(worlds=worlds, seat=seat, setters=setters, rules=rules, recorded=recorded)
     progress = Progress(config.setter_episodes, "episodes", {"requests": "requests"}, title=f"free play {agent}")
     episodes: list[FreePlayEpisode] = []
     for episode in player.play(described["seeds"], lambda: stop.requested):
@@ -69,7 +81,27 @@ def play_freely(
     order = {seed: place for place, seed in enumerate(described["seeds"])}
     played = [asdict(each) for each in sorted(episodes, key=lambda each: order[each.seed])]
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps({**described, "episodes": played}), durable=False)
+    document = {**described, "recorded_kinds": _shares_of_kinds(requests), "episodes": played}
+    write_whole(file, json.dumps(document), durable=False)
+
+
+def _recorded_requests(run: Run) -> Counter[tuple[str, str]]:
+    """How often recorded setters asked for a task, by its words and kind: in the episodes that the setter was cloned
+    from, or the solver where the setter is of another run."""
+    counts: Counter[tuple[str, str]] = Counter()
+    files = [run.snapshot_path(stage) for stage in ("clone-setter", "clone")]
+    for file in [file for file in files if file.exists()][:1]:
+        for meta in Snapshot(file).metas(EpisodeFilter(split="train")):
+            for _, task in meta.tasks:
+                counts[str(task["instruction"]), str(task.get("kind", ""))] += 1
+    return counts
+
+
+def _shares_of_kinds(requests: Counter[tuple[str, str]]) -> dict[str, float]:
+    counts: Counter[str] = Counter()
+    for (_, kind), count in requests.items():
+        counts[kind] += count
+    return {kind: count / counts.total() for kind, count in sorted(counts.items())}
 
 
 def _is_of(kept: Mapping[str, Any], described: Mapping[str, Any]) -> bool:
@@ -105,6 +137,17 @@ def free_play_by_agent(run: Run, agents: Mapping[str, str]) -> dict[str, dict[st
     folder = run.stage("evaluate")
     found = {name: read_free_play(folder, name) for name in agents}
     return {name: free_play_shares(episodes) for name, episodes in found.items() if episodes}
+
+
+def free_play_kinds(run: Run, agents: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """The share of each kind among the requests that an agent met, by agent; under "recorded" among those that the
+    setter was cloned from. Empty without free play."""
+    folder, found = run.stage("evaluate"), dict[str, dict[str, float]]()
+    for name in agents:
+        if episodes := read_free_play(folder, name):
+            recorded = read_json(folder.path / FOLDER / f"{name}.json").get("recorded_kinds", {})
+            found |= ({"recorded": recorded} if recorded else {}) | {name: request_kinds(episodes)}
+    return found
 
 
 def _rules(run: Run, world: World) -> FreePlayRules:

@@ -36,7 +36,7 @@ from interplay.evaluation.report_data import (
 from interplay.evaluation.scenario_findings import shares_by_kind, steps_by_scenario
 from interplay.stages import evaluate_stage
 from interplay.stages.continue_stage import CONTINUE, read_continuations
-from interplay.stages.free_play_stage import free_play_by_agent
+from interplay.stages.free_play_stage import free_play_by_agent, free_play_kinds
 from interplay.stages.probe_files import OTHER_WORDS, read_chance, read_films, read_results
 from interplay.stages.returns_ledger import reward_points
 from interplay.stages.reward_evaluation import Examination, examine, heldout_of
@@ -111,6 +111,7 @@ def report(run: Run) -> Path:
         rounds=rounds_on_probes(run, spec),
         round_records=round_records(run, found),
         free_play={labels[name]: shares for name, shares in free_play_by_agent(run, labels).items()},
+        free_play_kinds={labels.get(name, name): kinds for name, kinds in free_play_kinds(run, labels).items()},
         reward_model=examined.results if examined is not None else None,
         throughput=[StageThroughput(name, rate) for name, rate in _rates(records).items()],
         scenarios=_scenarios(run, spec),
@@ -136,6 +137,7 @@ def _summary(
         "answers": _by_name(answer_shares(material.probes)) if material.probes else {},
         "measures": _measures(run),
         "free_play": free_play_by_agent(run, _labels(run)),
+        "free_play_kinds": free_play_kinds(run, _labels(run)),
         "scenarios": _by_name(shares_by_kind(material.scenarios)) if material.scenarios else {},
         "live": material.live.to_json() if material.live else {},
         "chance": {task: asdict(level) for task, level in material.probes.chance.items()} if material.probes else {},

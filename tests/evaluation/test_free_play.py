@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from interplay.actors.learned_setters import LearnedSetters
 from interplay.actors.seats import AgentSeat
 from interplay.env.task import Task, TaskSource
 from interplay.env.world import Action, View
-from interplay.evaluation.free_play import FreePlayEpisode, FreePlayer, FreePlayRules, SetterRequest, free_play_shares
+from interplay.evaluation.free_play import (
+    FreePlayEpisode,
+    FreePlayer,
+    FreePlayRules,
+    SetterRequest,
+    free_play_shares,
+    request_kinds,
+)
 
 RULES = FreePlayRules(kinds=("walk", "count"), steps=12, limit=5, hold=1)
 
@@ -25,6 +33,7 @@ def played(
     lanes: int = 1,
     world: Callable[[], LineWorld] = LineWorld,
     heard: dict[str, list[str]] | None = None,
+    recorded: Mapping[str, str] = MappingProxyType({}),
     **rules: Any,
 ) -> list[FreePlayEpisode]:
     """Episodes in which both say this, by step, and nobody moves; `heard` takes what each has observed to be said."""
@@ -54,6 +63,7 @@ def played(
         seat=AgentSeat(runners[1], "solver"),
         setters=LearnedSetters(runners[0], "setter"),
         rules=FreePlayRules(**{**vars(RULES), **rules}),
+        recorded=recorded,
     )
     return list(player.play(seeds))
 
@@ -77,6 +87,23 @@ def test_words_that_fit_no_task_are_kept_and_judge_nobody() -> None:
     (episode,) = played({0: "houses walk", 4: "count houses"}, {1: "two"})
     assert [(each.kind, each.ended) for each in episode.requests] == [(None, "interrupted"), ("count", "failed")]
     assert episode.requests[0].text == "houses walk" and episode.requests[0].said == ("two",)
+
+
+def test_words_of_a_recorded_request_ask_for_a_task_that_this_house_may_lack() -> None:
+    recorded = {"walk two houses": "walk", "count houses": "other"}
+    (episode,) = played({0: "walk two houses", 2: "count houses", 5: "two two"}, {}, recorded=recorded)
+    first, second, third = episode.requests
+    assert (first.kind, first.recorded_kind, first.ended) == (None, "walk", "interrupted")
+    assert (second.kind, second.recorded_kind) == ("count", "other")
+    assert third.kind is None and third.recorded_kind is None
+    shares = free_play_shares([episode])
+    assert (shares["parsed"], shares["understood"]) == (2 / 3, 1 / 3)
+    assert request_kinds([episode]) == {"count": 0.5, "walk": 0.5}, "of this house's task, then of the recorded one"
+
+
+def test_a_recorded_request_is_compared_as_the_setter_would_say_it() -> None:
+    (episode,) = played({0: "walk two"}, {}, recorded={"walk quietly two": "walk"})  # no word of its vocabulary
+    assert episode.requests[0].recorded_kind == "walk"
 
 
 def test_a_new_request_interrupts_the_open_one_and_so_does_the_end() -> None:
@@ -139,6 +166,7 @@ def test_only_judged_requests_count_as_success_or_failure() -> None:
         "requests": 4,
         "silent_episodes": 1,
         "steps_per_request": 10,
+        "parsed": 0.75,
         "understood": 0.75,
         "judged": 2,
         "success": 0.5,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from outcomes import assert_equal_nested
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
 from interplay.env.world import World
+from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
 from interplay.learner import checkpoint
 from interplay.learner.agents import load_agent
@@ -141,6 +143,10 @@ def test_agents_are_evaluated_with_a_learned_setter(
     requests = [request for episode in kept["episodes"] for request in episode["requests"]]
     assert (summary["episodes"], summary["requests"]) == (3, len(requests))
     assert "With a learned setter" in (root / "run/report.html").read_text()
+    snapshot = Snapshot(opened(settings).snapshot_path("clone-setter"))
+    asked = Counter(task["kind"] for meta in snapshot.metas(EpisodeFilter(split="train")) for _, task in meta.tasks)
+    shown = json.loads((root / "run/summary.json").read_text())["free_play_kinds"]
+    assert shown["recorded"] == {kind: count / asked.total() for kind, count in asked.items()} and "bc" in shown
     shutil.rmtree(root / "run/clone-setter")
     interplay("clone-setter", [*settings, "clone.learner.learning_rate=0.01"])
     interplay("evaluate", settings)

@@ -111,8 +111,10 @@ def test_the_report_shows_the_rounds_side_by_side(second: Path) -> None:
     one, two = documents[1]["results"]["round_records"]
     assert (one["name"], one["improves"], one["updates"]) == ("round 1", "reward", 4)
     assert (two["name"], two["improves"], two["updates"]) == ("round 2", "round-1/reinforce", 4)
-    assert one["episodes"] == {"human-agent@1": 6, "human-human@0": 6}
-    assert two["episodes"] == {**one["episodes"], "human-agent@2": 6}
+    for each, frozen in ((one, "reward"), (two, "round-2-reward")):
+        snapshot = Snapshot(second / "run" / "store" / "snapshots" / f"{frozen}.db")
+        assert each["episodes"] == snapshot.composition() and each["marks"] == len(snapshot.marks())
+    assert set(two["episodes"]) - set(one["episodes"]) == {"human-agent@2"}
     assert [each["marks"] for each in (one, two)] == [sum(document["marks"].values()) for document in documents]
     assert two["marks"] > one["marks"] > 0
     assert two["pair_accuracy"]["value"] == documents[1]["reward"]["pair_accuracy_heldout"]
