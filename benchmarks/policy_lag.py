@@ -25,10 +25,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 
+from interplay.agent.inference_device import as_tensors
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Layout
-from interplay.agent.policy import act, tensors
+from interplay.agent.policy import act
 from interplay.agent.sizes import SIZES
 from interplay.agent.unroll import Unroll, allocate_rollout
 from interplay.agent.weights import load_weights
@@ -165,7 +166,7 @@ def play(agent: Agent, plane: Plane, state: Any, noise: Noise, steps: int) -> tu
         if t == steps:
             break
         observed = {key: arrays[key][t : t + 1] for key in agent.layout.observations(0, 0)}
-        decision = act(agent, tensors(observed), state, noise)
+        decision = act(agent, as_tensors(observed), state, noise)
         state = decision.state
         arrays["movement"][t], arrays["movement_log_prob"][t] = decision.movement, decision.movement_log_prob
         arrays["reward"][t] = plane.step(decision.movement)

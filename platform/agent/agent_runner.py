@@ -60,7 +60,7 @@ class AgentRunner:
         """State for a checkpoint."""
         return {
             "inputs": {key: torch.from_numpy(value.copy()) for key, value in self.inputs.arrays.items()},
-            "memory": list(self.memory),
+            "memory": [part.cpu() for part in self.memory],
             "generator": self.policy.random_state(),
         }
 
@@ -68,5 +68,5 @@ class AgentRunner:
         """Restore a result of `state`."""
         for key, value in state["inputs"].items():
             np.copyto(self.inputs.arrays[key], value.numpy())
-        self.memory = RecurrentState(*state["memory"])
+        self.memory = RecurrentState(*state["memory"]).to_tensors(self.memory.hidden.device)
         self.policy.load_random_state(state["generator"])

@@ -78,14 +78,16 @@ class LanguageHead(nn.Module):
         tokens[:, 0] = START
         total = core.new_zeros(core.shape[0])
         writing = torch.ones(core.shape[0], dtype=torch.bool, device=core.device)
+        here = writing.cpu()  # the same on the host: which streams draw, and whether anybody still writes
         for place in range(self.length):
             logits = self._logits(core, tokens[:, : place + 1])[:, -1]
-            token = choose(logits, noise, greedy, needed=writing)
+            token = choose(logits, noise, greedy, needed=here)
             log_prob = logits.log_softmax(-1).gather(-1, token[:, None])[:, 0]
             total = total + torch.where(writing, log_prob, 0.0)
             tokens[:, place + 1] = torch.where(writing, token, PAD)
             writing = writing & (token != END)
-            if not writing.any():
+            here = writing.cpu()
+            if not here.any():
                 break
         return tokens[:, 1:], total
 

@@ -52,8 +52,9 @@ class Noise:
         draws_by_stream = []
         for (generator, _), part, draws in zip(self._streams, self._split(like), active, strict=True):
             empty = torch.empty_like(part, device=generator.device)
-            draws_by_stream.append((draw(empty, generator) if draws else empty.fill_(1.0)).to(like.device))
-        return draws_by_stream[0] if len(draws_by_stream) == 1 else torch.cat(draws_by_stream)
+            draws_by_stream.append(draw(empty, generator) if draws else empty.fill_(1.0))
+        drawn = draws_by_stream[0] if len(draws_by_stream) == 1 else torch.cat(draws_by_stream)
+        return drawn.to(like.device)  # in one copy
 
     def _split(self, lanes: Tensor) -> Sequence[Tensor]:
         parts, start = [], 0

@@ -35,7 +35,8 @@ class PackedLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[..., inputs] -> [..., outputs]; equal to the plain layer's up to rounding."""
         few = x.numel() <= MAX_PACKED_ROWS * x.shape[-1]
-        if not few or not torch.is_inference_mode_enabled() or x.device.type != "cpu" or x.dtype != torch.float32:
+        exact = x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+        if not (few and exact and torch.is_inference_mode_enabled()):
             return functional.linear(x, self.weight, self.bias)
         changes = self.weight._version  # read first: a concurrent change leads to packing again
         if self._packed is None or self._changes != changes:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from interplay.agent.heads import gate_log_prob
-from interplay.agent.network import Agent
+from interplay.agent.inference_device import InferenceDevice, fetch
+from interplay.agent.network import Agent, AgentOutput
 from interplay.agent.noise import Noise
 from interplay.agent.observation import Arrays, Layout
 from interplay.agent.packed import pack
@@ -32,24 +33,43 @@ class Decision(NamedTuple):
     state: RecurrentState[Tensor]  # after this step
 
 
-def tensors(arrays: Mapping[str, NDArray[np.generic]], device: torch.device | str = "cpu") -> dict[str, Tensor]:
-    """Converts NumPy arrays to tensors; on the CPU both share memory."""
-    return {key: torch.from_numpy(value).to(device) for key, value in arrays.items()}
-
-
-@torch.inference_mode()
 def act(
-    agent: Agent, observations: Mapping[str, Tensor], state: RecurrentState[Tensor], noise: Noise, greedy: bool = False
+    agent: Agent,
+    observations: Mapping[str, Tensor],
+    state: RecurrentState[Tensor],
+    noise: Noise,
+    greedy: bool = False,
+    on: InferenceDevice | None = None,
+    *,
+    fetch_state: bool = False,
 ) -> Decision:
-    """Chooses one step's actions, given the recurrent state before the step.
+    """Chooses one step's actions of all lanes, given the recurrent state before the step.
 
     Args:
-        observations: [1, B, ...]; see `observation.py`.
+        observations: [1, B, ...], on the agent's device; see `observation.py`.
+        on: precision and stream of the computation; float32 on the current stream by default.
+        fetch_state: return the state after the step on the host, in the same transfer as the actions.
     """
-    output, state = agent(dict(observations), state, with_vision=False)
+    on = on or InferenceDevice(agent.device)
+    with on.running():
+        with on.autocast():
+            output, after = agent(dict(observations), state, with_vision=False)
+        chosen = _choose(agent, output, noise, greedy)
+        if not fetch_state:
+            return Decision(**fetch(chosen), state=after)
+        found = fetch({**chosen, "hidden": after.hidden, "cell": after.cell})
+        kept = RecurrentState(*(torch.from_numpy(found.pop(name)) for name in ("hidden", "cell")))
+        return Decision(**found, state=kept)
+
+
+def _choose(agent: Agent, output: AgentOutput, noise: Noise, greedy: bool) -> dict[str, Tensor]:
+    """The fields of a `Decision` but its state, on the agent's device.
+
+    Waits for a GPU once to learn which lanes speak, and once for each token that they write.
+    """
     core = output.core[0]  # [B, D]
     lanes, layout = core.shape[0], agent.layout
-    movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8)
+    movement = torch.zeros(lanes, layout.actions_per_step, layout.components, dtype=torch.int8, device=core.device)
     movement_log_prob = core.new_zeros(lanes, layout.actions_per_step)
     if agent.movement is not None and output.movement is not None:
         chosen, log_probs = agent.movement.sample(output.movement[0], noise, greedy)
@@ -60,24 +80,22 @@ def act(
     language_log_prob = core.new_zeros(lanes)
     if agent.language is not None and output.gate is not None:
         gate = output.gate[0]
-        if greedy:
-            speak = gate > 0
-        else:
-            speak = noise.uniform(gate) < gate.sigmoid()
+        speak = gate > 0 if greedy else noise.uniform(gate) < gate.sigmoid()
         language_log_prob = gate_log_prob(gate, speak)
-        if speak.any():
-            written, log_prob = agent.language.write(core[speak], noise.only(speak), greedy)
-            tokens[speak] = written.to(torch.int16)
-            language_log_prob[speak] += log_prob
-    return Decision(
-        movement=movement.cpu().numpy(),
-        movement_log_prob=movement_log_prob.float().cpu().numpy(),
-        speak=speak.cpu().numpy(),
-        tokens=tokens.cpu().numpy(),
-        language_log_prob=language_log_prob.float().cpu().numpy(),
-        value=output.value[0].float().cpu().numpy(),
-        state=state,
-    )
+        speaking = speak.cpu()
+        if speaking.any():
+            where = speaking.nonzero()[:, 0].to(core.device)
+            written, log_prob = agent.language.write(core[where], noise.only(speaking), greedy)
+            tokens[where] = written.to(torch.int16)
+            language_log_prob[where] += log_prob
+    return {
+        "movement": movement,
+        "movement_log_prob": movement_log_prob.float(),
+        "speak": speak,
+        "tokens": tokens,
+        "language_log_prob": language_log_prob.float(),
+        "value": output.value[0].float(),
+    }
 
 
 class Policy(Protocol):
@@ -108,8 +126,15 @@ class Policy(Protocol):
 class LocalPolicy:
     """A `Policy` with the network in this process; its layers are converted for fast inference (see `pack`)."""
 
-    def __init__(self, agent: Agent, generator: torch.Generator, greedy: bool = False) -> None:
-        self.agent = agent.eval()
+    def __init__(
+        self, agent: Agent, generator: torch.Generator, greedy: bool = False, on: InferenceDevice | None = None
+    ) -> None:
+        """
+        Args:
+            on: device and precision of its decisions, to which it moves the agent; float32 on the agent's by default.
+        """
+        self._on = on or InferenceDevice(agent.device)
+        self.agent = agent.to(self._on.device).eval()
         pack(self.agent)
         self.greedy = greedy
         self._generator = generator
@@ -119,14 +144,18 @@ class LocalPolicy:
         return self.agent.layout
 
     def initial_state(self, lanes: int) -> RecurrentState[Tensor]:
-        return self.agent.initial_state(lanes)
+        with self._on.stream():
+            return self.agent.initial_state(lanes)
 
     def decide(self, observations: Arrays, state: RecurrentState[Tensor]) -> Decision:
         noise = Noise.of(self._generator, state.lanes)
-        return act(self.agent, tensors(observations, self.agent.device), state, noise, self.greedy)
+        with self._on.stream():
+            uploaded = self._on.upload(observations)
+        return act(self.agent, uploaded, state, noise, self.greedy, self._on)
 
     def load_version(self, weights: Weights, version: int) -> None:
-        load_weights(self.agent, weights)
+        with self._on.stream():
+            load_weights(self.agent, weights)
 
     def random_state(self) -> Tensor:
         return self._generator.get_state()

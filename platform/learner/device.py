@@ -1,4 +1,4 @@
-"""Devices of a learner by name."""
+"""Devices by name."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import torch
 DEVICE_NAME = re.compile(r"auto|cpu|cuda(:\d+)?")
 
 
-def check_device_name(name: str) -> None:
-    """Check a device name; whether the device exists is checked when a learner is built.
+def check_device_name(name: str, setting: str = "device") -> None:
+    """Check a device name; whether the device exists is checked where it is used first.
 
     Raises:
         ValueError: the name is not one of auto, cpu, cuda, cuda:N.
     """
     if not DEVICE_NAME.fullmatch(name):
-        raise ValueError(f"device is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
+        raise ValueError(f"{setting} is one of auto, cpu, cuda, cuda:0, cuda:1, ...; got {name!r}")
 
 
-def find_device(name: str) -> torch.device:
-    """The device of this name; "auto" is the first GPU, or the CPU without a GPU.
+def find_device(name: str, setting: str = "learner.device") -> torch.device:
+    """The device of this name; "auto" is the first GPU, or the CPU without a GPU. `setting` is named in the error.
 
     Raises:
         ValueError: the name is invalid, or there is no such device.
     """
-    check_device_name(name)
+    check_device_name(name, setting)
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "auto":
         return _gpu(0) if there else torch.device("cpu")
@@ -35,7 +35,7 @@ def find_device(name: str) -> torch.device:
     index = device.index or 0
     if index >= there:
         raise ValueError(
-            f"learner.device={name} is not here: {_seen(there)}. Choose learner.device=auto, which takes what is there"
+            f"{setting}={name} is not here: {_seen(there)}. Choose {setting}=auto, which takes what is there"
         )
     return _gpu(index)
 

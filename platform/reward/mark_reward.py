@@ -14,13 +14,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interplay.agent.inference_device import InferenceDevice, fetch
 from interplay.agent.mark_head import MarkState, mark_rewards
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import MARK_PREFIX, Weights, load_weights
 from interplay.reward.learned_reward import LearnedReward
-from interplay.reward.reward_functions import LaneState, RewardFunction, ScoredUnroll, forward_unroll
+from interplay.reward.reward_functions import (
+    LaneState,
+    RewardFunction,
+    ScoredUnroll,
+    fetched_state,
+    forward_unroll,
+)
 
 KEY_BITS = 24  # exact in a float32, as is the counter for 16 million rows of a lane
 
@@ -35,35 +42,42 @@ class _Lanes(NamedTuple):
 
 
 class MarkReward(RewardFunction):
-    """Scores unrolls with an autoregressive reward model, on the model's device.
+    """Scores unrolls with an autoregressive reward model.
 
     Its lane state has the form of a recurrent state, [b, 2 D + 2]: `hidden` holds the hidden states of the network and
     of the head, the previous mark and the key; `cell` holds their cell states, the counter of rows and a zero.
     """
 
-    def __init__(self, model: Agent, version: int) -> None:
+    def __init__(self, model: Agent, version: int, on: InferenceDevice | None = None) -> None:
+        """
+        Args:
+            on: device and precision, to which it moves the model; float32 on the model's by default.
+        """
         if model.marks is None:
             raise ValueError("this agent predicts no marks: give a checkpoint of the reward stage with reward.model=ar")
-        self._model, self._head = model.eval(), model.marks
+        self._on = on or InferenceDevice(model.device)
+        self._model, self._head = model.to(self._on.device).eval(), model.marks
         self.version = version
 
     def score(self, arrays: Arrays, lane_state: LaneState) -> ScoredUnroll:
-        lanes = self._initial(arrays) if lane_state.reward is None else self._unpacked(lane_state.reward)
-        steps, end, after = forward_unroll(self._model, arrays, lanes.core)
-        uniform = torch.from_numpy(_uniform(lanes, len(arrays["first"]))).to(self._model.device)
-        first = torch.tensor(arrays["first"], device=self._model.device)
-        with torch.inference_mode():
-            marks, before_end = self._head.sample(steps.core, first[:-1], lanes.head, uniform[:-1])
-            last_mark, _ = self._head.sample(end.core, first[-1:], before_end, uniform[-1:])
+        with self._on.running():
+            lanes = self._initial(arrays) if lane_state.reward is None else self._unpacked(lane_state.reward)
+            output = forward_unroll(self._model, arrays, lanes.core, self._on)
+            uniform = torch.from_numpy(_uniform(lanes, len(arrays["first"]))).to(self._model.device)
+            first = torch.tensor(arrays["first"], device=self._model.device)
+            marks, before_end = self._head.sample(output.steps.core, first[:-1], lanes.head, uniform[:-1])
+            last_mark, _ = self._head.sample(output.end.core, first[-1:], before_end, uniform[-1:])
             earned = mark_rewards(torch.cat([marks, last_mark])[1:]).cpu()  # the mark at row t + 1 judges step t
             reward = torch.where(torch.tensor(arrays["last"])[:-1], 0.0, earned)
-        state = _packed(_Lanes(after, before_end, lanes.key, lanes.row + len(marks)))
+            after = fetched_state(fetch(output.memory))
+            state = _packed(_Lanes(after, before_end, lanes.key, lanes.row + len(marks)))
         return ScoredUnroll(reward.numpy(), replace(lane_state, reward=state), self.version)
 
     def load_version(self, weights: Weights, version: int) -> None:
         if not any(name.startswith(MARK_PREFIX) for name in weights):
             raise ValueError("these weights predict no marks: give those of a reward stage with reward.model=ar")
-        load_weights(self._model, weights)
+        with self._on.stream():
+            load_weights(self._model, weights)
         self.version = version
 
     def _initial(self, arrays: Arrays) -> _Lanes:
@@ -120,6 +134,6 @@ def _packed(lanes: _Lanes) -> RecurrentArrays:
     return RecurrentState(*(np.concatenate(both, axis=1) for both in zip((hidden, cell), columns, strict=True)))
 
 
-def learned_reward(model: Agent, version: int) -> RewardFunction:
+def learned_reward(model: Agent, version: int, on: InferenceDevice | None = None) -> RewardFunction:
     """The reward function of a trained reward model: the change of its utility, or the marks that it draws."""
-    return LearnedReward(model, version) if model.marks is None else MarkReward(model, version)
+    return LearnedReward(model, version, on) if model.marks is None else MarkReward(model, version, on)

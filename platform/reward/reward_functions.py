@@ -7,16 +7,19 @@ score any unroll, and a request can be repeated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from interplay.agent.network import Agent, AgentOutput
+from interplay.agent.inference_device import InferenceDevice
+from interplay.agent.network import Agent, AgentOutput, StepFeatures, fold_time
 from interplay.agent.observation import Arrays
-from interplay.agent.policy import tensors
-from interplay.agent.recurrent import RecurrentArrays
+from interplay.agent.recurrent import RecurrentArrays, RecurrentState
 from interplay.agent.weights import Weights
 from interplay.learner.ibt import utility_reward
 
@@ -107,13 +110,29 @@ def _change(arrays: Arrays, level: str) -> NDArray[np.float32]:
     return reward
 
 
-def forward_unroll(
-    model: Agent, arrays: Arrays, state: RecurrentArrays | None
-) -> tuple[AgentOutput, AgentOutput, RecurrentArrays]:
+class UnrollOutputs(NamedTuple):
+    """What a network computes along an unroll, on its device."""
+
+    steps: AgentOutput  # of rows 0 .. T - 1
+    end: AgentOutput  # of row T
+    state: RecurrentState[Tensor]  # before row T, which is row 0 of the next unroll
+
+    @property
+    def memory(self) -> dict[str, Tensor]:
+        """The state as tensors by name, to be fetched with other results; see `fetched_state`."""
+        return {"hidden": self.state.hidden, "cell": self.state.cell}
+
+
+def fetched_state(found: Mapping[str, NDArray[Any]]) -> RecurrentArrays:
+    """The state among fetched results."""
+    return RecurrentState(found["hidden"], found["cell"])
+
+
+def forward_unroll(model: Agent, arrays: Arrays, state: RecurrentArrays | None, on: InferenceDevice) -> UnrollOutputs:
     """Run a network along an unroll from its state before row 0; None is the initial state.
 
-    Returns:
-        The outputs of rows 0 .. T - 1, that of row T, and the state before row T, which is row 0 of the next unroll.
+    Nearly all arithmetic is the encoding of single rows: on a GPU, and in bf16, all T + 1 rows are encoded in one pass.
+    In float32 on the CPU row T is encoded by itself, because a product of more rows may round differently.
 
     Raises:
         ValueError: an array is missing.
@@ -122,9 +141,31 @@ def forward_unroll(
     missing = [key for key in [*wanted, "last"] if key not in arrays]
     if missing:
         raise ValueError(f"the unroll lacks {', '.join(missing)}; it has {', '.join(sorted(arrays))}")
-    observations = tensors({key: arrays[key] for key in wanted}, model.device)
-    before = model.initial_state(arrays["first"].shape[1]) if state is None else state.to_tensors(model.device)
-    with torch.inference_mode():
-        steps, between = model({key: value[:-1] for key, value in observations.items()}, before)
-        end, _ = model({key: value[-1:] for key, value in observations.items()}, between)
-    return steps, end, between.to_arrays()
+    with on.running():
+        observations = on.upload(arrays, wanted)
+        rows, lanes = observations["first"].shape
+        before = model.initial_state(lanes)
+        if state is not None:
+            given = on.upload({"hidden": state.hidden, "cell": state.cell})
+            before = RecurrentState(given["hidden"], given["cell"])
+        parts = [slice(0, rows - 1), slice(rows - 1, rows)]
+        with on.autocast():
+            if on.is_exact:
+                features = [model.encode(_rows(observations, part), with_vision=False) for part in parts]
+            else:
+                features = _split(model.encode(_rows(observations, slice(None)), with_vision=False), lanes)
+            steps, between = model.unroll_core(features[0], observations["first"][parts[0]], before)
+            end, _ = model.unroll_core(features[1], observations["first"][parts[1]], between)
+    return UnrollOutputs(steps, end, between)
+
+
+def _rows(observations: Mapping[str, Tensor], part: slice) -> dict[str, Tensor]:
+    """Some rows of observations [T, B, ...], as `Agent.encode` expects them."""
+    return fold_time({key: value[part] for key, value in observations.items()})
+
+
+def _split(features: StepFeatures, lanes: int) -> list[StepFeatures]:
+    """The features of all rows but the last, and of the last; each [N, ...]."""
+    cut = len(features.aggregate) - lanes
+    both = [None if part is None else (part[:cut], part[cut:]) for part in features]
+    return [StepFeatures(*(None if part is None else part[index] for part in both)) for index in (0, 1)]  # type: ignore[arg-type]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
+from interplay.learner.device import check_device_name
+
 
 @dataclass(frozen=True)
 class Resources:
@@ -38,14 +40,18 @@ class ReplicasConfig:
 
 @dataclass(frozen=True)
 class ActorsConfig:
-    """Inference of the setter-replay actors in the reinforce stage: one network each, or one server for all."""
+    """How agents that play decide: the device and precision of their networks, in every stage, and where the actors of
+    the reinforce stage have them, one network each or one server for all."""
 
     inference: Literal["local", "service"] = "local"
     service: Resources = field(
         default_factory=Resources
     )  # of the server; cpus are also torch's threads; with gpus the network runs there
+    device: str = "cpu"  # of networks that play in the process of their worlds; auto: a GPU if there is one
+    precision: Literal["fp32", "bf16"] = "fp32"  # of all networks that play; heads stay float32
 
     def __post_init__(self) -> None:
+        check_device_name(self.device, "actors.device")
         if self.inference == "local" and self.service != Resources():
             raise ValueError("actors.service: of use with actors.inference=service only; add that")
 

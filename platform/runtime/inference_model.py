@@ -15,11 +15,12 @@ from typing import Generic, TypeVar
 import numpy as np
 import torch
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise, NoiseStream
 from interplay.agent.packed import pack
-from interplay.agent.policy import act, tensors
-from interplay.agent.recurrent import concatenate_states
+from interplay.agent.policy import act
+from interplay.agent.recurrent import RecurrentState, concatenate_states
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, split_decision
 from interplay.agent.weights import Weights, load_weights
 
@@ -146,8 +147,13 @@ class InferenceModel:
     in use and the newest: at most `runtime.max_lag` + 2.
     """
 
-    def __init__(self, agent: Agent) -> None:
-        self._prototype = agent.eval().requires_grad_(False)
+    def __init__(self, agent: Agent, on: InferenceDevice | None = None) -> None:
+        """
+        Args:
+            on: device and precision, to which it moves the agent; float32 on the agent's by default.
+        """
+        self._on = on or InferenceDevice(agent.device)
+        self._prototype = agent.to(self._on.device).eval().requires_grad_(False)
         pack(self._prototype)
         self._agents: dict[int, Agent] = {}
         self._newest = -1
@@ -165,7 +171,8 @@ class InferenceModel:
         with self._changed:
             agent = self._spare.pop() if self._spare else None
         agent = agent or copy.deepcopy(self._prototype)
-        load_weights(agent, weights)  # without the lock: no request can use this one yet
+        with self._on.stream():
+            load_weights(agent, weights)  # without the lock: no request can use this one yet
         with self._changed:
             dropped = [each for each in self._agents if each not in (version, *wanted)]
             self._spare += [self._agents.pop(each) for each in dropped]
@@ -193,15 +200,17 @@ class InferenceModel:
         """
         with self._changed:
             agent = self._agent_of(requests[0].version)
-        device = agent.device
         joined = {
             name: np.concatenate([each.observations[name] for each in requests], axis=1)
             for name in requests[0].observations
         }  # [1, B, ...]
         generators = [_generator(each) for each in requests]
         noise = Noise([NoiseStream(drawn, each.lanes) for drawn, each in zip(generators, requests, strict=True)])
-        state = concatenate_states([each.state for each in requests]).to_tensors(device)
-        decision = act(agent, tensors(joined, device), state, noise, requests[0].greedy)
+        before = concatenate_states([each.state for each in requests])
+        with self._on.stream():
+            uploaded = self._on.upload({**joined, "hidden": before.hidden, "cell": before.cell})
+        state = RecurrentState(uploaded.pop("hidden"), uploaded.pop("cell"))
+        decision = act(agent, uploaded, state, noise, requests[0].greedy, self._on, fetch_state=True)
         return split_decision(decision, [each.lanes for each in requests], [drawn.get_state() for drawn in generators])
 
     def _agent_of(self, version: int) -> Agent:

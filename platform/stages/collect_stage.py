@@ -25,7 +25,7 @@ from interplay.stages.config import CollectConfig
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.rounds import SHARED_STAGES
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of, learned_setters
+from interplay.stages.shared_parts import acting_device, checkpoint_of, learned_setters
 from interplay.stages.stage_folder import WORK_LOCK
 from interplay.stages.word_coverage import check_start_coverage
 from interplay.tracking.progress import Progress
@@ -162,6 +162,7 @@ class _Recorder:
         self._worlds = [run.make_world() for _ in range(lanes)]
         self._path = None if config.solver == "scripted" else checkpoint_of(run, config.checkpoint).path
         self._agent = None if self._path is None else load_agent(self._path)
+        self._on = acting_device(run)
 
     def record(
         self, names: Sequence[int], episodes: Iterable[EpisodeNumber], stopped: Callable[[], bool]
@@ -192,7 +193,7 @@ class _Recorder:
         if self._agent is None:
             return ScriptedSeat(run.config.solver, lanes, numpy_generator(run.seed, self._stage, "solver", *names))
         agent, vocabulary = self._agent
-        policy = LocalPolicy(agent, torch_generator(run.seed, self._stage, "agent", *names))
+        policy = LocalPolicy(agent, torch_generator(run.seed, self._stage, "agent", *names), on=self._on)
         return AgentSeat(AgentRunner(policy, vocabulary, lanes), checkpoint=str(self._path))
 
 

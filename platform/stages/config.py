@@ -167,6 +167,7 @@ class ReinforceConfig(TrainingStageConfig):
     # `ibt`, `ar`: the learned model of that kind (`reward.model`); `scripted`: true progress; `success`: +1 when a task
     # becomes successful; `world`: its own reward.
     reward: Literal["ibt", "ar", "scripted", "success", "world"] = "ibt"
+    scoring_precision: Literal["fp32", "bf16"] = "fp32"  # of the reward model and the reference policy; heads: float32
     heldout_every: int = 50  # updates between measurements of the modeled return on held-out episodes
     heldout_episodes: int = 32  # episodes of such a measurement
     listening_episodes: int = 32  # held-out demonstrations for the listening gap of the first agent; 0: none
@@ -305,11 +306,19 @@ class Config:
         return {"clone": self.clone, "reward": self.reward, "reinforce": self.reinforce}
 
     def _without_a_gpu(self) -> list[str]:
-        """Learners on a GPU under Ray for which no GPU is set aside."""
-        if self.runtime.kind == "in_process" or self.runtime.learner.gpus:
+        """Learners and actors on a GPU under Ray for which no GPU is set aside."""
+        if self.runtime.kind == "in_process":
             return []
+        problems = []
+        if self.actors.device.startswith("cuda") and self.actors.inference == "local":
+            problems.append(
+                f"actors.device={self.actors.device} needs a GPU, and under Ray an actor sees none: let a server "
+                "decide with actors.inference=service actors.service.gpus=1, or set actors.device=auto"
+            )
+        if self.runtime.learner.gpus:
+            return problems
         devices = {f"{name}.learner.device": stage.learner.device for name, stage in self.training_stages.items()}
-        return [
+        return problems + [
             f"{name}={device} needs a GPU, and under Ray a worker sees only the GPUs reserved for it, none with "
             f"runtime.learner.gpus=0: add runtime.learner.gpus=1, or set {name}=cpu"
             for name, device in devices.items()

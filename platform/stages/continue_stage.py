@@ -36,7 +36,7 @@ from interplay.runtime.interruption import Interrupted, StopRequest
 from interplay.runtime.seeding import numpy_generator, torch_generator
 from interplay.stages.evaluate_stage import EXPERT, stages_of
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of, is_same_player, player_of
+from interplay.stages.shared_parts import acting_device, checkpoint_of, is_same_player, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder, damaged, read_json
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
@@ -184,7 +184,7 @@ def _seat(run: Run, name: str, worlds: Sequence[World], played: int) -> SolverSe
         return ScriptedSeat(SolverConfig(skill=1.0), len(worlds), numpy_generator(seed, *stream))
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(seed, *stream, run.seed))
+    policy = LocalPolicy(agent, torch_generator(seed, *stream, run.seed), on=acting_device(run))
     return AgentSeat(AgentRunner(policy, vocabulary, len(worlds)), str(path))
 
 

@@ -33,7 +33,7 @@ from interplay.stages.probe_files import (
 )
 from interplay.stages.process_pool import map_in_processes
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import checkpoint_of, player_of
+from interplay.stages.shared_parts import acting_device, checkpoint_of, player_of
 from interplay.stages.stage_folder import WORK_LOCK, StageFolder
 from interplay.stages.word_coverage import check_texts
 from interplay.tracking.progress import Progress
@@ -133,9 +133,11 @@ def _seats(run: Run, name: str) -> Callable[..., SolverSeat]:
         )
     path = checkpoint_of(run, stages_of(run)[name]).path
     agent, vocabulary = load_agent(path)
+    on = acting_device(run)
 
     def make(*names: str | int) -> SolverSeat:
-        policy = LocalPolicy(agent, torch_generator(config.seed, STAGE, name, run.seed, *names), config.greedy)
+        generator = torch_generator(config.seed, STAGE, name, run.seed, *names)
+        policy = LocalPolicy(agent, generator, config.greedy, on)
         return AgentSeat(AgentRunner(policy, vocabulary, config.lanes), str(path))
 
     return make

@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from interplay.actors.setter_replay_actor import SetterReplayActor
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights
 from interplay.episodes.catalog_index import EpisodeFilter
 from interplay.episodes.snapshot import Snapshot
@@ -40,11 +41,12 @@ def heldout_returns(run: Run, snapshot: Snapshot, rewards: RewardSource) -> Meas
     once = replace(config.actor, lanes=lanes, blocks=1, learned_setters=0.0, stagger=False)
     description = checkpoint_of(run, config.start).description
     worlds = [run.make_world() for _ in range(lanes)]
+    on = InferenceDevice(find_device(config.learner.device), run.config.actors.precision)
 
     def measure(weights: Weights, version: int) -> HeldoutReturns:
         with run.busy(MEASURES) as beat:
             agent, vocabulary = build_agent(description)
-            policy = local_policy(run, agent.to(find_device(config.learner.device)), "heldout")
+            policy = local_policy(run, agent, "heldout", on=on)
             actor = replay_actor(run, snapshot, policy, vocabulary, once, "heldout", worlds)
             actor.load_weights(weights, version)
             # An episode of E steps fills E + 1 rows, so E + 1 steps complete the first episode of every lane.

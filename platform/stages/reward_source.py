@@ -6,10 +6,10 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import torch
-
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.weights import Weights, load_weights
 from interplay.episodes.token_translation import TokenTranslation
 from interplay.learner import checkpoint
@@ -50,13 +50,18 @@ class RewardModel:
     translation: TokenTranslation | None = None  # of the acting agent's tokens; None if both have the same vocabulary
 
 
-def build_reward_function(run: Run, model: RewardModel | None, device: torch.device) -> RewardFunction:
+def scoring_device(run: Run, name: str) -> InferenceDevice:
+    """Where the reward model and the reference policy compute; `name` is that of a device."""
+    return InferenceDevice(find_device(name), run.config.reinforce.scoring_precision)
+
+
+def build_reward_function(run: Run, model: RewardModel | None, on: InferenceDevice) -> RewardFunction:
     """The reward function of the run's reinforce stage; `model` is None unless the reward is learned."""
     if model is None:
         return WITHOUT_MODEL[run.config.reinforce.reward]()
     agent, _ = build_agent(model.description)
     load_weights(agent, model.weights)
-    learned = learned_reward(agent.to(device), model.version)
+    learned = learned_reward(agent, model.version, on)
     return learned if model.translation is None else TranslatedReward(learned, model.translation)
 
 
@@ -74,6 +79,11 @@ class RewardSource:
         self._newest: tuple[Weights, int] | None = None  # since the start
         self._function: RewardFunction | None = None
 
+    @cached_property
+    def on(self) -> InferenceDevice:
+        """Where `function` computes: on the learner's device."""
+        return scoring_device(self._run, self._run.config.reinforce.learner.device)
+
     def newer(self) -> tuple[Weights, int] | None:
         """A newer reward model to load, returned once; `function` then scores with it. Thread-safe."""
         newest = self._poll_newer()
@@ -83,8 +93,7 @@ class RewardSource:
     def function(self) -> RewardFunction:
         """The reward function in this process, with the newest weights returned by `newer`."""
         if self._function is None:
-            device = find_device(self._run.config.reinforce.learner.device)
-            self._function = build_reward_function(self._run, self.model, device)
+            self._function = build_reward_function(self._run, self.model, self.on)
         if self._newest is not None and self._newest[1] != self._function.version:
             self._function.load_version(*self._newest)
         return self._function

@@ -13,6 +13,7 @@ import torch
 from interplay.actors.episode_sampler import EpisodeSampler
 from interplay.actors.setter_replay_actor import SetterReplayActor, SetterReplayConfig
 from interplay.agent.agent_runner import AgentRunner
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.policy import LocalPolicy, Policy
 from interplay.agent.remote_policy import DecisionRequest, DecisionResponse, RemotePolicy
@@ -32,9 +33,17 @@ from interplay.runtime.inline import InlineRollouts
 from interplay.runtime.messages import RolloutWorker, ScoringReplica
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.process_layout import pinned
-from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function
+from interplay.stages.reward_source import RewardModel, RewardSource, build_reward_function, scoring_device
 from interplay.stages.run import Run
-from interplay.stages.shared_parts import ALONE, PEOPLE_KINDS, Share, checkpoint_of, learned_setters, start_from
+from interplay.stages.shared_parts import (
+    ALONE,
+    PEOPLE_KINDS,
+    Share,
+    acting_device,
+    checkpoint_of,
+    learned_setters,
+    start_from,
+)
 
 if TYPE_CHECKING:
     from interplay.runtime.ray.learner_context import LearnerContext
@@ -53,15 +62,17 @@ def rollout_source(run: Run, snapshot: Path, rewards: RewardSource) -> RolloutSo
     reference = _reference_weights(run)
     return InlineRollouts(
         actor=replay_actor(run, Snapshot(snapshot), policy, vocabulary, config.actor, "train"),
-        function=_with_reference(run, rewards.function(), reference, find_device(config.learner.device)),
+        function=_with_reference(run, rewards.function(), reference, rewards.on),
         reference=reference,
         overlap=run.config.runtime.overlap,
     )
 
 
-def local_policy(run: Run, agent: Agent, split: str, share: Share = ALONE) -> LocalPolicy:
-    """The policy of an actor in the same process."""
-    return LocalPolicy(agent, _decisions(run, split, share))
+def local_policy(
+    run: Run, agent: Agent, split: str, share: Share = ALONE, on: InferenceDevice | None = None
+) -> LocalPolicy:
+    """The policy of an actor in the same process; `on` is by default as in `actors`."""
+    return LocalPolicy(agent, _decisions(run, split, share), on=on or acting_device(run))
 
 
 def _decisions(run: Run, split: str, share: Share) -> torch.Generator:
@@ -166,7 +177,8 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
             "CUDA or CPU torch in CONTRIBUTING.md, or decide on the CPU with actors.service.gpus=0"
         )
     agent, _ = build_agent(checkpoint_of(run, run.config.reinforce.start).description, head="none")
-    model = InferenceModel(agent.to(find_device("cuda" if resources.gpus else "cpu")))
+    on = InferenceDevice(find_device("cuda" if resources.gpus else "cpu"), run.config.actors.precision)
+    model = InferenceModel(agent, on)
     for version, each in zip(versions, weights, strict=True):
         model.publish(version, each, versions)
     return model
@@ -175,18 +187,18 @@ def _inference_model(run: Run, versions: Sequence[int], *weights: Weights) -> In
 def _scoring_replica(
     run: Run, reference: Weights | None, model: RewardModel | None, newer: Weights | None = None, version: int = 0
 ) -> ScoringReplica:
-    device = find_device("auto" if run.config.runtime.reward.resources.gpus else "cpu")
-    function = build_reward_function(run, model, device)
+    on = scoring_device(run, "auto" if run.config.runtime.reward.resources.gpus else "cpu")
+    function = build_reward_function(run, model, on)
     if newer is not None:
         function.load_version(newer, version)
-    return ScoringReplica(_with_reference(run, function, reference, device))
+    return ScoringReplica(_with_reference(run, function, reference, on))
 
 
 def _with_reference(
-    run: Run, function: RewardFunction, reference: Weights | None, device: torch.device
+    run: Run, function: RewardFunction, reference: Weights | None, on: InferenceDevice
 ) -> RewardFunction:
     if reference is None:
         return function
     policy, _ = start_from(run, run.config.reinforce.start)
     load_weights(policy, reference)
-    return WithReferenceGate(function, policy.to(device))
+    return WithReferenceGate(function, policy, on)

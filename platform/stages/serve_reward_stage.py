@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.weights import Weights, export_weights, load_weights
 from interplay.learner.agents import build_agent, check_same_agent, describe_agent, load_agent
@@ -72,7 +73,7 @@ def _scorer(run: Run, found: Checkpoint, model: Agent, read_version: ReadVersion
 
 
 def _learned_reward(model: Agent, version: int) -> RewardFunction:
-    return learned_reward(model.to(find_device("auto")), version)
+    return learned_reward(model, version, InferenceDevice(find_device("auto")))
 
 
 def _scoring_replica(

@@ -13,6 +13,7 @@ from interplay.actors.augmentation import AugmentationConfig
 from interplay.actors.dataset_actor import DatasetActor, DatasetConfig
 from interplay.actors.learned_setters import LearnedSetters
 from interplay.agent.agent_runner import AgentRunner
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Layout
 from interplay.agent.policy import LocalPolicy
@@ -30,6 +31,7 @@ from interplay.learner.agents import (
     read_description,
 )
 from interplay.learner.checkpoint import Checkpoint, CheckpointError, read
+from interplay.learner.device import find_device
 from interplay.runtime.seeding import derive_seed, numpy_generator, torch_generator
 from interplay.stages.run import Run
 from interplay.stages.shuffled_marks import ShuffledMarks
@@ -115,6 +117,16 @@ def start_from(
     return agent, vocabulary
 
 
+def acting_device(run: Run) -> InferenceDevice:
+    """Where agents that play in this process decide, and in which precision.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    actors = run.config.actors
+    return InferenceDevice(find_device(actors.device, "actors.device"), actors.precision)
+
+
 def learned_setters(run: Run, name: str, lanes: int, names: Sequence[str | int]) -> LearnedSetters | None:
     """The setter agent of a stage or path in `lanes` lanes; None without a name or lanes.
 
@@ -127,7 +139,7 @@ def learned_setters(run: Run, name: str, lanes: int, names: Sequence[str | int])
         return None
     path = checkpoint_of(run, name, "setter").path
     agent, vocabulary = load_agent(path)
-    policy = LocalPolicy(agent, torch_generator(run.seed, *names, "learned setter"))
+    policy = LocalPolicy(agent, torch_generator(run.seed, *names, "learned setter"), on=acting_device(run))
     return LearnedSetters(AgentRunner(policy, vocabulary, lanes), str(path))
 
 

@@ -155,6 +155,7 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         ),
         ("clone.learner.device=cuda", "add runtime.learner.gpus=1, or set clone.learner.device=cpu"),
         ("reinforce.learner.device=cuda:1", "reinforce.learner.device=cuda:1 needs a GPU, and under Ray"),
+        ("actors.device=cuda", "actors.inference=service actors.service.gpus=1, or set actors.device=auto"),
     ],
 )
 def test_settings_without_effect_or_gpu_under_ray_are_refused(typed: str, told: str) -> None:
@@ -166,6 +167,9 @@ def test_a_gpu_is_set_aside_or_there_in_process() -> None:
     compose(["runtime=ray", "runtime.learner.gpus=1", "reinforce.learner.device=cuda"])
     compose(["clone.learner.device=cuda"])
     compose(["runtime=ray", "runtime.reward.follow=true"])
+    compose(["runtime=ray", "actors.device=auto"])
+    compose(["runtime=ray", "actors.device=cuda", "actors.inference=service", "actors.service.gpus=1"])
+    compose(["actors.device=cuda"])
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import torch
 from fake_world import TINY, LineWorld, tiny_agent
 from test_learner import LANES, demonstrated, learner_of, rollout
 
+from interplay.agent.inference_device import as_tensors
 from interplay.agent.network import Agent
-from interplay.agent.policy import tensors
 from interplay.agent.sizes import AgentConfig
 from interplay.learner import forward
 from interplay.learner.config import LearnerConfig
@@ -98,7 +98,7 @@ def test_all_settings_together_agree_up_to_rounding(
 
 def test_in_bf16_weights_heads_and_memory_stay_float32() -> None:
     agent = tiny_agent(LineWorld(), utility=True)
-    observations = tensors({key: demonstrated(agent).arrays[key] for key in agent.layout.observations(0, 0)})
+    observations = as_tensors({key: demonstrated(agent).arrays[key] for key in agent.layout.observations(0, 0)})
     output, after = Forward(agent, ForwardConfig(precision="bf16"))(observations, agent.initial_state(LANES))
     parts = {name: part for name, part in output._asdict().items() if part is not None}
     assert {part.dtype for part in (*parts.values(), *after, *agent.parameters())} == {torch.float32}
@@ -165,6 +165,8 @@ def test_a_device_that_is_not_here_is_refused() -> None:
     assert find_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     with pytest.raises(ValueError, match=r"learner\.device=cuda:63 is not here: .*learner\.device=auto"):
         find_device("cuda:63")
+    with pytest.raises(ValueError, match=r"actors\.device=cuda:63 is not here: .*actors\.device=auto"):
+        find_device("cuda:63", "actors.device")
 
 
 @pytest.mark.parametrize(

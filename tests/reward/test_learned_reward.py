@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from fake_world import LineWorld, tiny_agent
+from numpy.typing import NDArray
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.network import Agent
 from interplay.agent.observation import Arrays
 from interplay.agent.unroll import allocate_rollout
@@ -17,6 +21,17 @@ from interplay.reward.reference_gate import WithReferenceGate
 from interplay.reward.reward_functions import EnvironmentReward, LaneState
 
 STEPS, LANES, UNROLLS = 5, 3, 4
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU")
+
+
+class CountedUploads(InferenceDevice):
+    """Counts the transfers of pictures."""
+
+    images = 0
+
+    def copy(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, torch.Tensor]:
+        self.images += "image" in arrays
+        return super().copy(arrays)
 
 
 @pytest.fixture
@@ -67,6 +82,52 @@ def test_the_utility_is_the_models(model: Agent) -> None:
         output, _ = model(observations, model.initial_state(LANES))
     assert output.utility is not None
     np.testing.assert_allclose(scored.utility, output.utility.numpy(), atol=1e-5)
+
+
+def test_float32_on_the_cpu_is_two_plain_forwards_bit_for_bit(model: Agent) -> None:
+    rows = long_rows(model)
+    scored = LearnedReward(model, 0).score(rows, LaneState())
+    observations = {key: torch.from_numpy(rows[key]) for key in model.layout.observations(0, 0)}
+    with torch.inference_mode():
+        steps, between = model({key: value[:-1] for key, value in observations.items()}, model.initial_state(LANES))
+        end, _ = model({key: value[-1:] for key, value in observations.items()}, between)
+    assert steps.utility is not None and end.utility is not None and scored.lane_state.reward is not None
+    np.testing.assert_array_equal(scored.utility, torch.cat([steps.utility, end.utility]).numpy())
+    np.testing.assert_array_equal(scored.lane_state.reward.hidden, between.hidden.numpy())
+    np.testing.assert_array_equal(scored.lane_state.reward.cell, between.cell.numpy())
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+def test_bf16_pays_the_same_up_to_a_small_share_of_the_spread(model: Agent, device: str) -> None:
+    rows = long_rows(model)
+    gate = tiny_agent(LineWorld())
+    exact = WithReferenceGate(LearnedReward(copy.deepcopy(model), 0), copy.deepcopy(gate))
+    on = InferenceDevice(device, "bf16")
+    rounded = WithReferenceGate(LearnedReward(model, 0, on), gate, on)
+    state, other = LaneState(), LaneState()
+    for unroll in cut(rows):
+        expected, found = exact.score(unroll, state), rounded.score(unroll, other)
+        state, other = expected.lane_state, found.lane_state
+        assert found.reward.dtype == np.float32 and not np.array_equal(found.reward, expected.reward)
+        assert np.abs(found.reward - expected.reward).max() < 0.05 * expected.reward.std()
+        assert expected.reference_gate is not None and found.reference_gate is not None
+        np.testing.assert_allclose(found.reference_gate, expected.reference_gate, atol=0.05)
+
+
+@needs_gpu
+def test_a_gpu_pays_as_the_cpu(model: Agent) -> None:
+    rows, on = long_rows(model), InferenceDevice("cuda")
+    here = LearnedReward(copy.deepcopy(model), 0).score(rows, LaneState())
+    there = LearnedReward(model, 0, on).score(rows, LaneState())
+    np.testing.assert_allclose(there.utility, here.utility, atol=1e-4)
+    assert there.lane_state.reward is not None and here.lane_state.reward is not None
+    np.testing.assert_allclose(there.lane_state.reward.cell, here.lane_state.reward.cell, atol=1e-4)
+
+
+def test_reward_model_and_reference_share_one_upload(model: Agent) -> None:
+    on = CountedUploads()
+    WithReferenceGate(LearnedReward(model, 0, on), tiny_agent(LineWorld()), on).score(long_rows(model), LaneState())
+    assert on.images == 1
 
 
 def test_an_episode_earns_its_rise_of_utility(model: Agent) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from tiny_runs import copied, interplay, opened, refused, rows, tiny
 
+from interplay.agent.inference_device import InferenceDevice
 from interplay.agent.observation import Arrays
 from interplay.agent.unroll import allocate_rollout
 from interplay.episodes.vocabulary import Vocabulary
@@ -23,8 +23,6 @@ from interplay.runtime.messages import UnrollMessage
 from interplay.stages.reward_source import build_reward_function, reward_source
 from interplay.stages.rollout_parts import _scoring_replica
 from interplay.stages.shared_parts import checkpoint_of, start_from
-
-CPU = torch.device("cpu")
 
 
 def vocabulary_at(folder: Path) -> Vocabulary:
@@ -70,7 +68,7 @@ def test_the_reward_model_reads_the_same_words_of_an_agent_with_another_vocabula
     replica = _scoring_replica(opened(settings), None, model)
     message = UnrollMessage(number=0, arrays=theirs, state=None, version=0, episodes=[], after=b"")
     np.testing.assert_array_equal(replica.score(message, LaneState()).utility, expected_scores.utility)
-    paid = build_reward_function(opened(settings), model, CPU)
+    paid = build_reward_function(opened(settings), model, InferenceDevice())
     assert source.model is not None
     paid.load_version(source.model.weights, 9)  # as when newer reward models are followed
     assert paid.version == 9

@@ -13,9 +13,10 @@ import torch
 from seated_agents import ServedAgents, save_agent, serving
 from test_live_session import ROOM, STEPS, check_replay, make_world, same, settings
 
+from interplay.agent.inference_device import as_tensors
 from interplay.agent.inputs import LaneInputs
 from interplay.agent.noise import Noise
-from interplay.agent.policy import act, tensors
+from interplay.agent.policy import act
 from interplay.agent.recurrent import RecurrentState
 from interplay.env.world import Action, Start, View
 from interplay.episodes.episode import Episode
@@ -78,7 +79,7 @@ def remembered(agent: Path, episode: Episode) -> RecurrentState[torch.Tensor]:
     for step in range(episode.meta.steps):
         inputs.observe(0, view)
         decided = act(
-            loaded.eval(), tensors(inputs.arrays), memory, Noise.of(torch.Generator().manual_seed(0), 1), greedy=True
+            loaded.eval(), as_tensors(inputs.arrays), memory, Noise.of(torch.Generator().manual_seed(0), 1), greedy=True
         )
         memory = decided.state
         chunks = {role: rows[step * 8 : (step + 1) * 8] for role, rows in episode.actions.items()}

@@ -14,11 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from interplay.agent.inference_device import as_tensors
 from interplay.agent.inputs import LaneInputs
 from interplay.agent.network import Agent
 from interplay.agent.noise import Noise, NoiseStream
 from interplay.agent.packed import pack
-from interplay.agent.policy import act, tensors
+from interplay.agent.policy import act
 from interplay.agent.recurrent import RecurrentState
 from interplay.env.world import Action, View, WorldSpec
 from interplay.episodes.vocabulary import Vocabulary
@@ -144,7 +145,7 @@ class AgentMinds:
         }  # [1, B, ...]
         memory = RecurrentState(*(torch.cat(parts) for parts in zip(*(mind.memory for mind in minds), strict=True)))
         noise = Noise([NoiseStream(mind.generator(), 1) for mind in minds])
-        decision = act(loaded.agent, tensors(arrays, loaded.agent.device), memory, noise)
+        decision = act(loaded.agent, as_tensors(arrays), memory, noise)
         chunks = loaded.agent.layout.chunk(decision.movement)
         actions = []
         for lane, (seat, mind) in enumerate(zip(seats, minds, strict=True)):
