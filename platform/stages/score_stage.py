@@ -57,8 +57,10 @@ def score(run: Run) -> Path:
 def uncertainty(utility: Float32Array, ahead: int) -> float:
     """The mean entropy, in nats, of the order of moments that are `ahead` rows apart, sigmoid(U_{t+ahead} - U_t).
 
-    utility: [rows]. Shorter recordings compare their first and last row.
+    utility: [rows]. Shorter recordings compare their first and last row. One row has no order to be unsure of: 0.
     """
+    if len(utility) < 2:
+        return 0.0
     p = np.clip(later_is_better(utility, ahead), 1e-9, 1 - 1e-9)
     return float(-(p * np.log(p) + (1 - p) * np.log(1 - p)).mean())
 

@@ -23,6 +23,7 @@ def test_a_flat_utility_is_the_most_uncertain() -> None:
     entropy = -(probability * math.log(probability) + (1 - probability) * math.log(1 - probability))
     assert uncertainty(rising, 2) == pytest.approx(entropy)
     assert later_is_better(rising, 99).shape == (1,), "a short recording compares its ends"
+    assert uncertainty(flat[:1], 2) == 0, "one row has no order to be unsure of"
 
 
 def test_models_disagree_where_they_order_moments_differently() -> None:
