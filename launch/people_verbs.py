@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from interplay.launch.traceback_file import NAME as ERRORS
@@ -11,6 +12,8 @@ from interplay.studio.exports.export_tables import export
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.people.own_data_routes import erase, kept_of
 from interplay.studio.people.person import RESEARCHER
+from interplay.studio.people.studio_database import StudioDatabase
+from interplay.studio.studies.study_folder import StudyFolder
 from interplay.studio.web.studio_address import studio_address
 from interplay.studio.web.studio_context import ServedRun, StudioContext
 
@@ -21,16 +24,26 @@ def invite(run: Run) -> str:
     """Makes an invitation; returns the sentence that holds its address.
 
     Raises:
-        ValueError: no studio has served the run, or a role is unknown.
+        ValueError: no studio has served the run, or a role or the study is unknown.
     """
     wanted = run.config.invite
     origin = studio_address(run.root)
+    if wanted.study:
+        _check_study(run.root, wanted.study)
     code = make_invitation(run.root, wanted.roles, study=wanted.study, uses=wanted.uses, seconds=wanted.days * DAY)
     people = "person" if wanted.uses == 1 else "people"
     return (
         f"{origin}/i#{code}\nis good for {wanted.uses} {people} with {' and '.join(wanted.roles)}, for "
         f"{wanted.days:g} days. It is shown only here.\n"
     )
+
+
+def _check_study(root: Path, name: str) -> None:
+    with closing(StudioDatabase(root / "studio" / "studio.db")) as database:
+        studies = StudyFolder(root / "studio" / "studies", database)
+    if studies.find(name) is None:
+        known = ", ".join(study.name for study in studies.newest())
+        raise ValueError(f"{root} has no study {name!r}; set invite.study to one of: {known}")
 
 
 def forget(run: Run, served: ServedRun) -> str:

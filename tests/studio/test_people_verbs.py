@@ -36,7 +36,9 @@ def test_an_invitation_of_the_command_line_lets_people_in(tmp_path: Path, capsys
     with open_studio(root, env=ENV) as studio:
         write_address(studio.served.folder, ORIGIN)
         assert "unknown roles ['king']" in refused("invite", tiny(tmp_path, "invite.roles=[king]"), capsys)
-        interplay("invite", tiny(tmp_path, "invite.roles=[play,mark]", "invite.uses=2"))
+        said = refused("invite", tiny(tmp_path, "invite.study=mraks"), capsys)
+        assert "no study 'mraks'" in said and "live, marks" in said
+        interplay("invite", tiny(tmp_path, "invite.roles=[play,mark]", "invite.uses=2", "invite.study=marks"))
         address = capsys.readouterr().out.split()[0]
         assert address.startswith(f"{ORIGIN}/i#")
         for _ in range(2):
