@@ -12,6 +12,7 @@ from small_house import ENV, fill_store
 from studio_client import ORIGIN, agree_to, logged_in, open_studio, visitor
 from tiny_runs import interplay, refused, tiny
 
+from interplay.studio.exports.export_tables import as_csv
 from interplay.studio.web.studio_address import write_address
 
 
@@ -98,6 +99,13 @@ def test_tables_are_exported_without_identities(tmp_path: Path, form: str) -> No
     assert len(written) == 8 and not any("abc-of-prolific" in text for text in written)
     interplay("export", tiny(tmp_path, f"export.folder={out}", f"export.format={form}", "export.identities=true"))
     assert [row["name"] for row in rows("identities")] == ["abc-of-prolific"]
+
+
+def test_csv_holds_no_text_that_a_spreadsheet_executes() -> None:
+    rows = [{"text": text, "sign": -1, "list": ["=1"]} for text in ("=1+1", "+1", "-1", "@a", "\t=1", "a=b", "")]
+    read = list(csv.DictReader(as_csv(rows).splitlines()))
+    assert [row["text"] for row in read] == ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "a=b", ""]
+    assert {(row["sign"], row["list"]) for row in read} == {("-1", '["=1"]')}, "numbers and lists stay"
 
 
 def test_a_recording_that_is_left_out_is_offered_to_no_one(tmp_path: Path) -> None:

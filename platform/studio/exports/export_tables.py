@@ -23,6 +23,7 @@ from interplay.studio.people.audit import AuditLog
 from interplay.studio.people.studio_database import StudioDatabase
 
 Rows = list[dict[str, Any]]
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets execute
 
 
 def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool) -> dict[str, int]:
@@ -52,14 +53,23 @@ def export(root: Path, folder: Path, *, rate: float, form: str, identities: bool
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV with a header; lists and objects as JSON. Without rows: nothing."""
+    """Rows as CSV with a header; lists and objects as JSON. Without rows: nothing.
+
+    Text that a spreadsheet would execute as a formula gets an apostrophe in front.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
     if rows:
         writer.writeheader()
     for row in rows:
-        writer.writerow({key: json.dumps(v) if isinstance(v, list | dict | tuple) else v for key, v in row.items()})
+        writer.writerow({key: _cell(value) for key, value in row.items()})
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | dict | tuple):
+        return json.dumps(value)
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
 def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
