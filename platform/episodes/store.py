@@ -28,8 +28,8 @@ from typing import Self
 
 from interplay.core.files import TEMPORARY_SUFFIX, write_whole
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter, entry_of
-from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, read_bytes
-from interplay.episodes.episode import Episode, Mark
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat, decode, encode, load, load_meta, read_bytes
+from interplay.episodes.episode import Episode, EpisodeMeta, Mark
 from interplay.episodes.episode_catalog import EpisodeCatalog
 from interplay.episodes.snapshot import Snapshot, freeze
 
@@ -128,6 +128,10 @@ class EpisodeStore:
             DamagedEpisode, UnknownFormat: its file cannot be read.
         """
         return load(self.root / self._catalog.path(episode))
+
+    def meta(self, episode: str) -> EpisodeMeta:
+        """The metadata of an episode, without its arrays. Raises as `read` does."""
+        return load_meta(self.root / self._catalog.path(episode))
 
     def ids(
         self,

@@ -233,7 +233,7 @@ def _live(run: Run, spec: WorldSpec) -> LiveResults | None:
         return None
     with run.store() as store:
         for identifier in store.ids(split=EVALUATION):
-            meta = store.read(identifier).meta
+            meta = store.meta(identifier)
             player = meta.players[spec.solver]
             agent = _agent_name(run.root, player.get("checkpoint", player["kind"]))
             requests += judged_requests(meta, agent, spec.frames_per_second)

@@ -39,6 +39,7 @@ def test_an_appended_episode_is_read_back(tmp_path: Path) -> None:
     written = episode(1)
     store.append(written)
     assert_same_episode(store.read(written.meta.id), written)
+    assert store.meta(written.meta.id) == store.read(written.meta.id).meta
     assert len(store) == 1
     with pytest.raises(FileExistsError, match="immutable"):
         store.append(written)

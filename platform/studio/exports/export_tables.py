@@ -79,7 +79,7 @@ def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _of_store(store: EpisodeStore, rate: float) -> dict[str, Rows]:
     flags = store.flags()
-    metas = {entry.id: store.read(entry.id).meta for entry in store.entries(EpisodeFilter(flagged=True))}
+    metas = {entry.id: store.meta(entry.id) for entry in store.entries(EpisodeFilter(flagged=True))}
     marks: dict[str, list[Mark]] = {}
     for mark in store.marks():
         marks.setdefault(mark.episode, []).append(mark)

@@ -124,5 +124,5 @@ class MarkChoice:
 
 def requests(store: EpisodeStore, episode: str) -> list[tuple[int, str]]:
     """(number of the utterance, text) of what the setter said."""
-    spoken = store.read(episode).meta.utterances
+    spoken = store.meta(episode).utterances
     return [(number, each.text) for number, each in enumerate(spoken) if each.role == SETTER]

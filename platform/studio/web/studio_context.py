@@ -84,7 +84,7 @@ class StudioContext:
         self.films = FilmLibrary(
             served.folder / "films", height=config.size[0], quality=config.quality, limit_gb=config.films_gb
         )
-        self._meta = lru_cache(KEPT_METAS)(lambda episode: self.store.read(episode).meta)
+        self._meta = lru_cache(KEPT_METAS)(self.store.meta)
         limits = config.limits
         self.entrances = RateLimit(limits.entrances_per_minute, seconds=60.0)
         self.marks_a_second = RateLimit(limits.marks_per_second, seconds=1.0)
