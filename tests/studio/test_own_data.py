@@ -11,8 +11,9 @@ from fake_world import LineWorld, record_episode
 from studio_client import agree_to, logged_in, open_studio, visitor
 
 from interplay.episodes.episode import Mark, Prompt, Utterance
-from interplay.episodes.store import EpisodeStore
+from interplay.episodes.store import EpisodeFiles, EpisodeStore
 from interplay.studio.people.audit import AuditLog
+from interplay.studio.people.own_data_routes import erase, kept_of
 from interplay.studio.studies.study import FIRST_PLAY
 
 
@@ -108,6 +109,24 @@ def test_the_episodes_that_a_person_played_are_deleted(tmp_path: Path) -> None:
         assert gone["kept_in"] == ["clone"], "the snapshot names an episode that the person played"
         assert studio.store.ids() == [other]
         assert [row["id"] for row in studio.database.rows("SELECT id FROM sessions")] == ["s2"]
+    assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
+
+
+def test_an_episode_that_no_session_names_after_a_kill_is_deleted_too(tmp_path: Path) -> None:
+    person, other = "p-aaaaaa", "p-bbbbbb"
+    with open_studio(tmp_path) as studio:
+        logged_in(studio, "play", person=person)
+        for seed, name in enumerate((person, other)):
+            episode = record_episode(LineWorld(), seed, 6)[0]
+            files = EpisodeFiles(tmp_path / "store")  # as a session's process does, which is killed then
+            files.place(replace(episode, meta=replace(episode.meta, people={"solver": name})))
+        session = "INSERT INTO sessions (id, study, version, started, seats) VALUES ('s1', 'live', 1, 0, ?)"
+        studio.database.write(session, json.dumps({"solver": person}))
+        (found,) = kept_of(studio, person)["episodes"]
+        assert studio.store.meta(found).people == {"solver": person}
+        studio.store.flag(found, "left out of studies")
+        erase(studio, person)
+        assert [studio.store.meta(each).people["solver"] for each in studio.store.ids()] == [other]
     assert len(list((tmp_path / "store" / "episodes").glob("*/*.npz"))) == 1
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from interplay.episodes.catalog_index import EpisodeFilter
+from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.episodes.episode import EpisodeMeta, Utterance
 from interplay.stages.live_config import COPILOT, SETTER, SOLVER
 from interplay.studio.live.session_settings import HUMAN
@@ -17,6 +21,8 @@ from interplay.studio.people.person import RESEARCHER
 from interplay.studio.studies.study import Strict
 from interplay.studio.web.access import Someone, cookie_name, studio_of
 from interplay.studio.web.studio_context import StudioContext
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api/data")
 TABLES = ("identities", "logins", "consents", "assignments", "checks")  # rows by person
@@ -88,17 +94,15 @@ def kept_of(studio: StudioContext, person: str) -> dict[str, Any]:
         for table in TABLES
     }
     marks = sum(len(studio.store.marks(rater=rater)) for rater in raters_of(person))
-    sessions = played(studio, person)
-    episodes = [each["episode"] for each in sessions if each["episode"] is not None]
-    return {"marks": marks, **tables, "sessions": len(sessions), "episodes": episodes}
+    return {"marks": marks, **tables, "sessions": len(played(studio, person)), "episodes": episodes_of(studio, person)}
 
 
 def erase(studio: StudioContext, person: str) -> list[str]:
     """Deletes a person for good. Returns the snapshots that keep its marks or name episodes that it played."""
     marked = {name for rater in raters_of(person) for name in studio.store.erase_marks(rater)}
-    episodes = [session["episode"] for session in played(studio, person) if session["episode"] is not None]
+    episodes = episodes_of(studio, person)
     kept_in = sorted(marked.union(studio.store.snapshots_with(episodes)))
-    erase_episodes(studio, person)
+    erase_episodes(studio, person, episodes)
     own = "SELECT id FROM assignments WHERE person = ?"
     studio.database.erase(
         [
@@ -142,13 +146,35 @@ def _by_person(meta: EpisodeMeta, said: Utterance) -> bool:
     return [player for frame, player in meta.control.get(said.role, ()) if frame <= said.frame][-1:] == [HUMAN]
 
 
-def erase_episodes(studio: StudioContext, person: str) -> None:
-    """Deletes the episodes that a person played in, with their films and the journals of sessions under way."""
+def episodes_of(studio: StudioContext, person: str) -> list[str]:
+    """The episodes that a person played in, by the rows of its sessions and by the stored episodes themselves.
+
+    A kill after a session's process has stored an episode leaves an episode that no row names.
+    """
+    found = [session["episode"] for session in played(studio, person) if session["episode"] is not None]
+    named = {row["episode"] for row in studio.database.rows("SELECT episode FROM sessions")}
+    studio.store.reindex()  # lists what a process has stored since
+    for entry in studio.store.entries(EpisodeFilter(flagged=True)):
+        if entry.id not in named and _played_in(studio, entry.id, person):
+            found.append(entry.id)
+    return found
+
+
+def _played_in(studio: StudioContext, episode: str, person: str) -> bool:
+    try:
+        return person in studio.store.meta(episode).people.values()
+    except (DamagedEpisode, UnknownFormat) as error:
+        logger.warning("it is unknown who played in an episode: %s", error)
+        return False
+
+
+def erase_episodes(studio: StudioContext, person: str, episodes: Sequence[str]) -> None:
+    """Deletes a person's episodes with their films, and its sessions with the journals of those under way."""
+    for episode in episodes:
+        with suppress(KeyError):  # deleted before
+            studio.films.forget(studio.film_source(episode))
+            studio.store.delete(episode)
     for session in played(studio, person):
-        if session["episode"] is not None:
-            with suppress(KeyError):  # deleted before
-                studio.films.forget(studio.film_source(session["episode"]))
-                studio.store.delete(session["episode"])
         (studio.served.folder / "journals" / f"{session['id']}.journal").unlink(missing_ok=True)
         studio.database.write("DELETE FROM sessions WHERE id = ?", session["id"])
     studio.store.purge()
