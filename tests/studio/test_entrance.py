@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,18 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(ValueError, match="version 99"), open_studio(tmp_path):
         pass
+
+
+def test_a_database_of_before_drawn_agents_gets_their_column(tmp_path: Path) -> None:
+    with open_studio(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / "studio" / "studio.db")) as database:
+        database.executescript("ALTER TABLE sessions DROP COLUMN agent; PRAGMA user_version = 1;")
+        database.execute("INSERT INTO people (id, created, roles) VALUES ('p-aaaaaa', 0, '[]')")
+        database.commit()
+    for _ in range(2):
+        with open_studio(tmp_path) as studio:
+            assert not studio.database.rows("SELECT agent FROM sessions") and studio.people.find("p-aaaaaa")
 
 
 def test_the_audit_log_holds_logins(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from seated_agents import save_agent
+from studio_client import open_studio
 from studio_process import StartedStudio
 from test_live_protocol import FRAMES, LIVE, house, invited, only_episode, play
 from test_live_session import check_replay, make_world
@@ -83,6 +85,29 @@ def test_waiting_people_practice_in_a_room_that_leaves_nothing(tmp_path: Path) -
         assert session != room["session"] and second.join()[0] == session
         assert player.until("end")["why"] == "left", "the room ends where the episode begins"
     assert not list((tmp_path / "store" / "episodes").glob("*/*.npz"))
+
+
+def test_blocks_of_agents_follow_from_what_the_version_holds(tmp_path: Path) -> None:
+    study = Study(name="compare", kind="evaluate", title="A", consent=ASK, live=LivePlan(agents=("a", "b", "c")))
+    row = "INSERT INTO sessions (id, study, version, started, seats, agent) VALUES (?, 'compare', ?, 0, '{}', ?)"
+    with open_studio(tmp_path) as studio:
+
+        def opened(version: Study, count: int) -> list[str]:
+            agents = []
+            for _ in range(count):
+                agents.append(studio.plays.next_agent(version, seed=1))
+                studio.database.write(row, uuid.uuid4().hex, version.version, agents[-1])
+            return agents
+
+        first = opened(study, 3)
+        assert set(first) == set(opened(study, 3)) == set("abc")
+        for agent in "abc":
+            newest = "SELECT max(rowid) FROM sessions WHERE agent = ?"
+            studio.database.write(f"DELETE FROM sessions WHERE rowid = ({newest})", agent)
+            assert opened(study, 1) == [agent], "a deleted session is made up for"
+        opened(study, 1)
+        other = study.model_copy(update={"version": 2, "live": LivePlan(agents=("a", "d"))})
+        assert set(opened(other, 2)) == {"a", "d"}
 
 
 @pytest.mark.slow

@@ -148,6 +148,7 @@ def test_a_download_has_a_person_s_own_words_and_verdicts_of_live_sessions(tmp_p
         studio.studies.keep(FIRST_PLAY.model_copy(update={"codes": {"withdrew": "W-1"}}))
         gone = people["setter"].post("/api/data/delete", json={"person": names["setter"]}).json()
         assert gone["codes"] == {"live": "W-1"}, "the code of a study in which it played"
+    assert not any("agent" in answer.json()["sessions"][0] for answer in kept.values()), "people judge blind"
     ours = {seat: answer.json()["sessions"][0] for seat, answer in kept.items()}
     assert [each["verdict"] for each in ours["setter"]["requests"]] == ["done"] and not ours["copilot"]["requests"]
     assert [each["text"] for each in ours["setter"]["said"]] == ["setter"]

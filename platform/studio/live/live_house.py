@@ -7,13 +7,10 @@ import json
 import logging
 import secrets
 import time
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from interplay.episodes.encoding import DamagedEpisode, UnknownFormat
 from interplay.evaluation.live_judgements import EVALUATION
@@ -128,27 +125,21 @@ class LiveHouse:
 
     def _open(self, study: Study, people: Mapping[str, str]) -> None:
         """Opens a session of a study with these people, by seat."""
-        live = study.live_config(self.config)
+        live, drawn = study.live_config(self.config), None
         if study.live.agents:
-            live = replace(live, solver=self._drawn(study))
+            drawn = self.studio.plays.next_agent(study, self.studio.served.seed)
+            live = replace(live, solver=drawn)
         checked = {seat: self._found[agent, seat] for seat, agent in live.agents.items()}
         for seat, agent in self._agents_of(study):  # the next session asks for the newest checkpoints again
             self._checks.pop((agent, seat), None)
         split = EVALUATION if study.live.agents else "train"
         settings = self._settings(live, live.seats | checked, people, split=split)
         self.studio.database.write(
-            "INSERT INTO sessions (id, study, version, started, seats) VALUES (?, ?, ?, ?, ?)",
-            *(settings.session, study.name, study.version, time.time(), json.dumps(dict(people))),
+            "INSERT INTO sessions (id, study, version, started, seats, agent) VALUES (?, ?, ?, ?, ?, ?)",
+            *(settings.session, study.name, study.version, time.time(), json.dumps(dict(people)), drawn),
         )
         self.studio.audit.note("session", ",".join(people.values()), session=settings.session, study=study.name)
         self._host(settings, resume=False)
-
-    def _drawn(self, study: Study) -> str:
-        """The agent of the study's next session: every block of as many sessions as agents has each agent once."""
-        agents = study.live.agents
-        block, place = divmod(self.studio.plays.begun(study), len(agents))
-        order = np.random.default_rng([self.studio.served.seed, zlib.crc32(study.name.encode()), block])
-        return agents[int(order.permutation(len(agents))[place])]
 
     def _settings(
         self, live: LiveConfig, seats: Mapping[str, str], people: Mapping[str, str], **given: Any

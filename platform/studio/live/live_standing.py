@@ -1,8 +1,12 @@
-"""How far a person is in a study in which people play."""
+"""How far a person is in a study in which people play, and which agent plays next in an evaluation."""
 
 from __future__ import annotations
 
 import json
+import zlib
+from collections import Counter
+
+import numpy as np
 
 from interplay.studio.marks.standing import StudyStanding
 from interplay.studio.people.consent import Consents
@@ -34,6 +38,17 @@ class LiveProgression:
         rows = self._database.rows("SELECT seats FROM sessions WHERE study = ? AND episode IS NOT NULL", study.name)
         return sum(not person or person in json.loads(row["seats"]).values() for row in rows)
 
-    def begun(self, study: Study) -> int:
-        """The sessions of a study that were opened."""
-        return len(self._database.rows("SELECT 1 FROM sessions WHERE study = ?", study.name))
+    def next_agent(self, study: Study, seed: int) -> str:
+        """The agent of an evaluation's next session: every block of as many sessions as agents has each agent once.
+
+        The block is what the rows of this version of the study hold, so an agent whose session was deleted is drawn
+        again.
+        """
+        rows = self._database.rows(
+            "SELECT agent FROM sessions WHERE study = ? AND version = ?", study.name, study.version
+        )
+        drawn = Counter(row["agent"] for row in rows)
+        fewest = min(drawn[agent] for agent in study.live.agents)
+        left = [agent for agent in study.live.agents if drawn[agent] == fewest]
+        rng = np.random.default_rng([seed, zlib.crc32(study.name.encode()), study.version, len(rows)])
+        return left[int(rng.integers(len(left)))]

@@ -131,6 +131,7 @@ def _session(studio: StudioContext, session: dict[str, Any], person: str) -> dic
     """A session with the person's own seats and words, and as setter its verdicts; nothing of its partner."""
     seats = [seat for seat, name in json.loads(session["seats"]).items() if name == person]
     own: dict[str, Any] = {**session, "seats": seats}
+    del own["agent"]  # people judge blind
     if session["episode"] is None:
         return own
     with suppress(KeyError):  # the episode was deleted

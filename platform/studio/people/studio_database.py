@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-STUDIO_VERSION = 1
+STUDIO_VERSION = 2
 
 TABLES = """
 CREATE TABLE people (id TEXT PRIMARY KEY, created REAL NOT NULL, roles TEXT NOT NULL,
@@ -35,11 +35,12 @@ CREATE INDEX assignments_to ON assignments (study, episode);
 CREATE TABLE shown (assignment TEXT NOT NULL, mark TEXT NOT NULL, frame INTEGER NOT NULL, sign INTEGER NOT NULL,
     utterance INTEGER, details TEXT NOT NULL, at REAL NOT NULL, undone REAL, PRIMARY KEY (assignment, mark));
 CREATE TABLE sessions (id TEXT PRIMARY KEY, study TEXT NOT NULL, version INTEGER NOT NULL, started REAL NOT NULL,
-    ended REAL, outcome TEXT, episode TEXT, seats TEXT NOT NULL);
+    ended REAL, outcome TEXT, episode TEXT, seats TEXT NOT NULL, agent TEXT);
 CREATE TABLE checks (assignment TEXT PRIMARY KEY, person TEXT NOT NULL, study TEXT NOT NULL, kind TEXT NOT NULL,
     passed INTEGER NOT NULL, result TEXT NOT NULL, at REAL NOT NULL);
 CREATE INDEX checks_of ON checks (person, study);
 """
+AGENT_COLUMN = "ALTER TABLE sessions ADD COLUMN agent TEXT;"  # drawn for an evaluation; since version 2
 
 
 class StudioDatabase:
@@ -61,8 +62,9 @@ class StudioDatabase:
             )
         for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
             self._connection.execute(f"PRAGMA {setting}")
-        if version == 0:
-            self._connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {STUDIO_VERSION}; COMMIT;")
+        if version < STUDIO_VERSION:
+            change = AGENT_COLUMN if version else TABLES
+            self._connection.executescript(f"BEGIN; {change} PRAGMA user_version = {STUDIO_VERSION}; COMMIT;")
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """The rows of a query."""
