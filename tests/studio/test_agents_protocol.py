@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -78,11 +79,26 @@ def researcher_is_told_nothing(messages: list[dict[str, object]]) -> bool:
 
 
 @pytest.mark.slow
-def test_an_agent_that_can_not_play_is_named_in_the_lobby(tmp_path: Path) -> None:
+def test_an_agent_that_can_not_play_is_named_to_the_researcher_alone(tmp_path: Path) -> None:
     with house(tmp_path, AGENT) as studio:
-        (visitor,) = invited(tmp_path, studio, 1)
+        (visitor,), owner = invited(tmp_path, studio, 1), researcher(studio)
         with pytest.raises(LiveRefused, match="no checkpoint of 'clone'"):
+            owner.join()
+        with pytest.raises(LiveRefused, match="can't play now"):
             visitor.join()
+        checkpoint = save_agent(tmp_path, make_world())
+        while visitor.post("/api/live/join", {"ready": False})["state"] == "preparing":
+            pass  # until the agent is found, each answer waits for it
+        shutil.rmtree(checkpoint)
+        session, seat = visitor.join()
+        watcher = owner.sit(session, "watch")
+        watcher.until("hello")
+        player = visitor.sit(session, seat)
+        player.until("state", state="playing")
+        player.move()
+        assert "has no checkpoint of" in watcher.until("end")["text"]
+        assert player.until("end")["why"] == "failed"
+    assert str(tmp_path) not in str(player.messages)
 
 
 @pytest.mark.slow

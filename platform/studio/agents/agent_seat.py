@@ -20,7 +20,7 @@ ANSWER_SECONDS = 60.0  # for a decision, with the loading of the agent before th
 
 
 class AgentFailed(RuntimeError):
-    """An agent can't play on; the message is for the people of the session."""
+    """An agent can't play on. The message may name its checkpoint, so it is for the researcher alone."""
 
 
 class AgentsGone(ConnectionError):

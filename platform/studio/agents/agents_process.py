@@ -7,7 +7,7 @@ and one for questions of its own. Messages in, each a JSON object:
     begin    {"seat", "agent", "seed", "world"}: an agent takes a seat of the session at the start of an episode
     observe  {"seat", "step", "executed", "view"}: what it sees and what was executed; answered by `decided`
 
-What can't be done is answered by `failed` with a text for people. Decisions that are asked for within a few
+What can't be done is answered by `failed` with a text for the researcher. Decisions that are asked for within a few
 milliseconds share a forward pass.
 """
 

@@ -350,7 +350,11 @@ class HostedSession:
         self.ended = message
         self.phase, self._why = "ended", message["why"]
         self._over(self, message)
-        self._tell({"kind": "end", "why": message["why"], "text": message.get("text", "")})
+        if problem := message.get("text", ""):
+            logger.warning("session %s: %s", self.settings.session, problem)
+        ending = {"kind": "end", "why": message["why"]}
+        self._tell(ending, [*self.people])  # who plays blind is not told which agent has failed
+        self._tell({**ending, "text": problem}, [WATCH])
         for viewers in self.viewers.values():
             for viewer in viewers:
                 viewer.close("the episode has ended")

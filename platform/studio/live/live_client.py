@@ -67,7 +67,7 @@ class LiveVisitor:
             if state["state"] == "session":
                 return state["session"], state["seat"]
             if state["state"] == "no_agent":
-                raise LiveRefused(state["text"])
+                raise LiveRefused(state.get("text", "the agent of this study can't play now"))
             time.sleep(POLL_SECONDS)
         raise LiveRefused(f"no session within {seconds:g} s; the lobby says {state}")
 

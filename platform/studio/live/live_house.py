@@ -79,6 +79,7 @@ class LiveHouse:
                 self._checks.pop((agent, seat), None)
                 if not isinstance(error, AgentRefused | ConnectionError):
                     raise error
+                logger.warning("study %s: %s", study.name, error)
                 return {"state": "no_agent", "text": str(error)}
             self._found[agent, seat] = (await check).path
         return None

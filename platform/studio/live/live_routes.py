@@ -100,6 +100,8 @@ async def join(visit: Visit, request: Request, person: SomePlayer) -> dict[str, 
     if house.is_full():
         return {"state": "full"}
     if (problem := await house.prepare(study)) is not None:
+        if "research" not in person.roles:
+            problem.pop("text", None)  # it may name the agent, which people play with blind
         return problem
     state = house.lobby(study).visit(person.id, ready=visit.ready)
     if state["state"] == "no_partner":

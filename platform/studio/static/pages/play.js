@@ -212,7 +212,7 @@ function play(session, seat, practicing = false) {
       if (practicing) return;
       stage('over');
       get(`/api/live?study=${encodeURIComponent(study)}`).then(({ standing }) => standing.outcome && code(standing.code));
-      byId('overText').textContent = word(`play.ended_${message.why}`, { text: message.text });
+      byId('overText').textContent = [word(`play.ended_${message.why}`), message.text].filter(Boolean).join(' ');
       byId('again').onclick = () => location.reload();
     },
   };
