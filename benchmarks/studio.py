@@ -16,16 +16,17 @@ import argparse
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,15 @@ from interplay.studio.films.film_pack import read_pack
 from interplay.studio.live.live_client import LivePlayer, LiveRefused, LiveVisitor
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.studies.study import FIRST_STUDY
-from interplay.studio.web.server import command
+from interplay.studio.web.server import running
+from interplay.studio.web.studio_address import studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 SIZE = (288, 384)
 KEY_SECONDS = 0.5
 MARK_SECONDS = 0.5
 FILM_SECONDS = 300.0
+JOIN_SECONDS = 60.0  # for a thread to stop
 GOALS = {
     "pictures a second and seat": (">=", 0.97),  # share of what was asked for
     "key to picture p50, ms": ("<=", 60.0),
@@ -67,7 +70,7 @@ class Served:
 
     root: Path
     origin: str
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
 
     def visitors(self, role: str, count: int) -> list[LiveVisitor]:
         """People that have come in."""
@@ -99,39 +102,49 @@ def served(root: Path, live: LiveConfig) -> Iterator[Served]:
     """A studio over the run in `root`."""
     config = StudioConfig(port=0, size=SIZE, limits=LIMITS, live=live)
     env = json.loads((root / "config.json").read_text())["env"]
-    words = command(ServedRun(root, env, 30.0, 1, config))
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        while (found := re.search(r"(http://[^/]+)/i#", line := process.stdout.readline())) is None:
-            assert line, "the studio ended"
-        yield Served(root, found[1], process)
-    finally:
-        process.terminate()
-        process.wait(30)
-        process.stdout.close()
+    with running(ServedRun(root, env, 30.0, 1, config), quiet=True) as process:
+        yield Served(root, studio_address(root), process)
 
 
-class SeatDriver(threading.Thread):
-    """Answers every picture of a seat with an input, and times keys."""
+@contextmanager
+def at_work(jobs: Sequence[Callable[[], None]], stop: threading.Event) -> Iterator[None]:
+    """Runs each job in a thread of its own during the block, and sets `stop` at its end. Raises what a job raised."""
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            yield
+        finally:
+            stop.set()
+        for future in futures:
+            future.result(JOIN_SECONDS)
 
-    def __init__(self, player: LivePlayer, seed: int) -> None:
-        super().__init__(daemon=True)
+
+def percentiles(what: str, seconds: Sequence[float]) -> Numbers:
+    """The median and the 95th percentile in milliseconds. Raises ValueError without a measured time."""
+    if not seconds:
+        raise ValueError(f"{what}: nothing was timed; measure for longer, as with --seconds 20")
+    return {f"{what} p{q}, ms": float(np.percentile(seconds, q)) * 1000 for q in (50, 95)}
+
+
+class SeatDriver:
+    """Answers every picture of a seat with an input, and times keys while `measuring`."""
+
+    def __init__(self, player: LivePlayer, seed: int, measuring: threading.Event, stop: threading.Event) -> None:
         self.player, self._rng = player, random.Random(seed)
+        self._measuring, self._stop = measuring, stop
         self.keys: list[float] = []
-        self.measuring = threading.Event()
-        self.stopping = threading.Event()
         self.pictures = 0
 
     def run(self) -> None:
+        """Plays until it is to stop."""
         held, pressed, waiting = 0, 0.0, None
-        while not self.stopping.is_set():
+        while not self._stop.is_set():
             message = self.player.receive(1.0)
             now = time.monotonic()
             if message is None or message["kind"] != "picture":
                 self.player.send("release")
                 continue
-            if not self.measuring.is_set():
+            if not self._measuring.is_set():
                 self.player.move(0)
                 continue
             self.pictures += 1
@@ -149,8 +162,9 @@ class SeatDriver(threading.Thread):
 def measure_pairs(root: Path, pairs: int, pictures: int, seconds: float) -> Numbers:
     """Plays this many pairs at this rate of pictures."""
     live = LiveConfig(seconds=600, sessions=pairs, pictures=pictures)
+    measuring, stop = threading.Event(), threading.Event()
     with served(root, live) as studio:
-        drivers = []
+        drivers: list[SeatDriver] = []
         visitors = studio.visitors("play", 2 * pairs)
         for visitor in visitors:
             visitor.post("/api/live/consent", {"version": visitor.get("/api/live")["version"]})
@@ -158,28 +172,20 @@ def measure_pairs(root: Path, pairs: int, pictures: int, seconds: float) -> Numb
             for visitor in (first, second):
                 visitor.post("/api/live/join", {"ready": True})
             for visitor in (first, second):
-                drivers.append(SeatDriver(visitor.sit(*visitor.join()), len(drivers)))
+                drivers.append(SeatDriver(visitor.sit(*visitor.join()), len(drivers), measuring, stop))
                 drivers[-1].player.until("hello", seconds=FILM_SECONDS)
-        for driver in drivers:
-            driver.start()
-        time.sleep(6.0)  # the countdown, and the first seconds
-        before, began = studio.cpu(), time.monotonic()
-        for driver in drivers:
-            driver.measuring.set()
-        time.sleep(seconds)
-        took, after = time.monotonic() - began, studio.cpu()
-        for driver in drivers:
-            driver.stopping.set()
-        for driver in drivers:
-            driver.join(10)
-        keys = np.array([key for driver in drivers for key in driver.keys]) * 1000
+        with at_work([driver.run for driver in drivers], stop):
+            time.sleep(6.0)  # the countdown, and the first seconds
+            before, began = studio.cpu(), time.monotonic()
+            measuring.set()
+            time.sleep(seconds)
+            took, after = time.monotonic() - began, studio.cpu()
         rungs = [m["rung"] for driver in drivers for m in driver.player.messages if m["kind"] == "rate"]
         slowest = min(driver.pictures for driver in drivers) / took
     return {
         "pictures a second and seat": sum(driver.pictures for driver in drivers) / took / len(drivers),
         "pictures a second, slowest seat": slowest,
-        "key to picture p50, ms": float(np.percentile(keys, 50)),
-        "key to picture p95, ms": float(np.percentile(keys, 95)),
+        **percentiles("key to picture", [key for driver in drivers for key in driver.keys]),
         "lowest rung of the ladder": float(max(rungs, default=0)),
         "core share of a session": (after["session_process"] - before["session_process"]) / took / pairs,
         "core share of the web process": (after["server"] - before["server"]) / took,
@@ -216,23 +222,14 @@ def measure_raters(root: Path, raters: int, seconds: float) -> Numbers:
                 marks.append(time.monotonic() - began)
                 stop.wait(MARK_SECONDS * rng.random())
 
-        threads = [threading.Thread(target=scrub, args=(number,), daemon=True) for number in range(raters)]
-        threads.append(threading.Thread(target=mark, daemon=True))
         before, began = studio.cpu(), time.monotonic()
-        for thread in threads:
-            thread.start()
-        time.sleep(seconds)
-        stop.set()
-        for thread in threads:
-            thread.join(10)
+        with at_work([*(partial(scrub, number) for number in range(raters)), mark], stop):
+            time.sleep(seconds)
         took, after = time.monotonic() - began, studio.cpu()
-    scrubbed, marked = np.array(scrubs) * 1000, np.array(marks) * 1000
     return {
         "scrubs a second": len(scrubs) / took,
-        "scrub p50, ms": float(np.percentile(scrubbed, 50)),
-        "scrub p95, ms": float(np.percentile(scrubbed, 95)),
-        "mark acknowledged p50, ms": float(np.percentile(marked, 50)),
-        "mark acknowledged p95, ms": float(np.percentile(marked, 95)),
+        **percentiles("scrub", scrubs),
+        **percentiles("mark acknowledged", marks),
         "core share of the web process": (after["server"] - before["server"]) / took,
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,12 +11,11 @@ from interplay.stages.run import Run
 from interplay.studio.crowd.crowd import Crowd
 from interplay.studio.people.invitation import make_invitation
 from interplay.studio.web import server
-from interplay.studio.web.studio_address import FILE, studio_address
+from interplay.studio.web.studio_address import studio_address
 from interplay.studio.web.studio_context import ServedRun
 
 ROLES = ("play", "mark")  # of the invitation that it prints
 USES, SECONDS = 20, 86400.0
-START_SECONDS, POLL_SECONDS, STOP_SECONDS = 60.0, 0.1, 20.0
 
 
 def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
@@ -33,32 +30,12 @@ def studio_demo(run: Run, served: ServedRun, say: Callable[[str], None]) -> str:
         empty = not len(store)
     if empty:
         collect(run, run.config.collect)
-    (served.folder / FILE).unlink(missing_ok=True)
-    process = subprocess.Popen(server.command(served), start_new_session=True)
-    try:
-        with StopRequest() as stop:
-            _wait_for(process, served)
-            code = make_invitation(run.root, ROLES, uses=USES, seconds=SECONDS)
-            config = run.config.crowd
-            say(
-                f"{config.players} synthetic players and {config.raters} raters are at work.\n"
-                f"To play with them and to mark, open this address ({USES} people, one day):\n"
-                f"  {studio_address(run.root)}/i#{code}\n"
-            )
-            return Crowd(run, replace(config, studio="")).run(lambda: stop.requested).sentences()
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(STOP_SECONDS)
-
-
-def _wait_for(process: subprocess.Popen[bytes], served: ServedRun) -> None:
-    """Returns once the studio serves."""
-    until = time.monotonic() + START_SECONDS
-    while not (served.folder / FILE).exists():
-        if process.poll() is not None or time.monotonic() > until:
-            raise ValueError("the studio did not start; what it printed above says why")
-        time.sleep(POLL_SECONDS)
+    with StopRequest() as stop, server.running(served):
+        code = make_invitation(run.root, ROLES, uses=USES, seconds=SECONDS)
+        config = run.config.crowd
+        say(
+            f"{config.players} synthetic players and {config.raters} raters are at work.\n"
+            f"To play with them and to mark, open this address ({USES} people, one day):\n"
+            f"  {studio_address(run.root)}/i#{code}\n"
+        )
+        return Crowd(run, replace(config, studio="")).run(lambda: stop.requested).sentences()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import select
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from studio_process import started
 from test_live_session import ROOM, check_replay, make_world, play, session, settings
-from tiny_runs import opened, refused, tiny
+from tiny_runs import interplay, opened, refused, tiny
 
 from interplay.env.world import Action, Start, View
 from interplay.episodes.store import EpisodeStore
@@ -102,6 +103,14 @@ def test_a_crowd_plays_and_marks_over_the_protocol(tmp_path: Path) -> None:
 
 def test_a_crowd_without_a_studio_says_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "interplay studio run.name=run" in refused("crowd", tiny(tmp_path), capsys)
+
+
+@pytest.mark.slow
+def test_the_demo_serves_a_run_that_it_records_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people = ("crowd.players=0", "crowd.raters=1", "crowd.seconds=4", "crowd.speed=0", "crowd.films=false")
+    interplay("studio-demo", tiny(tmp_path, "collect.episodes=1", "studio.port=0", *people, house=HOUSE))
+    said = capsys.readouterr().out
+    assert re.search(r"http://127.0.0.1:\d+/i#", said) and "recordings marked: " in said and "error" not in said
 
 
 @pytest.mark.slow

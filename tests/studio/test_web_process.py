@@ -11,6 +11,11 @@ import pytest
 from studio_process import running, started
 from tiny_runs import refused, tiny
 
+from interplay.stages.studio_config import StudioConfig
+from interplay.studio.web.server import running as web_process
+from interplay.studio.web.studio_address import studio_address
+from interplay.studio.web.studio_context import ServedRun
+
 
 def test_the_printed_address_lets_the_researcher_in(tmp_path: Path) -> None:
     with started(tmp_path, {"name": "line"}) as studio:
@@ -20,6 +25,17 @@ def test_the_printed_address_lets_the_researcher_in(tmp_path: Path) -> None:
             assert "research" in client.get("/api/me").json()["roles"]
         studio.process.terminate()
         studio.process.wait(30)
+
+
+def test_a_process_that_does_not_start_is_an_error_and_leaves_the_other_studio_alone(tmp_path: Path) -> None:
+    served = ServedRun(tmp_path, {"name": "line"}, 30.0, 1, StudioConfig(port=0))
+    with web_process(served, quiet=True) as process:
+        origin = studio_address(tmp_path)
+        assert httpx2.get(origin).status_code == 200
+        with pytest.raises(ValueError, match="the studio did not start"), web_process(served, quiet=True):
+            pass
+        assert studio_address(tmp_path) == origin and process.poll() is None
+    assert process.returncode is not None
 
 
 def test_the_web_process_imports_no_torch() -> None:

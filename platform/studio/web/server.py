@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,14 +22,47 @@ import uvicorn
 from interplay.core.settings_validation import build_config
 from interplay.stages.studio_config import StudioConfig, is_loopback
 from interplay.studio.web.application import make_application
-from interplay.studio.web.studio_address import write_address
+from interplay.studio.web.studio_address import FILE, write_address
 from interplay.studio.web.studio_context import ServedRun, StudioContext
+
+START_SECONDS, POLL_SECONDS, STOP_SECONDS = 60.0, 0.1, 20.0  # of a web process that another process starts
 
 
 def command(served: ServedRun) -> list[str]:
     """What starts the web process."""
     settings = {**asdict(served), "root": str(served.root), "env": dict(served.env)}
     return [sys.executable, "-m", "interplay.studio.web.server", json.dumps(settings)]
+
+
+@contextmanager
+def running(served: ServedRun, *, quiet: bool = False) -> Iterator[subprocess.Popen[bytes]]:
+    """The web process, once it serves; it ends with the block. `quiet` drops what it prints to standard output.
+
+    Raises:
+        ValueError: it does not start; what it prints to standard error says why.
+    """
+    address = served.folder / FILE
+    before = _written(address)
+    process = subprocess.Popen(command(served), start_new_session=True, stdout=subprocess.DEVNULL if quiet else None)
+    try:
+        until = time.monotonic() + START_SECONDS
+        while _written(address) == before:
+            if process.poll() is not None or time.monotonic() > until:
+                raise ValueError("the studio did not start; what it printed above says why")
+            time.sleep(POLL_SECONDS)
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_SECONDS)
+
+
+def _written(file: Path) -> int:
+    """When a file was written, in nanoseconds; 0 without one."""
+    return file.stat().st_mtime_ns if file.exists() else 0
 
 
 def read_command(arguments: Sequence[str]) -> ServedRun:

@@ -1,0 +1,43 @@
+"""The benchmark of the studio fails where what it measures fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("studio_benchmark", ROOT / "benchmarks" / "studio.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["studio_benchmark"] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_client_that_dies_fails_the_measurement(benchmark: ModuleType) -> None:
+    stop, done = threading.Event(), []
+
+    def dies() -> None:
+        raise OSError("the studio is gone")
+
+    def works() -> None:
+        done.append(stop.wait(60))
+
+    with pytest.raises(OSError, match="the studio is gone"), benchmark.at_work([works, dies], stop):
+        pass
+    assert done == [True], "the others were stopped"
+
+
+def test_percentiles_need_a_measured_time(benchmark: ModuleType) -> None:
+    assert benchmark.percentiles("key", [0.01, 0.02, 0.03])["key p50, ms"] == pytest.approx(20)
+    with pytest.raises(ValueError, match="key: nothing was timed"):
+        benchmark.percentiles("key", [])
