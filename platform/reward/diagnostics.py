@@ -74,6 +74,20 @@ def utilities(
     return [utility[: len(arrays["first"]), lane].numpy() for lane, arrays in enumerate(episodes)]
 
 
+def memory(model: Agent, arrays: Arrays, *, rows: int = 16) -> Float32Array:
+    """What a model remembers of one episode: its recurrent state after every `rows` rows and at the end, averaged; [D].
+
+    arrays: the episode [N + 1, 1, ...] (see `agent.unroll`).
+    """
+    state, found = model.eval().initial_state(1), []
+    for start in range(0, len(arrays["first"]), rows):
+        with torch.inference_mode():
+            _, state = model(_observed(model, [arrays], start, min(start + rows, len(arrays["first"]))), state)
+        found.append(state.to_arrays().hidden[0])
+    mean: Float32Array = np.mean(found, axis=0, dtype=np.float32)
+    return mean
+
+
 def agreement(utility: Sequence[Float32Array], episodes: Sequence[Arrays]) -> Agreement:
     """Compares utilities with the marks in the same episodes."""
     pairs: list[int] = []

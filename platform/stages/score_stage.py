@@ -1,4 +1,5 @@
-"""The score verb: how unsure a reward model is of each recording, which decides what people mark next."""
+"""The score verb: how unsure a reward model is of each recording and what it remembers of it, which decide what people
+mark next."""
 
 from __future__ import annotations
 
@@ -9,21 +10,25 @@ from pathlib import Path
 import numpy as np
 
 from interplay.actors.row_writer import RowWriter
-from interplay.core.files import write_whole
+from interplay.core.files import replacing, write_whole
 from interplay.env.arrays import Float32Array, Float64Array
 from interplay.episodes.decoded_episode import decode_for_role
 from interplay.learner.agents import load_agent
 from interplay.learner.checkpoint import CheckpointError, complete
-from interplay.reward.diagnostics import utilities
+from interplay.reward.diagnostics import memory, utilities
 from interplay.stages.run import Run
 from interplay.tracking.progress import Progress
 
 AHEAD_SECONDS = 5.0  # between the two moments whose order the model predicts
 FILE = "scores.json"
+MEMORIES = "memories.npz"
 
 
 def score(run: Run) -> Path:
     """Writes `studio/scores.json`: by rule ("uncertain", "disagree"), the score of every recording.
+
+    `studio/memories.npz` beside it holds what the newest reward model remembers of each recording, `memory` [N, D], and
+    their `ids` [N].
 
     Raises:
         CheckpointError: the run has no reward model.
@@ -35,6 +40,7 @@ def score(run: Run) -> Path:
     world = run.make_world()
     ahead = max(1, round(AHEAD_SECONDS * world.spec.frames_per_second / world.spec.frames_per_step))
     scores: dict[str, dict[str, float]] = {"uncertain": {}, "disagree": {}}
+    memories: dict[str, Float32Array] = {}
     with run.store() as store:
         ids = store.ids()
         progress = Progress(len(ids), "recordings", {}, title="score")
@@ -45,11 +51,16 @@ def score(run: Run) -> Path:
             ]
             scores["uncertain"][episode] = round(uncertainty(traces[-1], ahead), 6)
             scores["disagree"][episode] = round(disagreement(traces, ahead), 6)
+            newest, words = models[-1]
+            memories[episode] = memory(newest, RowWriter(newest.layout, words).encode_episode(decoded))
             progress.log(number, {})
         progress.close()
     world.close()
     path = run.root / "studio" / FILE
     path.parent.mkdir(exist_ok=True)
+    if memories:
+        with replacing(path.with_name(MEMORIES)) as temporary, temporary.open("wb") as file:
+            np.savez(file, ids=np.array(list(memories)), memory=np.stack(list(memories.values())))
     write_whole(path, json.dumps({"checkpoint": paths[-1].name, **scores}) + "\n")
     return path
 

@@ -12,6 +12,7 @@ from tiny_runs import copied, interplay, opened, refused, tiny
 
 from interplay.stages.score_stage import disagreement, later_is_better, uncertainty
 from interplay.stages.studio_config import StudioConfig
+from interplay.studio.marks.novelty import distances
 from interplay.studio.studies.study import FIRST_STUDY
 from interplay.studio.web.studio_context import ServedRun, StudioContext
 
@@ -32,6 +33,15 @@ def test_models_disagree_where_they_order_moments_differently() -> None:
     assert disagreement([rising, -rising], 1) == pytest.approx(0.25)
 
 
+def test_novelty_is_the_distance_to_the_nearest_marked_recording() -> None:
+    memory = np.array([[0, 5], [1, 5], [5, 5], [9, 5]], np.float32)
+    spread = memory[:, 0].std()
+    known = np.array([True, False, False, True])
+    np.testing.assert_allclose(distances(memory, known), np.array([0, 1, 4, 0]) / spread / np.sqrt(2), rtol=1e-6)
+    unmarked = distances(memory, np.zeros(4, bool))
+    assert unmarked.argmax() == 3, "before the first mark, what is least like the mean of all"
+
+
 def test_raters_get_what_the_reward_model_is_least_sure_of(
     cloned: Path, rewarded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -48,5 +58,20 @@ def test_raters_get_what_the_reward_model_is_least_sure_of(
             choice = studio.choice.next("p-aaaaaa", study)
             assert choice is not None and (choice.rule, choice.probability) == (order, 1.0)
             assert choice.score == max(written[order].values()) == written[order][choice.episode]
+        study = FIRST_STUDY.model_copy(update={"order": "novel", "random_share": 0.0, "raters": 9})
+        assert set(studio.choice.scores("novel").values()) == {0.0}, "a rater has marked all of them"
+        for rater in {rater for raters in studio.store.raters().values() for rater in raters}:
+            studio.store.erase_marks(rater)
+        chosen, marked = [], set[str]()
+        assert set(studio.choice.scores("novel")) == set(studio.store.ids())
+        for _ in range(2):
+            choice = studio.choice.next("p-aaaaaa", study)
+            assert choice is not None and choice.rule == "novel" and choice.episode not in marked
+            studio.store.add_ratings([(choice.episode, "p-bbbbbb")])
+            chosen.append(choice)
+            marked.add(choice.episode)
+        first, second = chosen
+        assert first.score and second.score and first.episode != second.episode
+        assert studio.choice.scores("novel")[first.episode] == 0, "what was marked is no longer novel"
     finally:
         studio.close()

@@ -12,12 +12,15 @@ import numpy as np
 from interplay.episodes.catalog_index import CatalogEntry, EpisodeFilter
 from interplay.episodes.store import EpisodeStore
 from interplay.studio.marks.assignment import Assignments, Choice
+from interplay.studio.marks.novelty import novelty
 from interplay.studio.studies.study import Study
 
 AGREED = "agreed:"  # rater of adjudicated marks: agreed:p-xxxxxx
 SWAP_CANDIDATES = 6  # episodes that are read to find one whose request can be exchanged
 SETTER = "setter"
-SCORED = ("uncertain", "disagree")  # orders by what `interplay score` has written
+NOVEL = "novel"
+SCORED = ("uncertain", "disagree", NOVEL)  # orders by what `interplay score` has written
+MEMORIES = "memories.npz"  # beside the scores
 
 
 class MarkChoice:
@@ -31,6 +34,8 @@ class MarkChoice:
 
     def scores(self, order: str) -> dict[str, float]:
         """The score of each recording under an order of a reward model; none before `interplay score`."""
+        if order == NOVEL:  # depends on what has been marked since
+            return novelty(self._scores.with_name(MEMORIES), self._store.raters().keys())
         if not self._scores.exists():
             return {}
         found: dict[str, float] = json.loads(self._scores.read_bytes())[order]
