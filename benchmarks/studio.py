@@ -1,13 +1,16 @@
 """How many pairs and raters a studio serves on this machine, over its own protocol.
 
-    python benchmarks/studio.py                                  # all parts, some three minutes
-    python benchmarks/studio.py --pairs 3 --pictures 30 --seconds 20 --parts pairs
+    python benchmarks/studio.py                                  # all pieces, three minutes, six at most
+    python benchmarks/studio.py --pieces 3x30 --seconds 10       # 3 pairs at 30 pictures a second
     python benchmarks/studio.py --json studio.json
 
 Pairs play the Playhouse at 288x384: each seat answers every picture with an input, and presses or releases a key each
 half second; a key's time ends with the first picture that shows it, before the browser decodes it. Raters scrub: each
 asks for a random chunk of a film that was drawn, and decodes one picture of it; marks are set at the same time. The
 clients run on the same cores. Goals are for two idle cores; shares of a core depend less on the load.
+
+Each piece runs in a process of its own with a limit of `--limit` seconds. One that fails or takes longer is named, the
+others are measured all the same, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,7 +57,9 @@ SIZE = (288, 384)
 KEY_SECONDS = 0.5
 MARK_SECONDS = 0.5
 FILM_SECONDS = 300.0
-JOIN_SECONDS = 60.0  # for a thread to stop
+JOIN_SECONDS = 40.0  # for a thread or a studio to stop
+RATERS = "raters"
+PIECES = ("3x30", "6x15", f"8{RATERS}")
 GOALS = {
     "pictures a second and seat": (">=", 0.97),  # share of what was asked for
     "key to picture p50, ms": ("<=", 60.0),
@@ -62,6 +68,10 @@ GOALS = {
 }
 Numbers = dict[str, float]
 LIMITS = StudioLimits(entrances_per_minute=1000)
+
+
+class PieceFailed(RuntimeError):
+    """A piece of the benchmark has no numbers; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -265,47 +275,90 @@ def recorded(folder: Path, episodes: int) -> Path:
     return run.root
 
 
-def main() -> None:
+def measured(piece: str, root: Path, seconds: float) -> Numbers:
+    """The numbers of one piece: "3x30" are 3 pairs at 30 pictures a second, "8raters" 8 raters and one that marks."""
+    if piece.endswith(RATERS):
+        return measure_raters(root, int(piece.removesuffix(RATERS)), seconds)
+    pairs, pictures = map(int, piece.split("x"))
+    return measure_pairs(root, pairs, pictures, seconds)
+
+
+def in_process(piece: str, root: Path, seconds: float, limit: float) -> Numbers:
+    """The numbers of a piece that runs in a process of its own.
+
+    Raises:
+        PieceFailed: it fails, or does not end within `limit` seconds.
+    """
+    words = [sys.executable, __file__, "--pieces", piece, "--root", str(root), "--seconds", str(seconds)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            written, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.terminate()  # it ends the studio that it started
+            try:
+                process.communicate(timeout=JOIN_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise PieceFailed(f"did not end within {limit:g} s") from None
+    if process.returncode:
+        raise PieceFailed(f"exit status {process.returncode}; its messages above say why")
+    numbers: Numbers = json.loads(written)
+    return numbers
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", nargs="+", choices=("pairs", "raters"), default=["pairs", "raters"])
-    parser.add_argument("--pairs", type=int, help="only this number of pairs")
-    parser.add_argument("--pictures", type=int, default=30, help="a second, with --pairs")
-    parser.add_argument("--raters", type=int, default=8)
+    parser.add_argument("--pieces", nargs="+", default=PIECES, help=f"pairs x pictures, or raters; {' '.join(PIECES)}")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--limit", type=float, default=90.0, help="seconds of each piece, at most")
     parser.add_argument("--json", metavar="PATH", help="also write the numbers to this file; - for stdout")
+    parser.add_argument("--root", type=Path, help="measure one piece over this run, in this process; print JSON alone")
     options = parser.parse_args()
+    if options.root is not None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the studio ends as well
+        print(json.dumps(measured(options.pieces[0], options.root, options.seconds)))
+        return 0
     found: dict[str, Numbers] = {}
+    failed: dict[str, str] = {}
     loads = {"before": os.getloadavg()[0]}
     with tempfile.TemporaryDirectory() as folder:
         root = recorded(Path(folder), 4)
-        if "pairs" in options.parts:
-            sizes = [(options.pairs, options.pictures)] if options.pairs else [(3, 30), (6, 15)]
-            for pairs, pictures in sizes:
-                name = f"{pairs} pairs at {pictures} pictures/s"
-                found[name] = measure_pairs(root, pairs, pictures, options.seconds)
-                table(name, found[name], pictures)
-        if "raters" in options.parts:
-            name = f"{options.raters} raters scrub, one marks"
-            found[name] = measure_raters(root, options.raters, options.seconds)
-            table(name, found[name], 0)
+        for piece in options.pieces:
+            try:
+                found[piece] = in_process(piece, root, options.seconds, options.limit)
+                table(title(piece), found[piece], 0 if piece.endswith(RATERS) else int(piece.partition("x")[2]))
+            except PieceFailed as error:
+                failed[piece] = str(error)
+                print(f"{title(piece)}\n  not measured: {error}", flush=True)
     loads["after"] = os.getloadavg()[0]
     print(f"load average before {loads['before']:.1f}, after {loads['after']:.1f}; {os.cpu_count()} cores")
     if options.json is not None:
-        text = json.dumps({"size": SIZE, "numbers": found, "goals": GOALS, "load": loads}, indent=1)
+        result = {"size": SIZE, "numbers": found, "failed": failed, "goals": GOALS, "load": loads}
+        text = json.dumps(result, indent=1)
         if options.json == "-":
             print(text)
         else:
             Path(options.json).write_text(text + "\n")
+    return 1 if failed else 0
 
 
-def table(title: str, numbers: Numbers, pictures: int) -> None:
+def title(piece: str) -> str:
+    """A piece in words."""
+    if piece.endswith(RATERS):
+        return f"{piece.removesuffix(RATERS)} raters scrub, one marks"
+    pairs, pictures = piece.split("x")
+    return f"{pairs} pairs at {pictures} pictures/s"
+
+
+def table(words: str, numbers: Numbers, pictures: int) -> None:
     """Prints the numbers of one measurement with their goals."""
-    print(title)
+    print(words)
     for name, value in numbers.items():
         sign, goal = GOALS.get(name, ("", 0.0))
         goal = goal * pictures if name.startswith("pictures") else goal
         missed = sign and (value < goal if sign == ">=" else value > goal)
-        print(f"  {name:40}{value:10.2f}{f'   goal {sign} {goal:g}' if sign else ''}{'   missed' if missed else ''}")
+        aim = f"   goal {sign} {goal:g}" if sign else ""
+        print(f"  {name:40}{value:10.2f}{aim}{'   missed' if missed else ''}", flush=True)
 
 
 if __name__ == "__main__":
